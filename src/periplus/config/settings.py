@@ -1,4 +1,4 @@
-"""The settings of all rooms as one value: a table a room, and `[crawl]` for what is asked of the whole.
+"""The settings of all rooms as one value: a table for each room, and `[crawl]` for the whole crawl.
 
 Flags go over the file, and the file over the defaults. A value that cannot be is a `ConfigError` when it is read, not
 when the crawl comes to it.
@@ -55,39 +55,39 @@ from . import reading, writing
 
 
 class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is asked of the whole crawl."""
+    """Settings of the whole crawl."""
 
     seeds: tuple[str, ...] = ()
-    """Where it begins. Without a scheme https is meant."""
+    """Start URLs. Without a scheme, https is used."""
     seed_file: str = ""
-    """A file of more seeds, one a line, beside this one."""
+    """A file with more seeds, one a line, in the same folder."""
     limit: int = 0
-    """Pages to fetch in all, however often the crawl is continued; 0: no limit."""
+    """Maximum number of pages, over all runs; 0: no limit."""
     duration: float = field(default=0.0, name="for")
-    """How long to crawl at a time, such as "10m" or "1h30m"; 0: until nothing is left."""
+    """Maximum time of a run, such as "10m" or "1h30m"; 0: no limit."""
     rate: float = 0.0
-    """Pages a second over all sites, at most; 0: no limit but politeness."""
+    """Maximum number of pages a second over all sites; 0: no limit except politeness."""
     workers: int = 0
-    """Processes, each with a shard of the sites; 0: one a core. It holds from the first crawl on."""
+    """Number of processes, each with a shard of the sites; 0: one a core. Fixed after the first crawl."""
     contact: str = ""
-    """A mailbox or a page where owners of sites can reach you; it stands in the User-Agent."""
+    """Your e-mail address or page, for site owners; part of the User-Agent."""
     product: str = "Periplus"
-    """The name that servers see, and that groups of a robots.txt are searched for."""
+    """The name in the User-Agent, which is also matched against groups of robots.txt."""
     ordering: str = "breadth_first"
-    """Which URL is wanted most: batch, breadth_first, indegree, largest_site, opic, opic_adaptive, optimal, partial,
-    random, rankmass or rankmass_windowed. One that learns from links holds from the first crawl on."""
+    """Which URLs first: batch, breadth_first, indegree, largest_site, opic, opic_adaptive, optimal, partial,
+    random, rankmass or rankmass_windowed. One that learns from links cannot be changed later."""
     random_seed: int = 0
-    """Of everything that is left to chance, such as the jitter of retries and the ordering random."""
+    """Seed of all random choices, such as the jitter of retries and the ordering random."""
 
 
 class ClusterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Shards on many machines."""
 
     local_state: str = ""
-    """A folder on each machine's own disk for the states of its shards, whose commits are copied to the collection;
-    empty: the states lie in the collection, which then must not be on a network."""
+    """A folder on each machine's local disk for the states of its shards, whose commits are copied to the collection;
+    empty: the states are in the collection, which then must not be on a network."""
     lease: float = 15.0
-    """Seconds for which a silent shard keeps its sites: a lost shard's sites are not visited for that long."""
+    """Lease in seconds: a lost shard's sites are not visited for that long."""
 
 
 class ReceiverSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,22 +115,22 @@ class SearchSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What can be said of an ordering besides its name. One that it does not have is an error."""
+    """Settings of an ordering. One that the ordering does not have is an error."""
 
     every: int = 0
-    """Of batch, partial and the two of rankmass: pages between two rankings; 0: 10,000, of rankmass_windowed 100."""
+    """For batch, partial and the two of rankmass: pages between two rankings; 0: 10,000, for rankmass_windowed 100."""
     damping: float = 0.0
-    """Of the same: how likely the surfer follows a link rather than starts again; 0: 0.85."""
+    """For the same: probability of following a link; 0: 0.85."""
     window: int = 0
-    """Of opic_adaptive: in how many fetches income is measured; 0: 10,000."""
+    """For opic_adaptive: fetches in which income is measured; 0: 10,000."""
     share: float = 0.0
-    """Of rankmass_windowed: how much of the frontier is fetched between two rankings; 0: 0.1."""
+    """For rankmass_windowed: share of the frontier that is fetched between two rankings; 0: 0.1."""
     by: str = ""
-    """Of optimal: the folder of an earlier collection of the same web, by whose PageRank it goes."""
+    """For optimal: the folder of an earlier collection of the same web, whose PageRank is used."""
 
     @property
     def said(self) -> dict[str, int | float]:
-        """The settings that were changed, as an ordering takes them."""
+        """The settings that were changed, as keyword arguments of an ordering."""
         return {name: value for name in ("every", "damping", "window", "share") if (value := getattr(self, name))}
 
 
@@ -138,31 +138,31 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """Every setting of a crawl."""
 
     crawl: CrawlSettings = CrawlSettings()
-    """What is asked of the whole crawl."""
+    """Settings of the whole crawl."""
     ordering: OrderingSettings = OrderingSettings()
-    """What the ordering goes by; 0: as the ordering has it."""
+    """Settings of the ordering; 0: the ordering's default."""
     scope: ScopeSettings = ScopeSettings()
     """How far to go from the seeds."""
     patterns: PatternSettings = PatternSettings()
-    """What to include and exclude: `*/docs/*`, `example.org/docs/*`, `/docs/*`, or `re:` and a regular expression."""
+    """URLs to include and exclude: `*/docs/*`, `example.org/docs/*`, `/docs/*`, or `re:` and a regular expression."""
     politeness: PolitenessSettings = PolitenessSettings()
-    """How gently sites are treated. Times are in seconds."""
+    """Politeness. Times are in seconds."""
     retries: RetrySettings = RetrySettings()
-    """How often and how soon to try again. Times are in seconds."""
+    """Retries. Times are in seconds."""
     budgets: BudgetSettings = BudgetSettings()
-    """How much there may be of a site, and how far from a seed."""
+    """Limits of a site, and the distance from a seed."""
     traps: TrapSettings = TrapSettings()
-    """When a kind of URL is taken for a trap."""
+    """When a kind of URL counts as a trap."""
     shape: ShapeSettings = ShapeSettings()
     """Bounds of a URL."""
     sessions: SessionSettings = SessionSettings()
-    """Parameters that are no part of a page's name."""
+    """Parameters that do not identify a page."""
     extensions: ExtensionSettings = ExtensionSettings()
-    """Extensions of URLs that are not pages."""
+    """Extensions of files that are not pages."""
     reading: ReadingSettings = ReadingSettings()
     """How pages are read, and which of their links are followed."""
     sitemaps: SitemapSettings = SitemapSettings()
-    """What sites publish about themselves, and whether it is read."""
+    """Which sitemaps and feeds are read."""
     forest: TreeLimits = TreeLimits()
     """How far trees of sitemaps are followed."""
     authority: AuthoritySettings = AuthoritySettings()
@@ -170,33 +170,33 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     revisit: RevisitSettings = RevisitSettings()
     """When sitemap files are read again. Times are in seconds."""
     retirement: RetirementSettings = RetirementSettings()
-    """When sitemap files are given up."""
+    """When sitemap files are no longer visited."""
     difference: DifferenceSettings = DifferenceSettings()
-    """How much is remembered of what sitemaps said."""
+    """How much of a sitemap's last reading is stored."""
     scores: ScoreSettings = ScoreSettings()
-    """How pages that sitemaps list are ordered among each other."""
+    """The order of pages that sitemaps list."""
     balance: BalanceSettings = BalanceSettings()
-    """How a site's budget is shared between what links lead to and what sitemaps list."""
+    """How a site's budget is shared between links and sitemaps."""
     watch: WatchSettings = WatchSettings()
-    """What `periplus watch` may spend."""
+    """The budget of `periplus watch`."""
     refresh: RefreshSettings = RefreshSettings()
     """When pages are visited again. Times are in seconds."""
     churn: ChurnSettings = ChurnSettings()
-    """From when on a part of a page that is different at every visit does not count."""
+    """When a part of a page that differs at every visit is ignored."""
     duplicates: DuplicateSettings = DuplicateSettings()
-    """Which pages are taken to say the same. It holds for pages that are read from then on."""
+    """Which pages count as the same. Applies to pages read from then on."""
     wire: WireSettings = WireSettings()
-    """The bounds of every transfer. Times are in seconds, sizes in bytes as sent."""
+    """Limits of every transfer. Times are in seconds, sizes in bytes as sent."""
     dns: ResolverSettings = ResolverSettings()
     """How names are looked up. Times are in seconds."""
     frontier: FrontierSettings = FrontierSettings()
-    """How much is kept in memory."""
+    """Memory of the frontier."""
     archive: WarcSettings = WarcSettings()
     """The WARC files."""
     tables: TableSettings = TableSettings()
     """The Parquet files."""
     engine: EngineSettings = EngineSettings()
-    """How often everything is made durable."""
+    """How often everything is committed."""
     cluster: ClusterSettings = ClusterSettings()
     """Shards on many machines."""
     receivers: ReceiverSettings = ReceiverSettings()
@@ -206,7 +206,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """What a file says, over the defaults. Raises `ConfigError`, which names file, table and key."""
+        """The settings of a file, over the defaults. Raises `ConfigError`, which names file, table and key."""
         return reading.load(cls, path)
 
     @classmethod
@@ -215,7 +215,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         return reading.parse(cls, text, source)
 
     def with_options(self, options: Mapping[str, object], source: str = "the options") -> Self:
-        """The same but for these, named as `table.key`; `None` changes nothing."""
+        """A copy with these changes, named as `table.key`; `None` changes nothing."""
         return reading.with_options(self, options, source)
 
     def dump(self) -> str:

@@ -1,4 +1,4 @@
-"""From the bytes of a page to a `Page`: what a page says, found out once.
+"""From the bytes of a page to a `Page`, in one pass.
 
 A body comes off the wire in content codings. `decode_body` takes them off under a cap. `read_page` does the rest, and
 `read_pages` does it for several pages, in this order, each step in a file of its own:

@@ -25,7 +25,7 @@ from xxhash import xxh3_64_intdigest
 from .volatile import masked
 
 MAX_BLOCKS: Final = 64
-"""Blocks that are kept of a page: 512 bytes."""
+"""Maximum number of blocks stored for a page: 512 bytes."""
 OTHERS: Final = 0
 """The path of all blocks beyond `MAX_BLOCKS`, as one."""
 _BYTES: Final = 8
@@ -36,7 +36,7 @@ _LOG_RANGE: Final = 64 * log(2)
 
 
 class Block(Struct, frozen=True, gc=False):
-    """What is kept of a block. `drawn` is of a sentence of it."""
+    """The stored form of a block. `drawn` is a hash of one of its sentences."""
 
     way: int
     content: int

@@ -64,7 +64,7 @@ def sniff_charset(body: bytes, content_type: str | None = None) -> Charset:
 
 @lru_cache(maxsize=1024)
 def transport_charset(content_type: str) -> str | None:
-    """The encoding that a `Content-Type` value names; `None` where it names none that we know."""
+    """The encoding that a `Content-Type` value names; `None` if it names none that is known."""
     media = read_content_type(content_type)
     return encoding_of(media.charset) if media and media.charset else None
 
@@ -103,7 +103,7 @@ def _guessed(body: bytes) -> Charset:
 
 @lru_cache(maxsize=1024)
 def _first_declared(beginning: bytes) -> str | None:
-    """What the very beginning of a page declares: the pages of a site begin alike, often as far as that."""
+    """The declaration at the very beginning of a page: the pages of a site often begin the same."""
     return prescan(beginning)
 
 
@@ -187,7 +187,7 @@ def _label_in_content(value: bytes) -> bytes | None:
 
 
 def _xml_encoding(head: bytes) -> str | None:
-    """The standard's "get an XML encoding": what `<?xml encoding="..."?>` says."""
+    """The standard's "get an XML encoding": the encoding in `<?xml encoding="..."?>`."""
     if not head.startswith(b"<?xml"):
         return None
     end = head.find(b">")

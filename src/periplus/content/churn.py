@@ -1,4 +1,4 @@
-"""Parts of pages that are different at every visit, learnt site by site: a change in them alone is none.
+"""Parts of pages that differ at every visit, learnt site by site: a change in them alone does not count.
 
 Clocks and counters are known by their looks (`volatile`); a quotation of the day is not. A block (see `blocks`) of
 which nothing had lasted in most of the comparisons that it was part of is churn: by default in 80 % of at least five.
@@ -29,24 +29,24 @@ from .blocks import OTHERS, Block, unpack
 from .digests import TEXT_RULE
 
 MAX_WAYS: Final = 800
-"""Blocks that are known of a site, at most: its record stays about 4 KB long."""
+"""Maximum number of blocks stored for a site: its record stays about 4 KB long."""
 _ROW: Final = 5
 """Bytes of a block in a record: three of its way, one for each count."""
 _MOST: Final = 255
 """The largest count: it takes one byte. Counts of blocks are halved then, so that what was long ago counts less."""
 _MOST_PAIRS: Final = 0xFFFF
-"""Pairs of versions beyond which they are not counted: far more than any setting asks for."""
+"""Maximum count of pairs of versions: far more than any setting asks for."""
 
 
 class ChurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """From when on a part of a page counts as churn."""
 
     share: float = 0.8
-    """Nothing of it had lasted in so large a share of comparisons..."""
+    """Minimum share of comparisons in which nothing of a block lasted..."""
     least: int = 5
-    """...of which there were this number at least."""
+    """...in at least this number of comparisons."""
     most: float = 0.5
-    """Pages of which a larger share of words would be masked are not."""
+    """Pages of which a larger share of words would be masked are left as they are."""
     sample: int = 20
     """Pages of a site that are fetched twice in a row to learn what is noise; 0: none."""
     instant: float = 60.0
@@ -70,7 +70,7 @@ class ChurnRecord(Struct, frozen=True, array_like=True, gc=False):
 
 
 NO_CHURN: Final = ChurnRecord()
-"""What is known of a site before the first comparison."""
+"""The record of a site before the first comparison."""
 
 
 class _Seen(NamedTuple):
@@ -84,7 +84,7 @@ _NEVER: Final = _Seen(0, 0)
 
 
 class Churn:
-    """What is known of one site: how often each block was compared, and how often it differed."""
+    """The statistics of one site: how often each block was compared, and how often it differed."""
 
     def __init__(self, settings: ChurnSettings | None = None, record: ChurnRecord = NO_CHURN) -> None:
         if record.rule != TEXT_RULE:  # its blocks are known by other paths now
@@ -94,7 +94,7 @@ class Churn:
         self.compared = record.compared
         """Pairs of versions that were looked at."""
         self.instants = record.instants
-        """Those of them that were fetched right after each other; 255 stand for more."""
+        """Pairs that were fetched right after each other; 255 stands for more."""
         ways = record.ways
         for at in range(0, len(ways) - _ROW + 1, _ROW):
             compared, differed = ways[at + 3], ways[at + 4]
@@ -103,7 +103,7 @@ class Churn:
 
     @property
     def record(self) -> ChurnRecord:
-        """All of it, to be kept with the site."""
+        """The record, to be stored with the site."""
         ways = b"".join([way.to_bytes(3, "big") + bytes(counts) for way, counts in sorted(self._ways.items())])
         return ChurnRecord(self.compared, self.instants, ways, TEXT_RULE)
 
@@ -133,7 +133,7 @@ class Churn:
         self._forget()
 
     def observe_unmodified(self, blocks: bytes, *, is_instant: bool = False) -> None:
-        """Learn from a server's word that a page is as it was."""
+        """Learn from a 304 that a page is unchanged."""
         self._count_pair(is_instant)
         for block in () if is_instant else unpack(blocks):
             if not self.is_churn(block.way):
@@ -141,7 +141,7 @@ class Churn:
         self._forget()
 
     def is_churn(self, way: int) -> bool:
-        """Whether what stands under a way is different at nearly every visit."""
+        """Whether the block of a path differs at nearly every visit."""
         seen = self._ways.get(way, _NEVER)
         settings = self._settings
         return seen.compared >= settings.least and seen.differed >= settings.share * seen.compared and way != OTHERS
@@ -179,10 +179,10 @@ class Churn:
 
 
 def settled_level(level: ChangeLevel, churn: Churn, old: bytes, new: bytes, *, is_heading_same: bool) -> ChangeLevel:
-    """How much a page differs from the version before, once churn is left out of account.
+    """How much a page differs from the version before, without churn.
 
-    Blocks hold texts and links; title and canonical URL are told besides. Where blocks are not known (empty), the level
-    stays as it is.
+    Blocks hold texts and links; title and canonical URL are compared besides. If blocks are not known (empty), the
+    level stays as it is.
     """
     if level < ChangeLevel.MINOR or not is_heading_same or not old or not new:
         return level

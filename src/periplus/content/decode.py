@@ -109,10 +109,11 @@ def _decode(body: bytes, coding: str, limit: int, at_limit: str) -> tuple[bytes,
 
 
 def _gunzip_one_member(body: bytes, limit: int) -> bytes | None:
-    """What the only member of a gzip body holds; `None` if there are more members, damage, or more than `limit`.
+    """The content of a gzip body with a single member; `None` if there are more members, damage, or more than `limit`.
 
-    A member ends with the length of its content, which is all the room that the decoder gets. The decoder does not say
-    where the member ended; but another one follows only where that length stands before the beginning of a member.
+    A member ends with the length of its content, which is the size of the decoder's output buffer. The decoder does not
+    report where the member ended; but another one follows only where that length stands before the beginning of a
+    member.
     """
     size = int.from_bytes(body[-4:], "little")
     if not 0 < size <= limit:
@@ -171,7 +172,7 @@ def _brotli(body: bytes) -> Iterator[bytes]:
 
 
 def _zstd(body: bytes) -> Iterator[bytes]:
-    """The pieces of all frames. A block of 4 bytes can stand for 128 KiB, so the input is fed in spoons of 256."""
+    """The pieces of all frames. A block of 4 bytes can expand to 128 KiB, so the input is fed 256 bytes at a time."""
     decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
     at = 0
     while at < len(body):

@@ -1,4 +1,4 @@
-"""Has a page changed, and how much? Digests of a page at several depths, and the level of change between two visits.
+"""Detects changes: digests of a page at several depths, and the level of change between two visits.
 
 Of each visit four digests are kept (XXH3, 64 bits: each is compared with one other value and never searched for), the
 sketch, and a digest of title and canonical URL. A page whose clock or counter moved has another body and the same main

@@ -1,4 +1,4 @@
-"""What a page says of itself in its head: title, description, language, base, and what it asks of crawlers."""
+"""The head of a page: title, description, language, base, and directives for crawlers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms: action, method and fields, with what a person would see beside each.
+"""Forms: action, method and fields, with the visible label of each.
 
 A control belongs to the form that its `form` attribute names by id, otherwise to the form that was open where it
 stands, also if a table or a block has moved it out of the form's element (HTML Standard, 4.10.18.3). A group of radio
@@ -25,7 +25,7 @@ from .scan.columns import MAX_FORMS, FormElement
 MAX_FIELDS: Final = 500
 """Controls that are read of a form."""
 MAX_OPTIONS: Final = 1000
-"""Options that are kept of a field."""
+"""Maximum number of options stored for a field."""
 _MAX_WORD: Final = 256
 """Characters of a name, a value or a label."""
 _CONTROLS: Final = frozenset({"input", "select", "textarea", "button"})
@@ -116,7 +116,7 @@ class _FieldReader:
                 self._lists.setdefault(identity, position)
 
     def field(self, position: int) -> Field | None:
-        """The field of a control; `None` if it sends nothing."""
+        """The field of a control; `None` if it is not submitted."""
         control = self._elements[position]
         attributes = control.attributes
         name = attributes.get("name")
@@ -148,7 +148,7 @@ class _FieldReader:
         return (chosen or ([""] if is_list else values) or ("",))[0], values
 
     def _label(self, control: FormElement) -> str:
-        """The label for a control, or around it; else what it says of itself."""
+        """The label for a control, or around it; else its own description."""
         attributes = control.attributes
         identity = attributes.get("id")
         if identity and identity in self._labels:
@@ -159,7 +159,7 @@ class _FieldReader:
 
 
 def _value(option: FormElement) -> str:
-    """What an option sends: its value, or its text where it has none."""
+    """The value that an option submits: its value, or its text without one."""
     attributes = option.attributes
     return (attributes["value"] or "")[:_MAX_WORD] if "value" in attributes else option.content
 

@@ -1,4 +1,4 @@
-"""Where a page leads, and what it shows: links with their texts, and resources apart from them.
+"""The links of a page with their texts, and its resources.
 
 Links are `<a>`, `<area>`, `<iframe>` and `<frame>`; resources are pictures, sound and video. All are resolved against
 the page's base. A link within the page (an empty `href` or a bare fragment) has the URL of the page and is marked

@@ -73,7 +73,10 @@ class Mime(Struct, frozen=True, gc=False):
 
 
 def sniff_mime(body: bytes, content_type: str | None = None, *, is_utf16: bool = False) -> Mime:
-    """What a body is, from its server's word and its first bytes. `is_utf16` allows the zero bytes of such text."""
+    """The type of a body, from the server's header and its first bytes.
+
+    `is_utf16` allows the zero bytes of such text.
+    """
     declared = _declared(content_type) if content_type else None
     head = body[:SNIFF_BYTES]
     if declared is None:
@@ -85,7 +88,7 @@ def sniff_mime(body: bytes, content_type: str | None = None, *, is_utf16: bool =
 
 @lru_cache(maxsize=1024)
 def _declared(content_type: str) -> Mime | None:
-    """What the server says; `None` where that means nothing."""
+    """The server's type; `None` if it is meaningless."""
     media = read_content_type(content_type)
     if media is None or media.mime in _SAYS_NOTHING:
         return None

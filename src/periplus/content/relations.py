@@ -39,7 +39,7 @@ class Relative(NamedTuple):
 
 
 def read_relatives(elements: Sequence[HeadElement]) -> list[Relative]:
-    """What the `<link>` elements of a page say."""
+    """The relations in the `<link>` elements of a page."""
     relatives = []
     for _, attributes, _, _ in elements:
         if (rel := _ours(attributes.get("rel") or "")) and (href := attributes.get("href")):

@@ -2,8 +2,8 @@
 
 A word is a run of letters, digits and underscores, in lower case. Scripts that put no space between words (Chinese,
 Japanese, Thai, ...) give one word a character. All words are found and numbered at once, on arrays over the bytes of
-the text in UTF-8, because a page has thousands of them and Python objects are dear: a regular expression that finds
-the words alone costs several times as much as all of this.
+the text in UTF-8, because a page has thousands of them and Python objects are expensive: a regular expression that
+finds the words alone costs several times as much as all of this.
 
 The number of a word is made of its first 8 bytes, its last 8 and its length. Two words that differ only in between get
 the same number, which is rare and does no harm to an estimate.

@@ -109,9 +109,9 @@ class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How often everything is made durable."""
 
     checkpoint_interval: float = 1.0
-    """Seconds between two commits, at least."""
+    """Minimum seconds between two commits."""
     checkpoint_share: float = 0.05
-    """Commits take no more than this share of the time: the interval grows if they would..."""
+    """Maximum share of the time for commits: the interval grows if they take longer..."""
     checkpoint_outcomes: int = 2_000
     """...but there is a commit after this many outcomes..."""
     checkpoint_rows: int = 50_000

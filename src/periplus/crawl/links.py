@@ -4,7 +4,7 @@ Which links are followed is decided here as far as the page decides it: what it 
 (`nofollow`, on the page or on a link), and so are links within a page (`Links.own`). Whether we want a URL is decided
 by filters.
 
-Links that were seen lately are not reported again: navigation repeats on every page of a site. Where the ordering
+Recently seen links are not reported again: navigation repeats on every page of a site. Where the ordering
 learns from every link, what those pass on is added up by URL, so that navigation costs a few rows from time to time
 instead of a hundred a page; `gains` returns it. Where the ordering needs every single link (`keeps_links`), each is
 reported.
@@ -40,9 +40,9 @@ class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How pages are read and which of their links are followed."""
 
     max_decoded_bytes: int = 32 * 2**20
-    """Of a page after its content codings are taken off; the rest is cut off."""
+    """Maximum bytes of a page after decompression; the rest is cut off."""
     follow_links: bool = True
-    """Whether links are followed at all; without, only what is named: seeds, redirects, and what sitemaps list."""
+    """Follow links. Otherwise only seeds, redirects and URLs listed in sitemaps are fetched."""
     follow_nofollow: bool = False
     """Follow links also where a page asks crawlers not to (`nofollow`)."""
     remembered_links: int = 200_000

@@ -179,8 +179,8 @@ class IgnoredEvents(EventCounter):
 class FrontierStats(Struct, frozen=True):
     """The frontier at a moment: URLs known and queued, sites by stage, pages done, and the site that is next.
 
-    `backing_off` counts resting sites that failed lately; `longest`: seconds that the longest queue takes at its site's
-    own pace. `setbacks` are the last failures of sites. `has_unread`: sitemaps or feeds wait or are not
+    `backing_off` counts resting sites that failed recently; `longest`: seconds that the longest queue takes at its
+    site's own pace. `setbacks` are the last failures of sites. `has_unread`: sitemaps or feeds wait or are not
     read to their end, and list URLs that are not counted yet. A URL that two sources name is counted once.
     `leases` tasks are out.
     """

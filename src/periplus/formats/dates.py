@@ -1,4 +1,4 @@
-"""Dates in every form that the formats of the web write them, and the usual ways of writing them wrong.
+"""Reads dates in every form that the formats of the web use, with the usual mistakes, and writes them.
 
 Three families, each read leniently and written in its one right form:
 
@@ -143,7 +143,7 @@ def read_rfc822(text: str) -> Lastmod | None:
 
 
 def read_any(text: str) -> Lastmod | None:
-    """A date in whichever of these forms: what feeds and sitemaps of every kind say; also seconds since 1970."""
+    """A date in any of these forms, as in feeds and sitemaps of every kind; also seconds since 1970."""
     return read_w3c(text) or read_rfc822(text) or _read_by_numbers(text) or _read_posix(text)
 
 
@@ -183,7 +183,7 @@ def _read_day(text: str) -> Lastmod | None:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _tail(text: str) -> tuple[float, Granularity] | None:
-    """What follows `hh:mm`: the seconds less the zone, and how finely they are told."""
+    """The part after `hh:mm`: the seconds less the zone, and their precision."""
     match = _TAIL.fullmatch(text)
     if match is None:
         return None
@@ -213,7 +213,7 @@ def _midnight(day: str) -> int | None:
 
 
 def _days(year: int, month: int, day: int) -> int | None:
-    """Midnight of a day as POSIX seconds; `None` for one that no calendar has, or that only databases have."""
+    """Midnight of a day as POSIX seconds; `None` for an invalid day, or a zero date of databases."""
     if (year, month, day) == (1, 1, 1):
         return None
     try:
@@ -259,7 +259,7 @@ def _read_posix(text: str) -> Lastmod | None:
 
 
 def _match_english(text: str) -> re.Match[str] | None:
-    """A date with its month by name: HTTP's three forms, mail's, and what people make of them."""
+    """A date with its month by name: HTTP's three forms, mail's, and common variants."""
     text = text.strip()
     if len(text) > LONGEST:
         return None
@@ -331,7 +331,7 @@ def _clock(hour: int, minute: int, second: int) -> int | None:
 
 
 def _zone(text: str | None) -> int:
-    """Seconds east of Greenwich. A zone that cannot be is as good as none: UTC, and the day is right but for one."""
+    """Seconds east of Greenwich. An invalid zone counts as UTC, so the day is right within one."""
     if not text:
         return 0
     sign = max(text.find("+"), text.find("-"))

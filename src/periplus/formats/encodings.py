@@ -110,7 +110,7 @@ _ASCII_WHITESPACE: Final = "\t\n\f\r "
 
 
 def encoding_of(label: str) -> str | None:
-    """The standard's name of the encoding that a label means; `None` for a label that means nothing."""
+    """The standard's name of the encoding of a label; `None` for an unknown label."""
     return _NAME_OF.get(label.strip(_ASCII_WHITESPACE).lower())
 
 

@@ -48,7 +48,7 @@ MOST_LISTED = 100_000
 """Archives of one list that are looked at."""
 
 MOST_PROBLEMS = 1_000
-"""Lines of one archive or list that are no such thing, after which it is given up: it is something else."""
+"""Invalid lines of one archive or list after which reading stops: it is something else."""
 
 _LONGEST_LINE = 16_384
 _PIECE = 65_536
@@ -81,7 +81,7 @@ class ArchiveEntry(Struct, frozen=True, gc=False):
 
 
 class ArchiveName(Struct, frozen=True):
-    """What a name tells: the first and the last change within, and the type (`other` for several)."""
+    """The contents of a name: the first and the last change within, and the type (`other` for several)."""
 
     from_at: float
     to_at: float
@@ -154,7 +154,7 @@ def read(name: str, chunks: bytes | Iterable[bytes]) -> Iterator[ArchiveEntry | 
 
 
 def read_name(name: str) -> ArchiveName | None:
-    """What a name, or the last part of a URL, says about an archive."""
+    """Parse the name of an archive, or the last part of a URL."""
     name = name.partition("?")[0].rpartition("/")[2]
     match = _NAME.fullmatch(name)
     if match is not None:
@@ -203,7 +203,7 @@ def read_list(body: bytes, url: str = "") -> Iterator[ListedArchive | Problem]:
 
 
 def _locations(text: str) -> Iterator[str]:
-    """What a list, or a robots.txt, says an archive is at: all of a line, or what follows the name of our field."""
+    """The URL of an archive in a line of a list or a robots.txt: the whole line, or the value of our field."""
     for line in text.splitlines():
         line = line.partition("#")[0].strip()
         if field := _ROBOTS_FIELD.match(line):
@@ -228,7 +228,7 @@ def _groups(segment: list[ArchiveEntry], smallest: int) -> Iterator[tuple[str, l
 
 @lru_cache(maxsize=1024)
 def _archive_type(mime: str) -> str:
-    """A type that can be part of a name; whatever else there is, is "other"."""
+    """A type that can be part of a name; any other is "other"."""
     mime = mime.lower()
     return mime if _MIME.fullmatch(mime) else OTHER
 
@@ -289,7 +289,7 @@ def _read_line(line: str, told: ArchiveName | None) -> ArchiveEntry | None:
 
 
 def _lines(chunks: Iterable[bytes]) -> Iterator[str | Problem]:
-    """Whole lines, as they arrive; one that is too long is told once and passed over."""
+    """Complete lines, as they arrive; one that is too long is reported once and skipped."""
     rest, is_skipping = b"", False
     for piece in _inflate(chunks):
         if isinstance(piece, Problem):  # the last thing there is; a line that was cut may look whole

@@ -1,4 +1,4 @@
-"""Link structure: what the shape of a web says about the worth of its pages.
+"""Link structure: PageRank and depth of the pages of a graph.
 
 A graph here is two arrays of the same length, the page that links and the page that is linked to, with pages numbered
 from 0; an edge given twice counts twice. `pagerank` ranks a graph in memory, `pagerank_of_products` one whose

@@ -53,7 +53,7 @@ def checked_weights(given: ArrayLike, length: int, what: str) -> Ranks:
 
 
 def distribution(given: ArrayLike | None, n: int, what: str) -> Ranks:
-    """A vector scaled to the sum 1; uniform where none is given."""
+    """A vector scaled to the sum 1; uniform if none is given."""
     if given is None:
         return np.full(n, 1 / n) if n else np.zeros(0)
     weights = checked_weights(given, n, what)

@@ -21,7 +21,7 @@ _LOST = 1e3
 """Factor by which a residual may grow before the quick method is given up: it does not recover from more."""
 
 _SINGLE = 2e-5
-"""How far one round in single precision can take a residual; asked for more it would circle in its own rounding."""
+"""The smallest residual that one round in single precision can reach before rounding errors dominate."""
 MOST_DAMPING_IN_SINGLE = 0.999
 """Closer to 1 rounding grows by 1 / (1 - damping) to what single precision cannot hold."""
 
@@ -40,7 +40,7 @@ def absolute_sum(x: Numbers) -> float:
 
 
 def bicgstab(push: Callable[[Numbers], Numbers], b: Numbers, reduction: float, damping: float) -> Numbers:
-    """The quick way. Stops early where it breaks down (a division by nothing), wherever it then is.
+    """The fast method. Stops early where it breaks down (a division by zero), with the result so far.
 
     The usual shadow is `b` itself, which is uniform at first, and uniform is a left eigenvector of dP where all pages
     have links: the method would break down at once. So `b` is made uneven by numbers that are the same on every call.
@@ -77,7 +77,7 @@ def bicgstab(push: Callable[[Numbers], Numbers], b: Numbers, reduction: float, d
 
 
 def power_series(push: Callable[[Numbers], Numbers], b: Numbers, reduction: float, damping: float) -> Numbers:
-    """The sure way: as many terms as shrink the residual to `reduction`, whatever the graph."""
+    """The safe method: as many terms as reduce the residual to `reduction`, whatever the graph."""
     x, term = b.copy(), b
     enough = reduction * absolute_sum(b)
     for _ in range(_most_products(reduction, damping)):
@@ -102,7 +102,7 @@ def solved_in_single(
 
 
 def _most_products(reduction: float, damping: float) -> int:
-    """What the power series needs at worst; a quick way that is slower than that is none."""
+    """The steps of the power series at worst; the fast method must be faster than that."""
     return 2 + ceil(log(reduction) / log(damping)) if 0 < damping < 1 and reduction < 1 else 2
 
 

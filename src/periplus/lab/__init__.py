@@ -1,6 +1,6 @@
-"""A living web over real HTTP whose every fact is known, and experiments in virtual time.
+"""A generated web over real HTTP whose every fact is known, and experiments in virtual time.
 
-`web` is the instrument that the crawler is measured with: a seeded, deterministic world of sites that are born, change,
-link, duplicate, lie and die on known schedules, and a server that speaks HTTP for it. Nothing else in the house
-imports this room but the command line.
+`web` is a seeded, deterministic world of sites whose pages appear, change, link, repeat and vanish on known schedules,
+and a server for it. `simulate` runs the crawler's state machine in virtual time. Only the command line imports this
+room.
 """

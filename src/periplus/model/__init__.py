@@ -1,9 +1,9 @@
-"""The words of the house.
+"""The shared types.
 
-Every other room speaks in these values and asks for these ports; this room imports none of them. `types` holds what
-travels between the brain and the wire, `page` what a page says, `state` what a crawl remembers, `events` what observers
-are told, `entries` what sitemaps say of many pages, `ports` and `work` the seams, `errors` what we did wrong ourselves.
-Types here have no behaviour beyond what their meaning needs.
+Every other room uses these values and ports; this room imports none of them. `types` has discoveries, records, tasks,
+outcomes and verdicts, `page` the contents of a page, `state` what a crawl stores, `events` what observers receive,
+`entries` the entries of sitemaps as columns, `ports` and `work` the interfaces, `errors` our exceptions. Types here
+have no behaviour beyond what their meaning needs.
 """
 
 from .entries import FREQUENCY_CODES, EntryColumns

@@ -1,8 +1,8 @@
-"""What sitemaps say of many pages, column by column.
+"""Entries of sitemaps as columns.
 
 A file lists up to 50,000 pages, a site up to millions, and an object for each costs more than everything else that is
-done with it. So code that handles many entries at once handles columns; to all others they are a sequence of entries,
-of which each is made when it is asked for.
+done with it. So code that handles many entries at once uses columns; for other code they are a sequence of entries,
+each made on access.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .types import ChangeFreq, Granularity, Lastmod
 _FREQUENCIES: Final = (None, *ChangeFreq)
 _GRAINS: Final = tuple(Granularity)
 FREQUENCY_CODES: Final = {frequency: code for code, frequency in enumerate(_FREQUENCIES)}
-"""How a column of frequencies writes each; 0 is none."""
+"""The code of each frequency in a column; 0 is none."""
 
 Reals = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
@@ -28,7 +28,7 @@ Positions = NDArray[np.intp]
 
 
 class _Entry(Protocol):
-    """Whatever says of a page what the protocol lets a site say."""
+    """Anything with the metadata that the protocol allows for a page."""
 
     @property
     def url(self) -> str: ...
@@ -119,20 +119,20 @@ class EntryColumns(Sequence[SitemapEntry]):
         return map(SitemapEntry, self.urls, self.lastmods(), self.changefreqs(), self.said_priorities())
 
     def lastmods(self) -> list[Lastmod | None]:
-        """When pages say that they changed."""
+        """The lastmod of each entry."""
         said = zip(_numbers(self.at), self.grains.tolist(), strict=True)
         return [None if at is None else Lastmod(at, _GRAINS[grain]) for at, grain in said]
 
     def changefreqs(self) -> list[ChangeFreq | None]:
-        """How often they say they change."""
+        """The changefreq of each entry."""
         return [_FREQUENCIES[code] for code in self.frequencies.tolist()]
 
     def said_priorities(self) -> list[float | None]:
-        """How much they say they matter."""
+        """The priority of each entry."""
         return _numbers(self.priorities)
 
 
 def _numbers(values: Reals) -> list[float | None]:
-    """Numbers; None for what is none."""
+    """Numbers; None for missing values."""
     numbers: list[float | None] = values.tolist()
     return [None if value != value else value for value in numbers] if np.isnan(values).any() else numbers

@@ -1,4 +1,4 @@
-"""What *we* did wrong, as exceptions. What the web does to us is a value with a reason, never one of these.
+"""Our exceptions: mistakes of the user, and bugs of ours. Bad input from the web is a value with a reason instead.
 
     PeriplusError
     ├── UsageError            what was typed cannot be done; the message says what to type
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 
 class PeriplusError(Exception):
-    """The root: everything we raise on purpose. `hint` is the next step for a person."""
+    """The root of all exceptions we raise on purpose. `hint` is the next step for the user."""
 
     exit_code = 1
 
@@ -52,4 +52,4 @@ class CollectionDamaged(CollectionError):  # noqa: N818 - reads as what is the c
 
 
 class InvariantError(PeriplusError):
-    """A rule that a state machine promises does not hold: a bug of ours, not of the web."""
+    """An invariant of a state machine does not hold: a bug of ours."""

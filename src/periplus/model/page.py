@@ -1,4 +1,4 @@
-"""What a page says, as one value: the result of `content.read_page`. How it is found in bytes: see `content`."""
+"""The contents of a page as one value: the result of `content.read_page`."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Alternate(Struct, frozen=True, gc=False):
 
 
 class Relations(Struct, frozen=True):
-    """What `<link>` elements (and `Link` headers) say of this page's relatives."""
+    """The relations of a page, from `<link>` elements and `Link` headers."""
 
     canonical: Url | None = None
     next: Url | None = None
@@ -126,9 +126,9 @@ class Relations(Struct, frozen=True):
 
 
 class Directives(Struct, frozen=True):
-    """What the page asks of crawlers, in meta robots and X-Robots-Tag; the strictest voice wins.
+    """The directives for crawlers, from meta robots and X-Robots-Tag; the strictest wins.
 
-    The limits are as written (`-1`: none); `None` where nothing was said. `unavailable_after` is a POSIX time.
+    The limits are as written (`-1`: no limit); `None` if not given. `unavailable_after` is a POSIX time.
     """
 
     noindex: bool = False
@@ -203,5 +203,5 @@ class Page(Struct, frozen=True):
 
     @property
     def canonical(self) -> Url | None:
-        """The URL this page says it should be known by."""
+        """The canonical URL that the page declares."""
         return self.relations.canonical

@@ -30,21 +30,21 @@ from .types import Discovery, Lane, Site, Url, UrlRecord, Verdict
 
 
 class Clock(Protocol):
-    """The time, for the few rooms that must ask. Rooms that decide get it as an argument."""
+    """The time, for the few rooms that need it. Rooms that decide get it as an argument."""
 
     def now(self) -> float:
         """POSIX seconds; never runs backwards."""
 
 
 class Filter(Protocol):
-    """Should we want this URL?"""
+    """Decides whether a URL is wanted."""
 
     def judge(self, discovery: Discovery) -> Verdict:
-        """Accept, reject with a reason, or name the URL under which we know it."""
+        """Accept, reject with a reason, or name the URL under which we know the page."""
 
 
 class Ordering(Protocol):
-    """How much do we want this URL? Larger is sooner."""
+    """Scores a URL. Larger is sooner."""
 
     def score(self, discovery: Discovery) -> float:
         """A priority, comparable within one crawl."""
@@ -58,16 +58,16 @@ class Ordering(Protocol):
 
 @runtime_checkable
 class Learning(Protocol):
-    """What an ordering may be besides: one in whose eyes a URL gains from every page that leads to it.
+    """An ordering in which a URL gains from every page that links to it.
 
-    It then keeps a `UrlScore` of each URL. For such an ordering `score` is of what is new; later it is `score_of`.
+    It keeps a `UrlScore` of each URL. `score` is for new URLs; later `score_of` is used.
     """
 
     def share(self, worth: float, links: int) -> float:
         """What a page that was just read passes on to each of the URLs it leads to."""
 
     def rest(self, worth: float) -> float:
-        """What the page itself keeps."""
+        """The share that the page itself keeps."""
 
     def score_of(self, worth: float, age: int) -> float:
         """The priority of a URL that waits. `age` is how many pages were fetched since it was found."""
@@ -75,26 +75,26 @@ class Learning(Protocol):
 
 @runtime_checkable
 class Ranking(Protocol):
-    """What an ordering may be besides: one that looks at all that is known from time to time.
+    """An ordering that ranks all known URLs from time to time:
 
-    every `every` pages. With `is_batch` only those that it then chose are fetched until it looks again.
+    every `every` pages. With `is_batch` only the URLs it selected are fetched until the next ranking.
     """
 
     every: int
     is_batch: bool
 
     def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
-        """The worth of each URL. What has the mean worth is about 1."""
+        """The score of each URL; the mean is about 1."""
 
     def batch_size(self, waiting: int) -> int:
         """How many of `waiting` URLs go into the next batch."""
 
 
 class UrlRecords(Protocol):
-    """What is known of each URL, by site, so that a page's links land together; and so the seen test, too."""
+    """The records of URLs, by site, so that a page's links are close together; and the seen test."""
 
     def add_new(self, records: Sequence[UrlRecord]) -> list[UrlRecord | None]:
-        """Add those whose URL is not known. For each the record that was there before; `None`: it was new.
+        """Add records of unknown URLs. Return for each the record that was there before; `None`: it was new.
 
         A repeat inside the batch is new only the first time.
         """
@@ -109,7 +109,7 @@ class UrlRecords(Protocol):
         """Every record of a site, each once."""
 
     def __len__(self) -> int:
-        """How many URLs are known."""
+        """The number of known URLs."""
 
 
 class Queues(Protocol):
@@ -134,7 +134,7 @@ class Queues(Protocol):
         """Keep these out of the queues until their time."""
 
     def release(self, now: float, limit: int) -> list[Ticket]:
-        """Push at most `limit` postponed entries whose time has come, earliest first; the place of each."""
+        """Push at most `limit` postponed entries that are due, earliest first; return the place of each."""
 
     def next_release(self) -> float | None:
         """When the first postponed entry is due."""
@@ -144,7 +144,7 @@ class Queues(Protocol):
 
 
 class UrlScores(Protocol):
-    """What an ordering that learns knows of each URL; and, where it wants them, all links."""
+    """Scores of URLs, for orderings that learn; and all links, for orderings that need them."""
 
     def get(self, urls: Sequence[Url]) -> list[UrlScore | None]:
         """The score of each, aligned with `urls`."""
@@ -153,16 +153,16 @@ class UrlScores(Protocol):
         """Keep these."""
 
     def link(self, links: Sequence[tuple[Url, Url]]) -> None:
-        """Keep links, each from a URL to a URL; those whose end has no score are left out."""
+        """Store links, each from a URL to a URL; those with an end without a score are left out."""
 
     def known(self) -> KnownLinks:
         """All of it, as numbers."""
 
     def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, UrlScore]]:
-        """Those that `known`, when last asked, gave these numbers."""
+        """The URLs to which the last call of `known` gave these numbers."""
 
     def revalue(self, worth: NDArray[np.float64]) -> None:
-        """Give each that `known` numbered its new worth."""
+        """Set the new score of each URL that `known` numbered."""
 
     @property
     def pooled(self) -> int:
@@ -170,9 +170,9 @@ class UrlScores(Protocol):
 
 
 class SitemapStore(Protocol):
-    """The files that sites publish about themselves, as rows that only the crawl understands; and what each last said.
+    """Sitemaps, feeds and archives, as rows that only the crawl interprets; and the entries of each.
 
-    A file goes by a key that its twins share. It is due at a time; `math.inf`: not before it is named again.
+    A file is identified by a key that its twins share. It is due at a time; `math.inf`: not before it is named again.
     """
 
     def get(self, keys: Sequence[str]) -> list[bytes | None]:
@@ -185,22 +185,22 @@ class SitemapStore(Protocol):
         """The keys of at most `limit` files that are due, the longest due first. They stay due until put again."""
 
     def next_due(self) -> float | None:
-        """When the first is due; `None`: none will be."""
+        """The earliest due time; `None`: no file is due."""
 
     def of_site(self, site: Site) -> Iterator[bytes]:
-        """The rows of the files that lie at a site."""
+        """The rows of the sitemap files on a site."""
 
     def __iter__(self) -> Iterator[bytes]:
         """Every row, each once."""
 
     def memory(self, key: str) -> bytes:
-        """What a file said when it was last read; empty if that is not kept."""
+        """The entries of a file at its last reading; empty if they are not kept."""
 
     def remember(self, key: str, memory: bytes) -> None:
-        """Keep what a file said; nothing: forget it."""
+        """Store the entries of a file; an empty value removes them."""
 
     def __len__(self) -> int:
-        """How many files are known."""
+        """The number of known files."""
 
 
 class Listings(Protocol):
@@ -213,32 +213,32 @@ class Listings(Protocol):
         """Keep slices of what is listed of a site, at the end of a level."""
 
     def take(self, site: Site) -> bytes | None:
-        """The first slice of a site, lowest level first. It is no longer here then."""
+        """Remove and return the first slice of a site, lowest level first."""
 
     def has(self, site: Site) -> bool:
         """Whether something is listed of a site."""
 
     def sites(self) -> Iterator[Site]:
-        """Every site of which something is listed, each once."""
+        """Every site with listed URLs, each once."""
 
     def __len__(self) -> int:
         """How many slices there are."""
 
 
 class RevisitQueue(Protocol):
-    """When each URL is to be visited again.
+    """The revisit times of URLs.
 
     A URL is there at most once, and the caller that moves it knows its old time.
     """
 
     def move(self, moves: Sequence[tuple[Url, float | None, float | None]]) -> None:
-        """Each from the time that it had to the one that it gets; `None`: it had, or gets, none."""
+        """Move each URL from its old time to a new one; `None`: there is none."""
 
     def due(self, now: float, limit: int) -> list[tuple[Url, float]]:
-        """At most `limit` URLs whose time has come, with it, the earliest first. They stay until they are moved."""
+        """At most `limit` URLs that are due, with their time, the earliest first. They stay until they are moved."""
 
     def after(self, time: float) -> tuple[Url, float] | None:
-        """The first whose time is then or later, with it."""
+        """The first entry at or after a time, with its time."""
 
     def next_due(self) -> float | None:
         """The first time of all."""
@@ -254,20 +254,20 @@ class RobotsFiles(Protocol):
     """The last robots.txt of each site."""
 
     def get(self, site: Site) -> RobotsFile | None:
-        """The one kept, whether or not it has expired."""
+        """The stored one, whether or not it has expired."""
 
     def put(self, file: RobotsFile) -> None:
         """Keep this one."""
 
 
 class Payloads(Protocol):
-    """Which bytes were seen before, and where they are kept."""
+    """Payloads that were seen before, and where they are stored."""
 
     def get(self, digest: bytes) -> Payload | None:
         """The one of this digest, if there is one."""
 
     def add_new(self, payload: Payload) -> Payload | None:
-        """Keep it if its digest is new (and answer `None`); otherwise the one that was first."""
+        """Store it and return `None` if its digest is new; otherwise return the first one."""
 
 
 class Sketches(Protocol):
@@ -278,16 +278,16 @@ class Sketches(Protocol):
     """
 
     def add(self, pages: Sequence[Sketched]) -> list[Placement | None]:
-        """Put each with those that it resembles, one after the other. `None`: it says too little to be put anywhere."""
+        """Put each page with those that it resembles, one after the other. `None`: it has too little text."""
 
     def get(self, urls: Sequence[Url]) -> list[Placement | None]:
         """Where each is now, aligned with `urls`."""
 
     def mark_listed(self, urls: Sequence[Url]) -> None:
-        """Their sites list these now, which speaks for knowing a cluster by them; others do not matter."""
+        """Record that sitemaps list these now, for the choice of canonical URLs; unknown URLs are ignored."""
 
     def remove(self, urls: Sequence[Url]) -> None:
-        """Take out those that are no more; others do not matter."""
+        """Remove pages that no longer exist; unknown URLs are ignored."""
 
     def __len__(self) -> int:
         """How many clusters there are."""
@@ -310,7 +310,7 @@ class Exchange(Protocol):
         """The next batches for one receiver, in order; each is shown once, after its commit."""
 
     def sent(self, receiver: int) -> int:
-        """The number of the last batch kept for a shard."""
+        """The number of the last batch stored for a shard."""
 
     def acknowledged(self, receiver: int, number: int) -> None:
         """The receiver has this batch and all before it."""
@@ -329,7 +329,7 @@ R = TypeVar("R")
 
 
 class Rows(Protocol[R]):
-    """A small table of typed rows, each known by one of its fields: a name, or a number from 0 to 2^64 - 1."""
+    """A small table of typed rows, each identified by one of its fields: a name, or a number from 0 to 2^64 - 1."""
 
     def get(self, key: str | int) -> R | None:
         """The row of a key."""
@@ -348,4 +348,4 @@ class EventSink(Protocol):
     """Receives events: a table, a display, a test."""
 
     def record(self, events: Sequence[Event]) -> None:
-        """Take note. Must not raise for what an event says."""
+        """Record an event. Must not raise for its contents."""

@@ -1,7 +1,7 @@
-"""What a crawl must remember to go on where it stopped, besides its URLs: what waits, visits, payloads, batches.
+"""The state of a crawl besides its URLs: queues, visits, payloads, batches.
 
-These are the types of the ports of storage. What they mean for the next visit is decided in `crawl`. The record of a
-site is in `store.crawl_state`: it holds what policies have learnt, and `model` does not know their types.
+These are the types of the ports of storage; `crawl` decides with them. The record of a site is in `store.crawl_state`:
+it holds what policies have learnt, and `model` does not know their types.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class UrlScore(Struct, gc=False):
     """What an ordering that learns knows of a URL. Mutable: the frontier works on it, and puts it back.
 
     `worth` is cash, rank, mass or a number of links; `level` and `place` are those of its ticket while it waits;
-    `since` is how many pages had been fetched when it was found; `sources` has a bit for each that told of it.
+    `since` is how many pages had been fetched when it was found; `sources` has a bit for each source.
     """
 
     worth: float = 0.0
@@ -76,7 +76,7 @@ class KnownLinks(Struct, frozen=True):
 
 
 class SitemapFileRow(Struct, frozen=True):
-    """A file that a site publishes about itself, as it is kept: whose it is, when it is due, and all else in `row`."""
+    """A stored sitemap file: its site, when it is due, and everything else in `row`."""
 
     key: str
     site: Site
@@ -138,7 +138,7 @@ class TreeUse(Struct, frozen=True, array_like=True, gc=False):
 
 
 class LinkChunk(Struct, frozen=True, array_like=True):
-    """Links seen lately: URLs, one a line, compressed. The newest chunks have the highest numbers."""
+    """Recently seen links: URLs, one a line, compressed. The newest chunks have the highest numbers."""
 
     number: int
     packed: bytes
@@ -160,7 +160,7 @@ class RobotsFile(Struct, frozen=True):
 
 
 class Payload(Struct, frozen=True):
-    """Where the bytes of a response are kept: a later one with the same digest refers to it instead."""
+    """Where the bytes of a response are stored: a later one with the same digest refers to it instead."""
 
     digest: bytes
     url: Url
@@ -215,7 +215,7 @@ class Reading(Struct, frozen=True):
 
 
 class Stored(Struct, frozen=True, gc=False):
-    """Where the answer to a fetch lies: one gzip member in a WARC file, and the digest of its payload."""
+    """Where the answer to a fetch is stored: one gzip member in a WARC file, and the digest of its payload."""
 
     file: str
     offset: int
@@ -227,8 +227,7 @@ class Stored(Struct, frozen=True, gc=False):
 class Batch(Struct, frozen=True):
     """Discoveries on their way from one shard to another. Numbers count up from 1 for each pair of shards.
 
-    They are packed when they are sent and unpacked by the one who takes them: who keeps them or carries them handles
-    bytes.
+    They are packed by the sender and unpacked by the receiver: everything in between handles bytes.
     """
 
     sender: int
@@ -252,5 +251,5 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def pack(discoveries: Sequence[Discovery]) -> bytes:
-    """Discoveries as a batch holds them: URLs that begin alike, and so a tenth of what they would take as they are."""
+    """The packed form of discoveries: URLs with common prefixes take about a tenth of their size."""
     return ZstdCompressor(level=1).compress(_encode(tuple(discoveries)))

@@ -1,9 +1,10 @@
-"""The words that pass between rooms: URLs, discoveries, records, tasks, outcomes and verdicts.
+"""The values that pass between rooms: URLs, discoveries, records, tasks, outcomes and verdicts.
 
-What a page says is in `model.page`; what observers are told is in `model.events`. A value here is frozen, small and
-cheap to build (`msgspec.Struct`), knows no room, and has no `meta` dict: a new fact gets a field.
+Page contents are in `model.page`, events in `model.events`. A value here is frozen, small and cheap to build
+(`msgspec.Struct`), knows no room, and has no `meta` dict: a new fact gets a field.
 
-Times are POSIX seconds as `float` and end in `_at`; lengths of time are seconds as `float` and say what they measure.
+Times are POSIX seconds as `float` and end in `_at`; durations are seconds as `float` and are named after what they
+measure.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ Domain = NewType("Domain", str)
 """A registrable domain: one label below a public suffix."""
 
 Fingerprint = NewType("Fingerprint", int)
-"""64 unsigned bits that stand for a canonical URL in seen tests and keys."""
+"""The 64-bit hash of a canonical URL, for seen tests and keys."""
 
 
 class Source(Enum):
-    """Where we know a URL from. The two sides of Schonfeld & Shivakumar 2009 and their relatives."""
+    """The source of a URL: the two sides of Schonfeld & Shivakumar 2009 and related ones."""
 
     __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
 
@@ -66,7 +67,7 @@ class Purpose(Enum):
 
 
 class Granularity(IntEnum):
-    """How finely a date was written: a date-only `lastmod` says nothing about the hour.
+    """The precision of a date: a date-only `lastmod` has no hour.
 
     Ordered from coarse to fine; `seconds` is the length of the period that the date names.
     """
@@ -100,17 +101,17 @@ class ChangeFreq(Enum):
 
 
 class Lastmod(Struct, frozen=True, gc=False):
-    """When something says it changed: the start of the period it names, and how long that period is."""
+    """The time of a change: the start of the period it names, and how long that period is."""
 
     at: float
     granularity: Granularity
 
 
 class Problem(Struct, frozen=True):
-    """What was wrong with something a site published: a reason to count, and detail to show a person.
+    """A fault in something a site published: a reason to count, and details for display.
 
     `reason` is one of a small documented set per reader (kebab-case, stable: it is a column of a table); `detail` is
-    free text, bounded in length; `at` is the byte offset in the decoded stream where that is known.
+    free text, bounded in length; `at` is the byte offset in the decoded stream, if known.
     """
 
     reason: str
@@ -139,7 +140,7 @@ class Digests(Struct, frozen=True, gc=False):
 
 
 class Hints(Struct, frozen=True, gc=False):
-    """What the source of a URL said about it."""
+    """The metadata that the source of a URL gives."""
 
     lastmod: Lastmod | None = None
     changefreq: ChangeFreq | None = None
@@ -173,12 +174,12 @@ class Discovery(Struct, frozen=True, gc=False):
 
     @property
     def is_more(self) -> bool:
-        """Whether this only adds to what was told before: links met again, whose gains were added up."""
+        """Whether this only adds gains: repeated links, whose gains were added up."""
         return self.referrer is None and self.gain > 0.0 and self.source is Source.LINK
 
 
 class FirstSeen(Struct, frozen=True, gc=False):
-    """When a source first told us of a URL: `SeenDelta` is the difference of two of these."""
+    """When a source first named a URL: `SeenDelta` is the difference of two of these."""
 
     source: Source
     at: float
@@ -276,7 +277,7 @@ class Fetched(Struct, frozen=True, tag=True):
 
 
 class NotModified(Struct, frozen=True, tag=True):
-    """The server answered 304: what we have is what it has."""
+    """The server answered 304: our copy is current."""
 
     task: FetchTask
     headers: tuple[tuple[str, str], ...]
@@ -326,7 +327,7 @@ class Accept(Struct, frozen=True, tag=True):
 
 
 class Reject(Struct, frozen=True, tag=True):
-    """A filter refuses this URL, and says by which rule: a row in a table, never silence."""
+    """A filter refuses this URL, with its rule: it becomes a row in a table."""
 
     reason: str
     rule: str = ""

@@ -29,14 +29,14 @@ class Executor(Protocol):
 
     @property
     def most_under_way(self) -> int:
-        """How many jobs at most are taken whose results the caller has not taken yet: these wait in memory."""
+        """Maximum number of jobs whose results the caller has not taken yet: these wait in memory."""
 
     def map(self, work: Callable[[Job, Shared], Result], jobs: Iterable[Job], shared: Shared) -> Iterator[Result]:
-        """What comes of each job, in the order of the jobs; a job is taken only when there is room for it.
+        """The result of each job, in the order of the jobs; a job is taken only when there is room for it.
 
-        A job that raises ends the whole: its exception is raised here. A worker that dies (killed, out of memory) is a
-        `PeriplusError`, after as many attempts as this executor makes; where there are several machines, more than one.
-        Stopping the iteration early ends the jobs under way.
+        A job that raises ends everything: its exception is raised here. A worker that dies (killed, out of memory) is a
+        `PeriplusError`, after as many attempts as this executor makes; with several machines, more than one. Stopping
+        the iteration early ends the jobs under way.
         """
 
     def close(self) -> None:

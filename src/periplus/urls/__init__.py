@@ -1,4 +1,4 @@
-"""What a URL is.
+"""URLs: parsing, canonical form, and the parts that other rooms need.
 
 A string from a page, a sitemap or a person enters here and leaves as a `Url`, or as `None`. `whatwg` is the URL
 standard and nothing else: what a browser would make of the string. `canonical` goes on from there to the one spelling

@@ -1,4 +1,4 @@
-r"""Most links are plain: of characters that no parser changes, with no dots to fold. Those need no parser.
+r"""Plain links: most links have only characters that no parser changes, and no dots to fold. They need no parser.
 
 A call into the standard's parser costs several times the string operations that suffice here. A plain link is a
 *start*, which stands for the beginning of a canonical URL, and a *rest*, which is appended to that:
@@ -44,7 +44,7 @@ _ABSOLUTE = re.compile(rf"({_ORIGIN})({_REST})")
 _LINE = re.compile(rf"^(?:({_CLIMB}|/|(?={_QUERY}$)\?|{_ORIGIN}|{_NO_SCHEME})({_REST})|.*)$", re.MULTILINE)
 
 _PLAIN_LINES = f"!$&()*+,-./:;=@_~{ascii_letters}{digits}?\n".encode()
-"""Of what a rest may be made, in its path and in its query alike, with the mark between them and the end of a line."""
+"""The characters of a rest, in its path and in its query, with the mark between them and the end of a line."""
 _LONGEST_LINE = 4000
 
 MAX_PAGE = 8192
@@ -58,7 +58,7 @@ def site_root(origin: str) -> str | None:
 
 
 def plain_url(url: str) -> Url | None:
-    """The canonical form of a plain absolute URL without a fragment, or `None`: ask the parser."""
+    """The canonical form of a plain absolute URL without a fragment; `None`: use the parser."""
     match = _ABSOLUTE.fullmatch(url)
     if match is None:
         return None
@@ -68,7 +68,7 @@ def plain_url(url: str) -> Url | None:
 
 
 def joined(start: str, rest: str) -> Url | None:
-    """What a start stands for and the rest; `None` if there may be dots to fold."""
+    """The meaning of a start, and the rest; `None` if there may be dots to fold."""
     if "/." in rest:
         return None
     if "%" in rest:
@@ -111,7 +111,7 @@ def are_canonical(links: Sequence[str]) -> bool:
 
 
 class Starts(dict[str, str | None]):
-    """What each start stands for on one page; `None` for a host that cannot be."""
+    """The meaning of each start on one page; `None` for an invalid host."""
 
     __slots__ = ("_directory", "_root")
 

@@ -15,7 +15,7 @@ from .canonical import canonical, parsed
 from .plain import MAX_PAGE, Starts, are_canonical, joined, split_plain
 
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*+:", re.IGNORECASE | re.ASCII)
-"""`mailto:`, `javascript:` and their like: whatever follows, the result is not a URL to crawl."""
+"""`mailto:`, `javascript:` and similar: the result is never a URL to crawl."""
 
 _MANY = 16
 """Number of links from which it pays to check whether a list needs no resolving at all."""
@@ -41,7 +41,7 @@ def resolve_all(hrefs: Iterable[str], base: str, encoding: str = "utf-8") -> lis
 
 
 def _resolve_plain(known: dict[str, Url | None], page: Url) -> list[str]:
-    """Fill in the plain links among the keys of `known`; the others are returned."""
+    """Fill in the plain links among the keys of `known`; return the others."""
     odd = []
     starts = Starts(page)
     for link, (start, rest) in zip(known, split_plain(known), strict=True):

@@ -1,4 +1,4 @@
-"""The URL standard, exactly: what a browser makes of a string.
+"""The URL standard: what a browser makes of a string.
 
 Here is the parser and serialiser of https://url.spec.whatwg.org/ as one function, with every scheme, and the result as
 the standard spells it. Our own, narrower form of a URL is in `canonical`.

@@ -1,4 +1,4 @@
-"""URLs as a tree of their prefixes: what a site looks like from far above.
+"""URLs as a tree of their prefixes: the structure of a site.
 
 Under a virtual root stand the sites, below them the segments of their paths, and a query, with its `?`, as the last
 component. The weight of a node is the sum of the weights of the URLs that pass through it or end there, so with the
@@ -42,7 +42,7 @@ class Node(Struct, gc=False):
 
     @property
     def is_leaf(self) -> bool:
-        """Does nothing lie below?"""
+        """Whether there is nothing below."""
         return not self._children
 
 
@@ -109,7 +109,7 @@ class UriTree:
         return node
 
     def weight(self, prefix: Url) -> float:
-        """How much lies at and below a prefix."""
+        """The weight at and below a prefix."""
         node = self.find(prefix)
         return 0.0 if node is None else node.weight
 

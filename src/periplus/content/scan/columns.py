@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 MAX_TEXT: Final = 1 << 20
-"""Bytes of text that are kept of a page."""
+"""Maximum bytes of text kept for a page."""
 MAX_LINKS: Final = 10_000
 """Links of a page; scanners report at most one more, which says that there were too many. As for `MAX_MEDIA`."""
 MAX_MEDIA: Final = 10_000
@@ -117,7 +117,7 @@ class Columns(NamedTuple):
     """The way to each part of the page and what stands there (see `ways`), if they were asked for: `content.blocks`
     packs them."""
     events: list[Event]
-    """The layout, if it was asked for."""
+    """The layout, if it was requested."""
     own: list[int]
     """The numbers of the links whose `href` is empty or a bare fragment, ascending: links to the page itself, unless it
     has another base."""

@@ -22,7 +22,7 @@ _LABEL: Final = NUMBERS["label"]
 _FIELDSET: Final = NUMBERS["fieldset"]
 _LEGEND: Final = NUMBERS["legend"]
 TRACKED: Final = frozenset(numbers_with(FORM_PART)) | {_FIELDSET, _LEGEND}
-"""Elements that change what is known of forms where they begin and end."""
+"""Elements that change the state of forms where they begin and end."""
 _IS_DISABLED: Final = 1
 """A flag of `Page.fieldset`: controls here are disabled."""
 _IS_DISABLED_OUTSIDE: Final = 2

@@ -1,4 +1,4 @@
-"""What a page says about itself: `<html lang>`, `<meta>`, `<link>`, `<base>`, small scripts, the title."""
+"""The head of a page: `<html lang>`, `<meta>`, `<link>`, `<base>`, small scripts, the title."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_TITLE: Final = 8000
 
 
 def add_head_element(page: Page, tag: Tag) -> None:
-    """Report an element, if it says anything."""
+    """Report an element, if it is relevant."""
     if _is_reported(page, tag):
         page.head.append(HeadElement(tag.name, tag.attributes, page.is_in_noscript, ""))
 

@@ -1,4 +1,4 @@
-"""Which blocks of a page are its main text: what someone who opened the page came to read.
+"""Chooses the blocks of a page that are its main text: what a visitor came to read.
 
 The rule looks at blocks (text without a border of a block element inside) and at the elements they stand in, and uses
 no words of any language. It goes from the page to the block:

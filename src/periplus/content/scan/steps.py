@@ -36,9 +36,9 @@ from .tokens import is_complete
 
 _P: Final = NUMBERS["p"]
 _MAX_KNOWN: Final = 4096
-"""Tags that are kept from page to page. Beyond this number all are forgotten."""
+"""Maximum number of tags cached between pages. Beyond it the cache is cleared."""
 _MAX_SOURCE: Final = 256
-"""Bytes of a tag that is kept."""
+"""Maximum bytes of a cached tag."""
 _TABLE_PARENTS: Final = numbers_of("table", "tbody", "thead", "tfoot", "tr")
 _ITEMS: Final = {
     NUMBERS["li"]: numbers_of("li"),

@@ -29,11 +29,11 @@ _SPREAD = 0.25
 class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How gently sites are treated.
 
-    `delay`: seconds between two visits of a site, at least. `slow_factor`: and this many times the time of its last
-    answer. `ip_delay`: seconds between two requests to one address; negative: a quarter of `delay`.
-    `pages_per_visit`: pages taken on one connection before the site rests. `max_parallel`: requests to a site at once.
-    `max_bytes_per_site`: after this many bytes a site is visited no more. `lease`: seconds after which a task without
-    a result is offered again.
+    `delay`: minimum seconds between two visits of a site. `slow_factor`: minimum rest as a multiple of the time of the
+    site's last answer. `ip_delay`: seconds between two requests to one address; negative: a quarter of `delay`.
+    `pages_per_visit`: pages fetched over one connection before the site rests. `max_parallel`: maximum number of
+    requests to a site at once. `max_bytes_per_site`: maximum number of bytes from one site. `lease`: seconds after
+    which a task without a result is granted again.
     """
 
     delay: float = 1.0
@@ -58,9 +58,9 @@ def delay_after(settings: PolitenessSettings, asked: float | None, last_duration
 class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How often and how soon to try again.
 
-    `max_attempts`: how often a URL is tried. `backoff`: seconds before the second attempt; each further wait is twice
-    as long. `max_backoff`: no wait is longer, whatever a server asks for. `max_site_failures`: after this many failures
-    in a row a site is given up.
+    `max_attempts`: maximum number of attempts for a URL. `backoff`: seconds before the second attempt; each further
+    wait is twice as long. `max_backoff`: maximum wait in seconds, also for `Retry-After`. `max_site_failures`: failures
+    in a row after which a site is given up.
     """
 
     max_attempts: int = 3

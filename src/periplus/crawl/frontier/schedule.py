@@ -34,7 +34,7 @@ class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How many sites are active."""
 
     max_sites: int = 50_000
-    """Sites that take turns; those beyond wait until one is finished."""
+    """Maximum number of active sites; others wait until one is finished."""
 
 
 class Schedule:

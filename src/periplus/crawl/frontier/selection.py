@@ -6,7 +6,7 @@ changed; so each URL is judged again when its turn comes (`judge`), and one that
 A site has up to four lanes: pages found by links, pages listed in sitemaps, pages to be visited again, and sitemap
 files. Files alternate with pages. Between links and sitemaps the site's balance decides, by what each has brought
 (Schonfeld & Shivakumar 2009 section 6; `policy.balance`). A URL known from both waits in both lanes and is fetched
-once; what came of it counts for both. Revisits compete with first visits by what a visit is worth.
+once; its result counts for both. Revisits compete with first visits by what a visit is worth.
 """
 
 from __future__ import annotations
@@ -283,7 +283,7 @@ class CandidateSelector:
             self._scores.queued_twice = max(self._scores.queued_twice - 1, 0)
         self.remove(active, ticket)
 
-    # what was taken, and what came of it
+    # what was taken, and its result
 
     def granted(self, active: ActiveSite, entry: Queued, record: UrlRecord, now: float) -> None:
         """A URL is about to be fetched: it counts for the budget that pays for it."""

@@ -46,9 +46,9 @@ class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What `periplus watch` may spend."""
 
     visits_a_day: int = 0
-    """Requests a day, over all sites; 0: a seventh of the pages that there are."""
+    """Requests a day, over all sites; 0: a seventh of the pages."""
     per_site: int = 0
-    """Requests a day of one site, at most; 0: as many as politeness allows."""
+    """Maximum number of requests a day to one site; 0: as many as politeness allows."""
 
 
 class Watching(Struct, frozen=True):

@@ -48,13 +48,13 @@ class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What sites publish about themselves, and whether it is read."""
 
     follow: bool = True
-    """Read the sitemaps that robots.txt files name, and what they list."""
+    """Read the sitemaps that robots.txt files name, and crawl what they list."""
     well_known: bool = True
     """Look in the usual places for sitemaps, if robots.txt names none."""
     feeds: bool = True
     """Read feeds that pages link to, as sitemaps of what is new."""
     archives: bool = True
-    """Read archives of metadata that a robots.txt names, with all pages of a site by the date of their last change."""
+    """Read metadata archives that a robots.txt names."""
     submitted: tuple[str, ...] = ()
     """Additional sitemaps."""
     only: bool = False

@@ -218,7 +218,7 @@ def _columns(parts: Sequence[Entry | Child | EntryColumns]) -> list[EntryColumns
 
 
 def _rows(part: Entry | Child | EntryColumns) -> Iterable[SitemapEntry]:
-    """What is told of a part, each by itself."""
+    """The discoveries of a part, one by one."""
     match part:
         case EntryColumns():
             return part

@@ -278,7 +278,7 @@ class SitemapScheduler:
         due_at = self._state.forest.next_due()
         return not self.has_unread and (due_at is None or due_at > now)
 
-    # what came of a fetch
+    # results of fetches
 
     def ended(self, outcome: FetchOutcome, now: float) -> None:
         """A file did not come, or is unchanged."""

@@ -24,14 +24,14 @@ _DIGITS: Final = re.compile(r"\d{1,18}", re.ASCII)
 
 
 class Layout:
-    """What stands where in the lines that follow; no `fields` before a log has said so."""
+    """The fields of the lines that follow; no `fields` before the log has declared them."""
 
     def __init__(self) -> None:
         self.fields: tuple[str, ...] = ()
         self._date = ""
 
     def learn(self, line: bytes) -> bool:
-        """Whether this line is a directive; what it says holds from here on."""
+        """Whether this line is a directive; it applies from here on."""
         match = _DIRECTIVE.match(line[:LONGEST_LINE])
         if match is None:
             return False
@@ -74,7 +74,7 @@ class Layout:
 
 
 def _said(said: dict[str, str], *names: str) -> str:
-    """The first of these fields that says something, without its quotes."""
+    """The first of these fields with a value, without its quotes."""
     for name in names:
         value = said.get(name, "-")
         if value[:1] == '"':

@@ -1,4 +1,4 @@
-"""What a line of a log says."""
+"""A line of an access log as a value."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ LONGEST_LINE: Final = 65_536
 
 
 class Hit(Struct, frozen=True, gc=False):
-    """One request and what became of it.
+    """One request and its result.
 
-    `ip` may be a name where the server looks them up; `host` is the virtual host as logged, with its port if that is
-    there. A request that was no request line has no `method`, and is in `path` as a whole. Bytes of a path that were
-    escaped are percent-encoded, as in a URL.
+    `ip` may be a name where the server looks them up; `host` is the virtual host as logged, with its port if given. A
+    line without a valid request line has no `method`, and `path` has all of it. Escaped bytes of a path are
+    percent-encoded, as in a URL.
     """
 
     ip: str

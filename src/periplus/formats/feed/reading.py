@@ -95,9 +95,9 @@ Parts = dict[str, list[Element]]
 
 
 def read(body: bytes | Iterable[bytes], url: str = "") -> Feed:
-    """What was served as a feed at `url`, as far as it can be understood; never raises, whatever it was.
+    """Read a feed from `url`, as far as possible; never raises.
 
-    What the parser stumbled over is read once more with every end tag in its place.
+    If the parser fails, the feed is read once more with missing end tags added.
     """
     source = open_source(body)
     if not source.text:
@@ -157,7 +157,7 @@ class _Reading:
             element.clear()
 
     def _judge(self, text: str, parser: etree.XMLPullParser) -> None:
-        """Tell what was wrong with the XML. The parser closes an item that was cut off, but its link may be half."""
+        """Report faults of the XML. The parser closes an item that was cut off, but its link may be incomplete."""
         root = _ROOT_TAG.match(text)
         if root is not None and not root[0].endswith("/") and f"</{root[1]}" not in text:
             self._tell("truncated", text[-100:])
@@ -222,7 +222,7 @@ class _Reading:
                         yield url
 
     def _resolve(self, written: str, place: Element) -> str:
-        """An absolute address of the web, or nothing; `place` is where it stands, for the sake of `xml:base`."""
+        """An absolute URL, or an empty text; `place` is the element, for `xml:base`."""
         if not written or len(written) > _LONGEST_URL:
             return ""
         base = None if _IS_WEB.match(written) else self._base(place)
@@ -305,7 +305,7 @@ def _local(element: Element) -> str:
 
 
 def _kind(root: Element) -> tuple[Kind, str]:
-    """Which family, and the version that it names itself or that its namespace stands for."""
+    """The family, and the version that the feed declares or that its namespace implies."""
     version = (root.get("version") or "")[:16]
     match _local(root):
         case "feed":
@@ -338,7 +338,7 @@ def _first_text(parts: Parts, names: tuple[str, ...]) -> str:
 
 
 def _plain_of(parts: Parts, names: tuple[str, ...], longest: int) -> str:
-    """The first of these that says something. Atom tells whether a text is markup (RFC 4287 section 3.1), RSS not."""
+    """The first of these with a text. Atom declares whether a text is markup (RFC 4287 section 3.1), RSS does not."""
     for name in names:
         for part in parts.get(name, ()):
             is_markup = not name.startswith("atom:") or "html" in (part.get("type") or "")
@@ -354,7 +354,7 @@ def _relations(link: Element, default: str) -> list[str]:
 
 
 def _places(element: Element, parts: Parts) -> Iterator[tuple[str, Element]]:
-    """Where an item or a channel may tell its address, the best first, with the element that tells it."""
+    """The elements that may have the URL of an item or channel, the best first."""
     for origin in parts.get("feedburner:origlink", ()):
         yield _text(origin), origin
     links = [link for name in _LINK for link in parts.get(name, ())]

@@ -51,14 +51,14 @@ _NUMBERED = re.compile(r"&#(?:0*(\d{1,7})|[xX]0*([0-9A-Fa-f]{1,6}));", re.ASCII)
 
 
 class Source(Struct, frozen=True):
-    """XML from its root on, without declaration and document type; empty where there is no feed in it."""
+    """XML from its root on, without declaration and document type; empty if there is no feed in it."""
 
     text: str
     problems: tuple[Problem, ...]
 
 
 def open_source(body: bytes | Iterable[bytes]) -> Source:
-    """All that can be said of a body before it is parsed."""
+    """Everything that is known of a body before it is parsed."""
     data, is_cut = _gather(body)
     problems = [Problem("too-large", f"cut at {LONGEST} bytes", LONGEST)] if is_cut else []
     text, problem = _decode(data)

@@ -1,4 +1,4 @@
-"""What a feed says: the channel and its items, the same for RSS and Atom."""
+"""The contents of a feed: the channel and its items, the same for RSS and Atom."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Item(Struct, frozen=True):
 
     @property
     def lastmod(self) -> Lastmod | None:
-        """The last time it says something happened to it."""
+        """The time of its last change by its own dates."""
         return self.updated or self.published
 
 

@@ -1,4 +1,4 @@
-"""HTTP header fields: what a response says about its body, and what a crawler must make of it.
+"""HTTP header fields of responses, as far as a crawler needs them.
 
 `fields` is the view of a response's header section and the grammar that all fields share; `media_type` reads
 Content-Type, `caching` ETag, Last-Modified, Cache-Control, Expires and Retry-After, `link` the Link field, and

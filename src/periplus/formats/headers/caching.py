@@ -1,4 +1,4 @@
-"""What a response says about how long it will do, and how to ask whether it still does.
+"""Caching and validators: how long a response is valid, and how to revalidate it.
 
 Validators are RFC 9110 section 8.8, freshness is RFC 9111, `immutable` RFC 8246, the `stale-*` pair RFC 5861 and
 Retry-After RFC 9110 section 10.2.3. Nothing here guesses: a response that names no lifetime has none (the heuristics
@@ -18,7 +18,7 @@ from periplus.model import Validators
 from .fields import LONGEST_VALUE, Headers, elements
 
 LONGEST_WAIT = 30 * 86400.0
-"""Seconds: the most that a Retry-After can ask for."""
+"""Maximum seconds of a Retry-After."""
 
 _MOST_SECONDS = 2**31
 _LONGEST_ETAG = 1024
@@ -35,7 +35,7 @@ class ETag(Struct, frozen=True):
 
 
 class CacheControl(Struct, frozen=True):
-    """The directives of a response. Lengths are in seconds, `None` where nothing was said."""
+    """The directives of a response. Durations are in seconds, `None` if not given."""
 
     no_store: bool = False
     no_cache: bool = False
@@ -66,7 +66,7 @@ def read_etag(text: str) -> ETag | None:
 
 
 def read_last_modified(text: str, now: float | None = None) -> float | None:
-    """When the server says the body changed; also where it says so in the manner of a sitemap."""
+    """The server's date of the last change; also in the format of a sitemap."""
     at = dates.read_http(text, now)
     if at is not None:
         return at
@@ -75,7 +75,7 @@ def read_last_modified(text: str, now: float | None = None) -> float | None:
 
 
 def validators_of(headers: Headers) -> Validators | None:
-    """What a later conditional request sends back, letter by letter; `None` where the response gave nothing."""
+    """The validators for a later conditional request, exactly as received; `None` if there are none."""
     etag, last_modified = headers.get("etag"), headers.get("last-modified")
     if etag is not None and read_etag(etag) is None:
         etag = None
@@ -141,7 +141,7 @@ def _lifetime(control: CacheControl, headers: Headers, sent_at: float, now: floa
 
 
 def _age(headers: Headers, sent_at: float | None, now: float) -> float:
-    """How old the response was on arrival, by its own word or by our clock (RFC 9111 section 4.2.3)."""
+    """The age of the response on arrival, by its Age field or by our clock (RFC 9111 section 4.2.3)."""
     told = headers.get("age")
     apparent = 0.0 if sent_at is None else max(0.0, now - sent_at)
     return max(apparent, float(_delta_seconds(told.partition(",")[0])) if told else 0.0)

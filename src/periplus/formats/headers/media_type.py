@@ -1,4 +1,4 @@
-"""Content-Type: what the server believes it sends.
+"""Content-Type: the type that the server declares.
 
 The grammar is RFC 9110 section 8.3; the lenience is the MIME Sniffing and Fetch standards' (several fields are one
 list, whose last usable value wins, and inherits the charset of an equal type before it; what is not a parameter ends at
@@ -29,7 +29,7 @@ class MediaType(Struct, frozen=True):
 
 
 def read_content_type(values: str | Iterable[str]) -> MediaType | None:
-    """One value or all of them; `None` where nothing in them names a type or a charset."""
+    """One value or all of them; `None` if none names a type or a charset."""
     best: MediaType | None = None
     for element in elements(values if isinstance(values, str) else ", ".join(values)):
         best = _prefer(_read_one(element), best)

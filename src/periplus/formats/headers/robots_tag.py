@@ -1,4 +1,4 @@
-"""X-Robots-Tag, and the words it shares with meta robots: what a page asks of crawlers.
+"""X-Robots-Tag, and the words it shares with meta robots: directives for crawlers.
 
 There is no standard; this follows what Google and Bing document. Every voice that speaks to us counts, and the
 strictest wins: a general `noindex` is not lifted by a milder line for our own name. Words may be divided by commas,
@@ -39,12 +39,12 @@ _DATE_PART = re.compile(r"[^,;]*+")
 
 
 def read_directives(text: str) -> Directives:
-    """The words of one meta robots element, or of X-Robots-Tag for all agents."""
+    """The directives of one meta robots element, or of X-Robots-Tag for all agents."""
     return _fold(directives for _, directives in _read(text))
 
 
 def read_robots_tag(values: str | Iterable[str], agent: str) -> Directives:
-    """What all X-Robots-Tag values ask of `agent` (a product token, such as `periplus` of `periplus/1.0`)."""
+    """The directives of all X-Robots-Tag values for `agent` (a product token, such as `periplus` of `periplus/1.0`)."""
     ours = {"", "*", "robots", agent.partition("/")[0].strip().lower()}
     all_values = (values,) if isinstance(values, str) else values
     return _fold(directives for value in all_values for name, directives in _read(value) if name in ours)

@@ -1,4 +1,4 @@
-"""What a robots.txt means for one crawler.
+"""The rules of a robots.txt for one crawler.
 
 RFC 9309 section 2.2.1: a crawler obeys every group that names its product token, in any letter case, as if they were
 one; where none does, those for `*`; where there are none of those either, everything is allowed. A product token
@@ -46,9 +46,9 @@ def named_token(agent_line: str) -> str:
 
 
 class Access(RuleSet):
-    """What one crawler may do on one site: its rules, and its habits. All that it needs to keep of a robots.txt.
+    """The rules and delays of a robots.txt for one crawler: all that it needs to keep.
 
-    Where a site says two things about speed, the slower one is kept.
+    Of two conflicting speeds the slower one is kept.
     """
 
     __slots__ = ("crawl_delay", "request_rate", "visit_time")

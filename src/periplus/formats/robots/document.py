@@ -1,4 +1,4 @@
-"""A whole robots.txt as one value, and the questions a crawler asks it."""
+"""A whole robots.txt as one value, and the queries of a crawler."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .access import ANY_AGENT, Access, is_robots_txt, named_token, product_token
 from .values import CleanParam, Group, RequestRate, Ruling, VisitTime
 
 MAX_REMEMBERED_AGENTS = 64
-"""Crawlers for which the rules of one file are kept ready: a crawl has one name, an audit of sites asks for more."""
+"""Maximum number of crawlers whose rules are cached for one file: a crawl has one name, an audit asks for more."""
 
 MAX_FIELD_NAMES = 1000
 """Different names that are counted, at most: a file of junk has any number of them."""

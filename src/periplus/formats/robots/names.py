@@ -1,4 +1,4 @@
-"""What a field name stands for, however it is written.
+"""Recognises field names, however they are written.
 
 Names are the same in any letter case. Beyond the exact ones, Google's parser takes every name that begins like one of
 RFC 9309 or like one of its common misspellings, and so does this. Other fields must be spelt right, but for the dash.
@@ -11,7 +11,7 @@ from functools import lru_cache
 from .charset import as_text
 
 MAX_NAME = 64
-"""Longer names are cut; they are no names."""
+"""Maximum length; longer names are cut, and not names of fields."""
 
 _BLANK = " \t\v\f"
 
@@ -41,7 +41,7 @@ USUAL_SPELLINGS = {
 
 @lru_cache(maxsize=1024)
 def field_of(name: str) -> str:
-    """The field that a name stands for, blanks around it or not; the empty string where it is none of ours."""
+    """The field that a name stands for, ignoring blanks around it; the empty string if it is unknown."""
     name = name.strip(_BLANK).lower()
     if name in _FIELDS:
         return name

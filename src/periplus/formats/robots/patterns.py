@@ -1,4 +1,4 @@
-"""What a path pattern means: RFC 9309 section 2.2.2, as Google's matcher reads it.
+"""The meaning of a path pattern: RFC 9309 section 2.2.2, as Google's matcher reads it.
 
 `*` stands for any octets and `$` at the end for the end of the path; nothing else is special, and a pattern matches
 whatever begins like it. Which of several matching patterns decides is in `rules`.

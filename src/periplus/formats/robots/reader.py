@@ -75,7 +75,7 @@ class _Reader:
         self._clean_params: list[CleanParam] = []
 
     def read(self) -> Robots:
-        """Everything that the lines say."""
+        """The contents of the lines."""
         text = self._octets.decode("latin-1")
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -176,7 +176,7 @@ class _Reader:
         return as_text(value)
 
     def note(self, reason: str, detail: str = "", line: int = 0) -> None:
-        """Remember a problem, with the number of its line for the time being."""
+        """Record a problem, with the number of its line for now."""
         if len(self._problems) <= MAX_PROBLEMS:
             self._problems.append(Problem(reason, as_text(detail[:MAX_DETAIL]), line))
 

@@ -1,4 +1,4 @@
-"""Which of a crawler's rules decides about a URL: the longest pattern that matches, and `Allow` of two equally long.
+"""Which of a crawler's rules decides about a URL: the longest matching pattern, and `Allow` of two equally long.
 
 Sites write up to 150,000 rules, and a crawler asks about every URL it meets. Most URLs begin like no rule at all, and a
 few characters tell. So patterns are kept in a tree by the characters they begin with, some at each step, and a URL only
@@ -61,7 +61,7 @@ class RuleSet:
                 self._default = (pattern.rank, rule)
 
     def rule_for(self, url: str) -> Rule | None:
-        """The rule that decides about a URL; `None` where none matches."""
+        """The rule that decides about a URL; `None` if none matches."""
         if self._origin <= url < self._origin_end:
             branch = self._tree.get(url[self._step])
             if branch is None and not self._loose:

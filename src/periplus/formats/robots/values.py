@@ -1,7 +1,6 @@
-"""What a robots.txt says, as values: rules, groups, and the habits some crawlers ask for.
+"""The contents of a robots.txt as values: rules, groups, and extensions.
 
-Here are the words only. How they are found in bytes is in `reader`, how they are put back in `writer`, and what they
-mean for one crawler and one URL in `access`.
+`reader` parses them, `writer` writes them, and `access` applies them to one crawler and one URL.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Rule(Struct, frozen=True, eq=False, gc=False):
 
 
 class Ruling(Struct, frozen=True):
-    """Whether a URL may be fetched, and the rule that decided; `None` where no rule spoke."""
+    """Whether a URL may be fetched, and the rule that decided; `None` if no rule matched."""
 
     allowed: bool
     rule: Rule | None = None
@@ -65,10 +64,10 @@ class CleanParam(Struct, frozen=True):
 
 
 class Group(Struct, frozen=True, gc=False):
-    """What is said to some crawlers, in the order it was said.
+    """The rules for some crawlers, in their order.
 
-    `agents` are as written (`*`: all others); none at all is a group for no crawler. An empty `Disallow:` or
-    `Allow:` forbids and permits nothing, and is not a rule here. `noindex` are patterns like those of `rules`.
+    `agents` are as written (`*`: all others); none at all is a group for no crawler. An empty `Disallow:` or `Allow:`
+    forbids and permits nothing, and is not a rule here. `noindex` are patterns like those of `rules`.
     """
 
     agents: tuple[str, ...]

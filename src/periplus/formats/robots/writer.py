@@ -13,7 +13,7 @@ _BLANK = " \t\v\f"
 
 
 def write(robots: Robots) -> bytes:
-    """The file that says what `robots` says, in UTF-8.
+    """The file for `robots`, in UTF-8.
 
     Raises `ValueError` for a text that no line can hold: with a line break, a `#`, or white space around it.
     """

@@ -6,7 +6,7 @@ from .fields import EDGES, EntityRefusedError, Fields
 
 
 class Capture:
-    """The text of the element that we are in, decoded, and no more of it than anyone will want."""
+    """The text of the current element, decoded, up to a maximum length."""
 
     def __init__(self, fields: Fields) -> None:
         self.name = ""
@@ -23,7 +23,7 @@ class Capture:
         self._room = self._fields.limits.text + 1
 
     def add(self, raw: str, *, is_decoded: bool) -> None:
-        """Take in text as it was written, or as CDATA says it."""
+        """Add text as written, or from CDATA."""
         if self._room <= 0:
             return
         if not is_decoded:
@@ -45,6 +45,6 @@ class Capture:
         return not self._parts
 
     def end(self) -> str:
-        """The text; none if it referred to what we refuse to look up."""
+        """The text; empty if it referred to an entity that we refuse to expand."""
         self.name = ""
         return "" if self.is_refused else "".join(self._parts)

@@ -26,7 +26,7 @@ from .values import Child, Entry
 Value = TypeVar("Value")
 
 _REMEMBERED = 16_384
-"""Texts of one kind whose values are remembered."""
+"""Maximum number of texts of one kind whose values are cached."""
 
 LONGEST = 256
 """Characters of tags with the white space between them, and of values that are remembered with them."""

@@ -112,7 +112,7 @@ class _Utf8:
     def _repair(self, text: str) -> str:
         if not self._has_complained:
             self._has_complained = True
-            self._outbox.complain_late("bad-encoding", "bytes that are no UTF-8")
+            self._outbox.complain_late("bad-encoding", "bytes that are not UTF-8")
         return _ESCAPED.sub(_from_windows_1252, text)
 
 
@@ -156,5 +156,5 @@ def _decode_other(pieces: Iterable[bytes], codec: str, outbox: Outbox) -> Iterat
         text = decoder.decode(data or b"", final=data is None)
         if "\ufffd" in text and not has_complained:
             has_complained = True
-            outbox.complain_late("bad-encoding", f"bytes that are no {codec}")
+            outbox.complain_late("bad-encoding", f"bytes that are not {codec}")
         yield text

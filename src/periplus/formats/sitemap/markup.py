@@ -43,7 +43,7 @@ class Handler(Protocol):
     """What receives the tags. Names come as prefix and local name, the latter in lower case."""
 
     def leaf(self, prefix: str, local: str, raw: str, /) -> bool:
-        """An element without attributes and with nothing but text inside; False: tell me step by step."""
+        """An element without attributes and with nothing but text inside; return False to get it step by step."""
 
     def open(self, prefix: str, local: str, attrs: str, /) -> None:
         """A start tag, with its attributes as written."""

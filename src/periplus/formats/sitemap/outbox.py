@@ -1,4 +1,4 @@
-"""Where everything that takes part in one reading puts what it found, in order.
+"""Collects what all stages of one reading find, in order.
 
 Stages work on whole windows of text, so values travel in lists: one generator at the very top hands them out, which
 costs a tenth of a chain of generators. Problems are bounded here, once for all stages. Those of the stream (`inflate`,
@@ -15,7 +15,7 @@ from periplus.model import EntryColumns, Problem
 from .values import PROTOCOL_URLS, Child, Entry, Limits
 
 DETAIL = 200
-"""Characters of a problem's detail; more is of no use to a person and a gift to an attacker."""
+"""Maximum characters of a problem's detail."""
 
 
 Part = Entry | Child | Problem | EntryColumns
@@ -45,7 +45,7 @@ class Outbox:
             self._late.append(Problem(reason, detail[:DETAIL], at))
 
     def _counts_one(self, reason: str) -> bool:
-        """Whether one more of its kind is to be told."""
+        """Whether one more of its kind is to be reported."""
         count = self._counts[reason] = self._counts.get(reason, 0) + 1
         return count <= self._limits.problems
 
@@ -54,7 +54,7 @@ class Outbox:
         self.put_all([value])
 
     def put_all(self, values: Sequence[Entry | Child] | EntryColumns) -> None:
-        """Add entries or children, and say where they pass the protocol's bound, and ours."""
+        """Add entries or children, and report where they pass the protocol's bound, and ours."""
         before, self._urls = self._urls, self._urls + len(values)
         if self.is_full:
             return

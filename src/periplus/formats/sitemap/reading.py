@@ -60,7 +60,7 @@ class ColumnReading:
 
     @property
     def lastmod(self) -> Lastmod | None:
-        """When a feed says that it was last changed. Sitemaps do not say it of themselves; their index does."""
+        """The time of the last change by a feed's own date. Sitemaps have none; their index does."""
         return self._reader.lastmod if isinstance(self._reader, FeedItems) else None
 
     def _read(self, chunks: Iterable[bytes], limits: Limits) -> Iterator[Sequence[Part]]:

@@ -1,4 +1,4 @@
-"""Where a sitemap may speak: the location rule of https://www.sitemaps.org/protocol.html#location."""
+"""Which URLs a sitemap may list: the location rule of https://www.sitemaps.org/protocol.html#location."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a document is, from its first characters alone: servers' types and names are wrong too often to ask.
+"""Detects the kind of a document from its first characters, because declared types and names are often wrong.
 
 Reasons: "empty", "html" (a page in place of a sitemap), "not-a-sitemap", "unknown-root" (read as a urlset all the
 same), "leading-garbage" (warnings of a program before the document; passed over).
@@ -48,7 +48,7 @@ class Sniffed(Struct, frozen=True):
 
 
 def sniff(text: str, *, is_last: bool, complain: Callable[[str, str], None]) -> Sniffed | None:
-    """What `text` is the beginning of; `None` if more of it must be seen."""
+    """The kind of document that begins with `text`; `None` if more of it is needed."""
     is_enough = is_last or len(text) >= ENOUGH
     start = _first(text)
     if start == len(text):

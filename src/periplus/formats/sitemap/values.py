@@ -1,4 +1,4 @@
-"""What a sitemap says, as values: entries, children, their extensions, and the bounds of a reading.
+"""The contents of a sitemap as values: entries, children, their extensions, and the bounds of a reading.
 
 Field names follow the elements of the protocols (https://www.sitemaps.org/protocol.html and the image, video and news
 extensions). Texts are as written, entity-decoded, without white space around
@@ -25,11 +25,14 @@ TITLE_NS = "urn:periplus:sitemap-title:1"
 
 PROTOCOL_URLS = 50_000
 PROTOCOL_BYTES = 50 * 1024 * 1024
-"""What one file may hold by the protocol, uncompressed. Readers tell and go on; the writer begins another file."""
+"""Maximum contents of a file by the protocol, uncompressed.
+
+Readers report more and continue; the writer begins another file.
+"""
 
 
 class Kind(Enum):
-    """What the content turned out to be, whatever its name and type claim."""
+    """The detected kind of content, whatever its name and type claim."""
 
     URLSET = "urlset"
     INDEX = "index"
@@ -102,7 +105,7 @@ class News(Struct, frozen=True, gc=False):
 
 
 class Entry(Struct, frozen=True, gc=False):
-    """A page, and what its site says of it."""
+    """A page with its metadata."""
 
     url: str
     lastmod: Lastmod | None = None
@@ -144,4 +147,4 @@ class Limits(Struct, frozen=True):
     """Images, videos, articles and alternates of one entry, each ("too-many-items"); Google's bound for images.
     Together they may hold 1 MiB of text (the same reason)."""
     problems: int = 100
-    """Problems of one reason that are told one by one; the others are counted in a last one ("more-problems")."""
+    """Problems of one reason that are reported one by one; the others are counted in a last one ("more-problems")."""

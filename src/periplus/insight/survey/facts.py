@@ -2,7 +2,7 @@
 
 A fact is what was found, cut down to numbers and names; where it was found is the business of `collection`.
 
-What became of a robots.txt (`RobotsFact.outcome`):
+Outcomes of a robots.txt (`RobotsFact.outcome`):
 
 * `file`: it is there, perhaps after redirects; `file-at-www`: a web page stands in its place at the bare name, and the
   file itself under `www.`
@@ -10,7 +10,7 @@ What became of a robots.txt (`RobotsFact.outcome`):
 * `http-404` and its kin: the server said so; `too-many-redirects`; the reasons of the wire (`timeout`, ...)
 * `not-asked`: it was not requested, or the result is not known
 
-What became of a sitemap file (`FileFact.outcome`):
+Outcomes of a sitemap file (`FileFact.outcome`):
 
 * `read`: it is one, whatever its faults
 * `html-instead`: a web page in its place; `not-a-sitemap`: something else, or nothing

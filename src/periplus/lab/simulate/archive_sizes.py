@@ -54,7 +54,7 @@ def generated_entries(pages: int, seed: int, types: dict[str, float] | None = No
 
 
 def archive_findings(seeds: Sequence[int] = range(3), pages: int = PAGES) -> list[Finding]:
-    """What section 3 says of sizes, held against our own archives."""
+    """The statements of section 3 about sizes, compared with our own archives."""
     sites = [list(write(generated_entries(pages, seed))) for seed in seeds]
     one_type = [list(write(generated_entries(10 * SEGMENT, seed, {"text/html": 1.0}))) for seed in seeds]
     raw = [_raw_bytes(site) / pages for site in sites]

@@ -90,7 +90,7 @@ class BalanceRow(Struct, frozen=True):
 
 
 class Fetches(Struct, frozen=True):
-    """What came of a budget: unique pages, and fetches from the sitemap's queue."""
+    """The result of a budget: unique pages, and fetches from the sitemap's queue."""
 
     unique: int
     sitemaps: int
@@ -115,7 +115,7 @@ def run_balance(
     seeds: Sequence[int] = (0,),
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> list[BalanceRow]:
-    """Every way on every kind of site; repetitions differ in where the waste lies."""
+    """Every way on every kind of site; repetitions differ in the positions of the waste."""
     rows, total = [], len(kinds) * len(seeds)
     for place, kind in enumerate(kinds):
         found: dict[str, list[Fetches]] = {way: [] for way in (*WAYS, BEST)}

@@ -99,7 +99,7 @@ def batch_activity(
 def form_batch(web: Web, trace: Trace, size: int) -> Batch:
     """What *Length* takes next, if nothing new comes: page j of a queue of n has its turn when n - j are left."""
     if size < 1:
-        raise ConfigError(f"a batch of {size} pages is none", hint="give it 1 page or more")
+        raise ConfigError(f"--size must be at least 1, got {size}", hint="give at least 1 page")
     waiting = waiting_pages(web, trace)
     site = web.site[waiting].astype(np.int64)
     length = np.bincount(site, minlength=len(web.sites))
@@ -129,7 +129,7 @@ def waiting_pages(web: Web, trace: Trace) -> Ints:
 
 
 def part_of(web: Web, pages: Ints) -> Web:
-    """A web of these pages alone, in this order: all of them known, and none leading anywhere."""
+    """A web of these pages alone, in this order: all of them known, without links."""
     used, site = np.unique(web.site[pages], return_inverse=True)
     return Web(
         [web.sites[number] for number in used.tolist()],

@@ -105,7 +105,7 @@ def figure_6(
 
 
 def _findings(mix: Mix, budgets: Floats, plain: Floats, told: Floats) -> list[Finding]:
-    """What the paper says of Figure 6 in words, each from every seed."""
+    """The statements of the paper about Figure 6, each from every seed."""
     gained = gain(told, plain)
     perfect = [_perfect_at(budgets, row) for row in told]
     at_80 = [100 * float(saved(0.8, budgets, row, base)) for row, base in zip(told, plain, strict=True)]
@@ -136,7 +136,7 @@ def _findings(mix: Mix, budgets: Floats, plain: Floats, told: Floats) -> list[Fi
 
 
 def _needless(mix: Mix, results: list[FreshnessResult]) -> list[Finding]:
-    """Section 4.1 in the simulation: everything fetched every day. The paper says it of the mix of Figure 2 alone."""
+    """Section 4.1 in the simulation: everything fetched every day, for the mix of Figure 2 only."""
     if mix.shares != FIGURE_2:
         return []
     daily = [told.needless for told in results if told.policy == "conventional" and told.budget == 1.0]

@@ -28,7 +28,7 @@ __all__ = ["Reproduction", "in_proportion", "reproduce_castillo", "web_settings"
 
 
 class Reproduction(Struct, frozen=True):
-    """What came of it: each value beside the paper's, pictures, and a row for every crawl and batch."""
+    """The results: each value beside the paper's, pictures, and a row for every crawl and batch."""
 
     findings: list[Finding]
     plots: list[Plot]

@@ -13,7 +13,7 @@ from .web import Web
 NEAR = 3
 """Clicks. Three or four of them away from the home page, the paper finds, PageRank hardly falls any more."""
 _FEW = 30
-"""So few pages at a depth have no mean that says anything: there the profile ends."""
+"""Minimum number of pages at a depth for a meaningful mean: there the profile ends."""
 
 
 class DepthProfile(Struct, frozen=True):

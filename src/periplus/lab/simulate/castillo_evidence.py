@@ -1,6 +1,6 @@
-"""The crawls for a reproduction of Castillo et al. (2004): which there are, on which webs, and running all of them.
+"""The crawls for a reproduction of Castillo et al. (2004): their list, their webs, and running them.
 
-What they say is found in `castillo_findings`, and drawn in `castillo_plots`.
+`castillo_findings` evaluates them, and `castillo_plots` draws them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHARES = (0.1, 0.3, 0.5, 0.8)
 LINES = (2_000.0, 20_000.0, 2_000_000.0)
 """Bytes a second that the batches are fetched with: the paper's two, and one that is never full."""
 LEAST_SCALE = 20_000
-"""Of fewer pages, with sites and the largest of them in proportion, all sites would be alike."""
+"""Minimum number of pages; with fewer, all sites would have the same size."""
 
 WEBS: dict[str, dict[str, float]] = {
     "default": {},

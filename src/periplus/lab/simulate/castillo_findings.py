@@ -1,4 +1,4 @@
-"""What Castillo et al. (2004) say, held against what was run.
+"""The statements of Castillo et al. (2004), compared with the simulation.
 
 For most figures the paper gives a relation, not a number: then the finding is how far the one lies above the other,
 with both in the note, and it agrees if that is above zero in the mean. Tolerances where there are numbers: a fifth of
@@ -42,7 +42,7 @@ def findings_of(evidence: Evidence) -> list[Finding]:
 def relation(
     what: str, above: tuple[str, Sequence[float]], below: tuple[str, Sequence[float]], unit: str, note: str = ""
 ) -> Finding:
-    """That the one lies above the other, in the mean of all seeds."""
+    """Whether the one is above the other, in the mean of all seeds."""
     lead = [high - low for high, low in zip(above[1], below[1], strict=True)]
     mean, low, high = mean_interval(lead)
     verdict = AGREES if mean > 0 else f"differs by {mean:+.3g} {unit}".rstrip()
@@ -183,7 +183,7 @@ def _ratios(base: list[OrderingResult], results: list[OrderingResult], what: str
 
 
 def figures_7_to_9(evidence: Evidence) -> list[Finding]:
-    """Batches lie on few sites; so most robots are idle, unless a visit takes many pages."""
+    """Batches are on few sites; so most robots are idle, unless a visit takes many pages."""
     tops = [batch.top_tenth for batch, _ in evidence.batches]
     sites = np.mean([batch.sites for batch, _ in evidence.batches])
     robots = evidence.batches[0][1][0].connections

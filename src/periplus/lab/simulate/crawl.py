@@ -60,7 +60,7 @@ _SMALL = 100
 """Bytes of a response that is not a page."""
 _TOLD_EVERY = 5000
 _READ = Reading(Digests(0, 0, 0, 0))
-"""What a guard learns of every page: its text is its own."""
+"""What a filter learns of every page: its text is unique."""
 _NO_SITEMAPS = SitemapRules(SitemapSettings(follow=False, well_known=False, feeds=False, archives=False))
 
 Progress = Callable[[int, int], None]
@@ -144,7 +144,7 @@ class SimulatedPages:
         self._seen = bytearray(len(self._web))
 
     def flush(self) -> None:
-        """Nothing is kept."""
+        """Nothing is stored."""
 
 
 class SimulatedCrawl:
@@ -210,7 +210,7 @@ class SimulatedCrawl:
         self.decisions = 0
 
     def _prepare(self) -> None:
-        """Every site has been found and asked: nothing is to be done there but to fetch pages."""
+        """Every site is located and its robots.txt known: only pages are left to fetch."""
         self._state.sites.put(
             SiteState(site, ip=str(number), ip_expires_at=math.inf, robots_expire_at=math.inf)
             for number, site in enumerate(self._web.sites)
@@ -260,7 +260,7 @@ class SimulatedCrawl:
         under_way: dict[int, tuple[FetchTask, float]],
         now: float,
     ) -> bool:
-        """Begin what may begin. Whether an address was asked for: it is known at once, and more may begin."""
+        """Start what may start. Return whether an address was requested: it is known at once, and more may start."""
         wanting = []
         for task in self._apply(Granted(len(free), now)):
             if task.ip is None:
@@ -332,7 +332,7 @@ class SimulatedCrawl:
 
 
 def politeness_of(network: NetworkSettings) -> PolitenessSettings:
-    """The paper's politeness: w seconds between visits of a site, whatever the site is like."""
+    """The paper's politeness: w seconds between visits of a site, for every site."""
     return PolitenessSettings(
         delay=network.delay, slow_factor=0.0, ip_delay=0.0, pages_per_visit=network.pages_per_visit, lease=FOREVER
     )

@@ -45,7 +45,7 @@ from .text_files import stream_lines
 HISTORIES, PAGES = "urlid_offset_history.txt", "url_urlid_hostid.txt"
 HOSTS, IMPORTANCE = "host_hostid_isconstrained.txt", "urlid_imp.txt"
 MOST_PAGES = 100_000
-"""Pages that are kept by default."""
+"""Default maximum number of pages."""
 _LONGEST_LINE = 1 << 20
 _NO_HOST = "unknown.invalid"
 _HINT = f"a folder with {HISTORIES}, and if possible {PAGES}, {HOSTS} and {IMPORTANCE}"
@@ -63,9 +63,9 @@ _PAIRS = msgspec.json.Decoder(list[tuple[float, int]])
 
 
 def read_crawl_set(folder: Path, *, most_pages: int = MOST_PAGES) -> Histories:
-    """The histories of a folder, of `most_pages` at most; `left_out` counts lines that could not be read.
+    """The histories of a folder, of at most `most_pages`; `left_out` counts lines that could not be read.
 
-    Raises `ConfigError` where there are none.
+    Raises `ConfigError` if there are none.
     """
     file = _file(folder, HISTORIES)
     if file is None:
@@ -135,7 +135,7 @@ def _drop(kept: dict[bytes, _Visits], most: int) -> tuple[int, bytes]:
 
 
 def _visits(first: bytes, pairs: bytes) -> _Visits | str:
-    """The history of a line, or why it has none."""
+    """The history in a line, or the reason why it is invalid."""
     now = begin = _number(first)
     if begin is None or now is None:
         return "bad-number"
@@ -176,7 +176,7 @@ def _named(
 
 
 def _sites(folder: Path, wanted: set[bytes], hosts: dict[bytes, str], left_out: Counter[str]) -> dict[bytes, str]:
-    """The names of hosts: their own, or else what URLs call them."""
+    """The names of hosts: from their file, or else from URLs."""
     found: dict[bytes, str] = {}
     file = _file(folder, HOSTS)
     for url, host, _ in _rows(file, 3, left_out):
@@ -212,7 +212,7 @@ def _weights(folder: Path, numbers: list[bytes], left_out: Counter[str]) -> NDAr
 
 
 def _rows(file: Path | None, fields: int, left_out: Counter[str]) -> Iterator[tuple[bytes, ...]]:
-    """The lines of a file with the given number of fields; none if there is no such file."""
+    """The lines of a file with the given number of fields; none if the file does not exist."""
     if file is None:
         return
     for line in stream_lines(file, _LONGEST_LINE):

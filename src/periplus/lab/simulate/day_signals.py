@@ -1,9 +1,8 @@
 """Change signals for a window of days: some changes are signalled, some late, and some signals are false.
 
-What a site's sitemaps, feeds and pings say is right with a probability (precision), and tells a share of the changes
-(recall), each of its own for every site, and of one quality in all (`noisy_refresh` has the same in finer steps, with
-pages that change by chance alone). Here they are laid over any history, be it a recorded one. False signals come to a
-page in proportion to its true ones, so that precision is the same for all pages of a site.
+Each site has a precision and a recall, drawn from one quality (`noisy_refresh` has the same in finer steps, for Poisson
+changes only). Here signals are added to any history, also a recorded one. False signals come to a page in proportion to
+its true ones, so precision is the same for all pages of a site.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def edge_list(text: bytes, where: str, nodes: Sequence[str] = ()) -> Graph:
 
 
 def gaps(text: bytes, where: str) -> Graph:
-    """The graph of a text whose line i holds the successors of page i as gaps."""
+    """The graph of a text whose line i has the successors of page i as gaps."""
     values, counts = numbers(text, where)
     sums = np.cumsum(values)
     ends = np.cumsum(counts)

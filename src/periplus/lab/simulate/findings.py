@@ -1,7 +1,6 @@
-"""What an experiment says: a value beside the paper's with a verdict, and curves with their uncertainty.
+"""The result of an experiment: a value beside the paper's with a verdict, and curves with their uncertainty.
 
-How a value is found is the experiments' business. The verdict follows from a tolerance that is stated with the value,
-before it is known: nothing is tuned to look right.
+The verdict follows from a tolerance that is stated with the value, before it is known.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ NOT_COMPARABLE = "not comparable"
 
 
 class Finding(Struct, frozen=True):
-    """One value: the paper's (`None`: it gives none), ours, and what to make of the two.
+    """One value: the paper's (`None`: it gives none), ours, and the verdict.
 
     `verdict` is `agrees`, `differs by X` or `not comparable`. `tolerance` is in `unit` and decided it. `low` and `high`
-    bound our value where it is a mean over repetitions.
+    bound our value if it is a mean over repetitions.
     """
 
     what: str
@@ -68,9 +67,9 @@ def finding(
 
 
 def mean_interval(values: Iterable[float], confidence: float = 0.95) -> tuple[float, float, float]:
-    """The mean and the interval that holds the true one with this confidence (Student's t).
+    """The mean and its interval of this confidence (Student's t).
 
-    One value says nothing of its own uncertainty: the bounds are then the value. Of nothing all three are NaN.
+    The interval of a single value is the value; of none, all three are NaN.
     """
     sample = np.fromiter(values, float)
     if not len(sample):

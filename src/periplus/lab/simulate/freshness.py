@@ -1,4 +1,4 @@
-"""How fresh a collection is kept by a policy, a budget and the changes that really happened, in virtual time.
+"""How fresh a policy keeps a collection with a budget, for given changes, in virtual time.
 
 The budget is the share of the collection that may be fetched each day (Brandman et al. 2000, section 6). Freshness is
 the share of copies that equal the page; the age of a copy is the time since the first change that it lacks
@@ -30,7 +30,7 @@ WARM_UP = 0.25
 
 
 class FreshnessResult(Struct, frozen=True):
-    """What became of a collection. `pages` were in it at some time; ages are in days."""
+    """The result for a collection. `pages` were in it at some time; ages are in days."""
 
     policy: str
     budget: float
@@ -96,7 +96,7 @@ class _Run:
         self._stale_days = self._aged = 0.0
 
     def live(self, day: int) -> None:
-        """Pages are born, and pages change: a copy is stale from the first change that it lacks."""
+        """Pages appear and change: a copy is stale from the first change that it lacks."""
         span = self._span
         born = int(span.born[day])
         if born > self._arrived:

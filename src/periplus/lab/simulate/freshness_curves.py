@@ -25,7 +25,7 @@ from .window import Floats, Window, window
 Progress = Callable[[int, int], None]
 
 LEVELS = tuple(level / 100 for level in range(101))
-"""Degrees of freshness for which the bandwidth is asked."""
+"""Degrees of freshness for which the bandwidth is computed."""
 
 
 class FreshnessCurves(Struct, frozen=True):
@@ -94,7 +94,7 @@ def freshness_table(
 def freshness_curves(
     results: Sequence[FreshnessResult], *, baseline: str = "conventional", measure: str = "freshness_at_end"
 ) -> FreshnessCurves:
-    """The three curves of each policy. Where there is no baseline nothing is gained or saved."""
+    """The three curves of each policy. Without a baseline there is no gain or saving."""
     budgets, table = freshness_table(results, measure)
     plain = table.get(baseline)
     others = {name: rows for name, rows in table.items() if name != baseline} if plain is not None else {}
@@ -112,9 +112,9 @@ def gain(freshness: Floats, plain: Floats) -> Floats:
 
 
 def budget_for(level: float | Sequence[float], budgets: Floats, freshness: Floats) -> Floats:
-    """The least budget that keeps a collection so fresh, between two that were tried.
+    """The smallest budget that keeps a collection this fresh, interpolated between two that were tried.
 
-    No number where that is never reached, or already with less than the least that was tried.
+    NaN if that is never reached, or already with less than the smallest.
     """
     reached, first = np.unique(np.maximum.accumulate(freshness), return_index=True)
     return np.asarray(np.interp(level, reached, budgets[first], left=np.nan, right=np.nan))

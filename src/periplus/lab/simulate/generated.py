@@ -159,7 +159,7 @@ def _evened(sizes: NDArray[np.int64], pages: int, largest: int) -> NDArray[np.in
 
 
 def _layout(settings: WebSettings, random: np.random.Generator) -> Layout:
-    """Which pages lie where. Sites are in an order that says nothing of their size."""
+    """The site of each page. Sites are in an order that does not depend on their size."""
     sizes = random.permutation(site_sizes(settings.pages, settings.sites, settings.zipf, settings.largest_site))
     first = np.zeros(settings.sites + 1, np.int64)
     np.cumsum(sizes, out=first[1:])

@@ -26,9 +26,9 @@ _MOST_LINKS = 2_000
 """Links of one page."""
 _NEAR = 0.25
 _NEIGHBOURS = 10.0
-"""Share of local links that lead to neighbours, and how far they lie in the mean."""
+"""Share of local links to neighbours, and their mean distance."""
 _BLOCK = 200_000
-"""Pages whose links are drawn at a time."""
+"""Pages whose links are generated at a time."""
 _ROUNDS = 6
 """How often links are drawn again in the place of repeated ones; small sites have few pages to link to."""
 
@@ -56,7 +56,7 @@ class LinkSettings(Struct, frozen=True):
 
 
 class _Attraction(Struct, frozen=True):
-    """Sums, from the first page on, of how much each page attracts: of its own site, and of the whole web."""
+    """Cumulative attraction of the pages: for links of their own site, and of the whole web."""
 
     local: Floats
     foreign: Floats
@@ -89,7 +89,7 @@ def _blocks(first: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _attraction(layout: Layout, settings: LinkSettings, random: np.random.Generator) -> _Attraction:
-    """Home pages attract their own site by its share `home` alone, and strangers by a share of the site's fame."""
+    """Home pages attract their own site by `home` only, and other sites by a share of the site's popularity."""
     home, size = layout.first[:-1], np.diff(layout.first)
     own = _pareto(random.random(len(layout.site)), _IN_TAIL)
     own[home] = 0.0

@@ -65,13 +65,13 @@ class HistorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     days: float = 100.0
     """how long it lasts"""
     shares: tuple[float, ...] = FIGURE_2
-    """how many of the pages change as often as `intervals` says: weights"""
+    """Weights: shares of the pages that change as often as `intervals` says"""
     intervals: tuple[float, ...] = FIGURE_2_DAYS
     """days between two changes, ascending, one for each share"""
     is_spread: bool = False
-    """intervals lie anywhere between their own and the next shorter one (log-uniform), not all at the longest"""
+    """Spread intervals log-uniformly down to the next shorter one, instead of using the longest"""
     is_poisson: bool = False
-    """changes come by chance at that mean rate, not at regular intervals with a random phase"""
+    """Random (Poisson) changes at that mean rate, instead of regular intervals with a random phase"""
     seed: int = 0
     """the same seed gives the same history"""
 
@@ -113,7 +113,7 @@ def generate_histories(settings: HistorySettings = HistorySettings()) -> Histori
 
 
 def _intervals(settings: HistorySettings, random: np.random.Generator) -> NDArray[np.float64]:
-    """Days between two changes of each page, in an order that says nothing."""
+    """Days between two changes of each page, in random order."""
     edges = np.cumsum(settings.shares) / sum(settings.shares)
     bar = np.searchsorted(edges, (np.arange(settings.pages) + 0.5) / settings.pages, side="right")
     bar = random.permutation(np.minimum(bar, len(edges) - 1))

@@ -1,8 +1,8 @@
-"""The crawler's own policy of refreshing in virtual days, and the same with more or less knowledge, to compare with.
+"""The crawler's refresh policy in virtual days, and variants with more or less knowledge for comparison.
 
-What decides is `policy.refresh`, the same that crawls: an index says what a visit to each page is worth now, and the
-most worthy are visited. `Learned` has to learn rates and the worth of signals from its own visits, and may be deaf to
-signals; `Informed` has the true parameters from the beginning; `Trusting` has them too, and believes every signal.
+`policy.refresh` decides, as in a crawl: the pages with the highest value of a visit are visited. `Learned` learns rates
+and signal precision from its own visits, with or without signals; `Informed` has the true parameters; `Trusting` has
+them too, and believes every signal.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from .refresh_days import Today
 from .window import Floats, Ints, Window
 
 _EPOCH = 1e9
-"""When virtual days begin, in seconds: evidence keeps whole ones."""
+"""Start of virtual time in seconds: evidence has whole seconds."""
 _UPDATED_AFTER = 2
 """Rates are estimated again when the visits since the last time are at least 1/2 of the pages."""
 
 
 class Learned:
-    """The default of the crawler: rates learned from its own visits, and the page whose visit is worth most.
+    """The crawler's default: rates learned from its own visits, and the page with the most valuable visit.
 
-    Nothing is known at first. It looks only at pages that it fetches, and uses signals if there are any.
+    It starts without data, sees only pages that it fetches, and uses signals if there are any.
     """
 
     def __init__(self, window: Window, signals: DaySignals | None = None, objective: str = "mixed") -> None:
@@ -66,7 +66,7 @@ class Learned:
 
 
 class Informed:
-    """The same index with the true rates of changes and signals, and the true worth of these: nothing to be learnt."""
+    """The same index with the true rates of changes and signals, and their true precision."""
 
     def __init__(
         self, window: Window, rates: Floats, signals: DaySignals | None = None, objective: str = "mixed"
@@ -101,7 +101,7 @@ class Informed:
 
 
 class Trusting(Informed):
-    """Pages with a signal go first, however often signals were wrong."""
+    """Pages with a signal go first, whatever the precision of signals."""
 
     def _worths(self, ages: Floats) -> Floats:
         ages = np.where(self._pending > 0, 1e6, ages)

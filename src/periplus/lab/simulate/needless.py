@@ -1,4 +1,4 @@
-"""Requests that need not have been made: pages that had not changed, and pages of the wrong kind.
+"""Needless requests: for pages that had not changed, and for pages of the wrong kind.
 
 Brandman et al. (2000), section 4. A page that changes C times while it is asked for R times is asked needlessly at
 least R - (C + 1) times: the first request is for the first version. (The paper's condition, R > C - 1, would let that

@@ -1,4 +1,4 @@
-"""What are signals of change worth that are often wrong, if their worth must be learnt? Poisson pages, noisy signals.
+"""The value of noisy change signals whose precision must be learnt: Poisson pages, unreliable signals.
 
 Pages of some sites change as Poisson processes; some changes are signalled, and some signals are false, by each site's
 quality. A crawler with a number of visits a day chooses by an index (`policy.refresh`): with the true
@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 
 
 class SignalQuality(Struct, frozen=True):
-    """Precision and recall of sites lie anywhere between these bounds; true signals come `delay` days late."""
+    """Precision and recall of sites are uniform between these bounds; true signals come `delay` days late."""
 
     precision: tuple[float, float]
     recall: tuple[float, float]
@@ -64,15 +64,15 @@ class NoisySettings(Struct, frozen=True, forbid_unknown_fields=True):
     slowest: float = 0.02
     """changes a day of the page that changes least"""
     fastest: float = 1.0
-    """changes a day of the page that changes most; rates lie evenly between them"""
+    """Maximum changes a day of a page; rates are uniform between the two"""
     quality: str = "mixed"
     """of the sites' signals: good, mixed, late, poor or useless"""
     precision: float = 0.0
-    """of the signals of every site, in place of what the quality says; 0: as that says"""
+    """Of the signals of every site, instead of the quality's; 0: the quality's"""
     recall: float = 0.0
     """the same for the share of changes that is signalled"""
     delay: float = 0.0
-    """days by which signals come later than the quality says"""
+    """Days by which signals are later than in the quality"""
     objective: str = "binary"
     """what the crawler wants"""
     seed: int = 0
@@ -111,7 +111,7 @@ def quality(name: str) -> SignalQuality:
 
 
 class NoisyResult(Struct, frozen=True):
-    """What became of it: the share of copies that were fresh, and of visits that found a change."""
+    """The result: the share of fresh copies, and of visits that found a change."""
 
     policy: str
     quality: str
@@ -119,7 +119,7 @@ class NoisyResult(Struct, frozen=True):
     freshness: float
     useful: float
     precision_error: float
-    """root mean square error of the precision of sites that was learnt; 0 where none was"""
+    """Root mean square error of the learnt precision of sites; 0 if none was learnt"""
 
 
 class _Web:
@@ -141,7 +141,7 @@ class _Web:
         self._late = deque([np.zeros(len(self.site), np.int64)] * round(signals.delay * _STEPS_A_DAY))
 
     def step(self, days: float) -> tuple[NDArray[np.bool_], Ints]:
-        """Which pages changed in so long, and how many signals came for each."""
+        """The pages that changed in this time, and the number of signals for each."""
         told = self._random.poisson(self._told * days)
         untold = self._random.poisson(self.alpha * days)
         self._late.append(told)

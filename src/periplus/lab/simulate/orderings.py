@@ -1,6 +1,6 @@
-"""Which ordering finds the important pages first: orderings side by side, on the same webs, several times.
+"""Which ordering finds the important pages first: orderings compared on the same webs, with repetitions.
 
-Repetition i crawls the web of seed + i with chance from seed + i. Each crawl is a job of its own (`workers`); webs are
+Repetition i crawls the web of seed + i with the random seed + i. Each crawl is a separate job (`workers`); webs are
 made and ranked here, one after the other, and the workers read them from disk.
 """
 
@@ -132,7 +132,7 @@ def _by_policy(results: Sequence[OrderingResult]) -> dict[str, list[OrderingResu
 
 
 class _Shelf:
-    """Webs where workers find them. One that is the same for every seed is kept once."""
+    """Webs in files that workers can read. A web that is the same for every seed is stored once."""
 
     def __init__(self, webs: Callable[[int], Web], folder: Path | None) -> None:
         self._webs = webs

@@ -1,4 +1,4 @@
-"""Which shard has which of very many made-up sites: `crawl.placement.owner_of`, a thousand times as fast.
+"""Places very many generated sites in shards: `crawl.placement.owner_of`, a thousand times as fast.
 
 A simulation of a thousand shards asks for the hash of every site and every shard, some hundred million of them. Names
 made here are nine to sixteen bytes long, and for such short ones XXH3 is a handful of operations on two words (the
@@ -34,7 +34,7 @@ Words = NDArray[np.uint64]
 
 
 def site_name(number: int) -> Site:
-    """The name of a made-up site: sixteen bytes, whatever its number."""
+    """The name of a generated site: sixteen bytes, whatever its number."""
     return Site(f"s{number:07d}.example")
 
 

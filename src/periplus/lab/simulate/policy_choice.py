@@ -51,7 +51,7 @@ class PolicyChoice(Struct, frozen=True):
                     f"cannot read the settings of {text[:100]!r}", hint="write them like batch:every=5000,damping=0.9"
                 )
             if key in settings:
-                raise ConfigError(f"{key!r} is set twice in {text[:100]!r}", hint="say it once")
+                raise ConfigError(f"{key!r} is set twice in {text[:100]!r}", hint="set it once")
             settings[key] = _value(value)
         return cls(name.strip(), settings)
 
@@ -60,7 +60,7 @@ class PolicyChoice(Struct, frozen=True):
         return f"{self.name}:{written}" if written else self.name
 
     def ordering(self, oracle: Callable[[Url], float], seed: int) -> Ordering:
-        """The ordering itself, new. Chance, where it plays with chance, comes from `seed`, unless its own was set."""
+        """The ordering itself, new. Randomness comes from `seed`, unless its own was set."""
         settings = self.settings
         if ALIASES.get(self.name, self.name) == "random":
             settings = {"seed": seed, **settings}

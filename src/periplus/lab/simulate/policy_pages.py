@@ -1,4 +1,4 @@
-"""What each ordering is worth, measured and written into its page; and each refresh policy (`refresh_pages`).
+"""Measures each ordering and writes plot and numbers into its page; and each refresh policy (`refresh_pages`).
 
     python -m periplus.lab.simulate.policy_pages docs/policies [--refresh]
 
@@ -88,7 +88,7 @@ def measure(
 
 
 def write_pages(folder: Path, found: Findings) -> list[Path]:
-    """Put plot and numbers into the page of every ordering. Raises `UsageError` where there is no place for them."""
+    """Put plot and numbers into the page of every ordering. Raises `UsageError` if a page has no marks for them."""
     return [
         path for name in orderings() for path in write_page(folder, name, plot_of(name, found), section_of(name, found))
     ]

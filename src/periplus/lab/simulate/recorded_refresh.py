@@ -45,7 +45,7 @@ def record_refresh(
     seed: int = 0,
     settings: RefreshSettings = RefreshSettings(),  # noqa: B008 - frozen
 ) -> FreshnessResult:
-    """Run a policy and write its tables to a folder that has none yet."""
+    """Run a policy and write its tables to an empty folder."""
     span = window(histories, days)
     with new_tables(folder) as tables:
         recorder = _Recorder(histories, span, tables, settings.page_bytes)
@@ -53,7 +53,7 @@ def record_refresh(
 
 
 class _Recorder:
-    """Tells the tables of what was fetched, a day at a time."""
+    """Records what was fetched in the tables, a day at a time."""
 
     def __init__(self, histories: Histories, span: Window, tables: Tables, page_bytes: int) -> None:
         self._tables = tables

@@ -52,7 +52,7 @@ def record_crawl(
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> Trace:
-    """Run a crawl once more and write its tables to a folder that has none yet."""
+    """Run a crawl once more and write its tables to an empty folder."""
     with new_tables(folder) as tables:
         events = CrawlRecorder(ranked_web.web, tables)
         return crawl_of(ranked_web, policy, network, seed=seed, limit=limit, events=events).run(progress)

@@ -1,10 +1,10 @@
-"""Who is visited today: policies of refreshing in virtual time, chosen by name.
+"""Refresh policies in virtual time, chosen by name: which pages are visited today?
 
-A policy is asked once a day. It sees what its kind of crawler would see: its own past (`conventional`, `uniform`), what
-its visits found (`adaptive`, `deaf`) and signals as well (`learned`), what servers tell (`metadata`), rates of change
-(`proportional`, `optimal`, `azar`, `lambda`), these and the worth of signals (`informed`, `trusting`), or all that will
-happen (`oracle`). What being told costs is taken from the day's budget. One more is a class with the same two methods
-and a line in `_POLICIES`; what decides is in `policy.refresh`, the same that crawls.
+A policy decides once a day, from what its kind of crawler would know: its own past (`conventional`, `uniform`), the
+results of its visits (`adaptive`, `deaf`), signals as well (`learned`), servers' metadata (`metadata`), change rates
+(`proportional`, `optimal`, `azar`, `lambda`), these and signal precision (`informed`, `trusting`), or the future
+(`oracle`). The cost of metadata is taken from the day's budget. A new policy is a class with the same two methods and a
+line in `_POLICIES`; the decisions are those of `policy.refresh`, which crawls use.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Regular:
 
 
 class Adaptive:
-    """An interval for each page, shorter after a change and longer otherwise; the latest by its own measure first."""
+    """An interval for each page, shorter after a change and longer otherwise; the most overdue first."""
 
     def __init__(self, pages: int) -> None:
         self._intervals = np.full(pages, _ADAPTIVE.first / DAY)
@@ -131,7 +131,7 @@ class Adaptive:
         return 0.0
 
     def choose(self, today: Today) -> Ints:
-        """Who is latest."""
+        """The most overdue pages."""
         unborn = today.here & (self._visited_at < 0)
         self._visited_at[unborn] = today.now - 1.0
         lateness = np.where(today.here, (today.now - self._visited_at) / self._intervals, -1.0)
@@ -145,9 +145,9 @@ class Adaptive:
 
 
 class Oracle:
-    """Knows all that will happen: stale pages only, those first that then stay as they are longest, by weight.
+    """Knows the future: stale pages only, first those that then stay unchanged longest, by weight.
 
-    What no policy that must guess will reach.
+    An upper bound for policies without that knowledge.
     """
 
     def __init__(self, window: Window) -> None:
@@ -199,7 +199,7 @@ class Circumstances(Struct, frozen=True):
 
 
 def _proportional(given: Circumstances, random: Generator) -> RefreshPolicy:
-    """As often as pages change: intuitive, and worse than all alike (Cho & Garcia-Molina 2003)."""
+    """As often as pages change: intuitive, and worse than uniform visits (Cho & Garcia-Molina 2003)."""
     total = float(given.rates.sum())
     share = given.rates * (given.budget * len(given.window) / total) if total > 0 else given.rates
     return Regular(share, given.window.born_at, random)
@@ -214,13 +214,13 @@ def _optimal(given: Circumstances, random: Generator) -> RefreshPolicy:
 
 
 def _azar(given: Circumstances, random: Generator) -> RefreshPolicy:
-    """The best visits by chance for these rates (Azar et al. 2018), made at regular intervals."""
+    """The best random visits for these rates (Azar et al. 2018), made at regular intervals."""
     share = random_frequencies(given.rates, given.budget * len(given.window), weights=given.window.weights)
     return Regular(share, given.window.born_at, random)
 
 
 def _lambda(given: Circumstances, random: Generator) -> RefreshPolicy:
-    """The best visits by chance for the harmonic cost (Kolobov et al. 2019), made at regular intervals."""
+    """The best random visits for the harmonic cost (Kolobov et al. 2019), made at regular intervals."""
     share, _ = harmonic_frequencies(given.rates, given.budget * len(given.window), weights=given.window.weights)
     return Regular(share, given.window.born_at, random)
 
@@ -254,7 +254,7 @@ def refresh_policy(name: str, given: Circumstances, random: Generator) -> Refres
 
 
 def check_policy(name: str) -> None:
-    """Raise a `ConfigError` for a name that is not there; it says which one may have been meant."""
+    """Raise a `ConfigError` for an unknown name, with a suggestion."""
     if name not in _POLICIES:
         raise ConfigError(
             f"no such refresh policy: {name[:100]!r}",

@@ -1,4 +1,4 @@
-"""What each refresh policy is worth, measured and written into its page below `docs/policies/refresh`.
+"""Measures each refresh policy and writes plot and numbers into its page below `docs/policies/refresh`.
 
 `policy_pages` runs it along with the orderings, and has the same rule: pages are written by hand, and between two marks
 stand plot and numbers. Every policy is measured on the same histories: pages that change by chance, at the rates of
@@ -68,7 +68,7 @@ def measure_refreshing(
 
 
 def write_refresh_pages(folder: Path, found: Measured) -> list[Path]:
-    """Put plot and numbers into the page of every policy. Raises `UsageError` where there is no place for them."""
+    """Put plot and numbers into the page of every policy. Raises `UsageError` if a page has no marks for them."""
     return [
         path
         for name in refresh_policies()

@@ -1,4 +1,4 @@
-"""A finished crawl as a web: what it met, to be crawled again under another policy.
+"""A finished crawl as a web, to be crawled again under another policy.
 
 From the tables of a collection: pages that were visited with what they answered at last (status, bytes, seconds), the
 links of their last reading in the order of the page, redirects as links, and the seeds. What the crawl learnt of a URL
@@ -35,7 +35,7 @@ _NOT_MODIFIED = 304
 
 
 def web_of_collection(folder: Path, *, with_unvisited: bool = False) -> Web:
-    """The web that the crawl in this folder met."""
+    """The web that the crawl in this folder saw."""
     tables = folder / "tables"
     if not tables.is_dir():
         raise CollectionError(
@@ -60,7 +60,7 @@ def web_of_collection(folder: Path, *, with_unvisited: bool = False) -> Web:
 
 
 def _last_visits(tables: Path) -> pa.Table:
-    """The row of the last visit to each page, in the order of first visits; one that said "as before" if no other."""
+    """The row of the last visit to each page, in the order of first visits; a 304 only if there is no other."""
     columns = ["url", "purpose", "outcome", "status", "duration", "bytes", "target", "started_at"]
     rows = read(tables, "fetches", columns=columns)
     rows = rows.filter(pc.and_(_is(rows["purpose"], "page"), pc.invert(_is(rows["outcome"], "excluded"))))
@@ -74,7 +74,7 @@ def _last_visits(tables: Path) -> pa.Table:
 
 
 def _unvisited(found: pa.Table, visited: set[Url], tables: Path) -> list[Url]:
-    """URLs that were taken up but never asked for, nor excluded, in the order of their discovery."""
+    """URLs that were accepted but neither requested nor excluded, in the order of their discovery."""
     rows = read(tables, "fetches", columns=["url", "outcome"])
     handled = visited | set(rows.filter(_is(rows["outcome"], "excluded"))["url"].to_pylist())
     others = read(tables, "fetches", columns=["url", "purpose"])

@@ -32,7 +32,7 @@ Row = Struct | dict[str, Any]
 
 
 class Setting(Struct, frozen=True):
-    """Under what circumstances: the web, and the crawler's network. `bandwidth` is `None` where nothing bounds it."""
+    """The setting: the web, and the crawler's network. `bandwidth` is `None` if it is unlimited."""
 
     web: str
     connections: int
@@ -145,7 +145,7 @@ class FreshnessRow(Struct, frozen=True):
 
 
 def ordering_rows(results: Sequence[OrderingResult], setting: Setting, seed: int) -> list[OrderingRow]:
-    """A row for every policy and budget that was reached, in the order in which they were asked for."""
+    """A row for every policy and budget that was reached, in the given order."""
     rows, means = [], {}
     for each in summarise(results):
         if each.budget is None:

@@ -68,7 +68,7 @@ def crawl_of(
 
 
 def oracle_of(ranked_web: RankedWeb) -> Callable[[Url], float]:
-    """What *optimal* asks: the PageRank of a page, in multiples of the mean."""
+    """The oracle of *optimal*: the PageRank of a page, in multiples of the mean."""
     web, worth = ranked_web.web, (ranked_web.rank * len(ranked_web.web)).tolist()
     if web.urls is not None:
         by_name = dict(zip(web.urls, worth, strict=True))
@@ -133,7 +133,7 @@ def mass_of(ranked_web: RankedWeb, trace: Trace) -> Floats:
 
 
 def check_budgets(budgets: Sequence[float]) -> None:
-    """Refuse budgets that are no shares."""
+    """Reject budgets that are not shares."""
     for budget in budgets:
         if not 0.0 < budget <= 1.0:
             raise ConfigError(f"a budget of {budget} is not a share of the pages", hint="for example 0.01,0.05,0.5")

@@ -32,20 +32,20 @@ _NEARLY_ALL = 0.9
 
 
 class CoordinatorSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a coordinator has to do, and how dear it is. Measured; docs/cluster.md says how."""
+    """The work of a coordinator, and its measured costs; docs/cluster.md has the values."""
 
     status_interval: float = 0.25
-    """seconds between two words of a shard on how it is doing"""
+    """Seconds between two status reports of a shard"""
     status_bytes: float = 510.0
-    """bytes of such a word"""
+    """Bytes of a report"""
     status_seconds: float = 515e-6
-    """CPU seconds to hear one: a message from one actor to another, at its receiver"""
+    """CPU seconds to receive one: a message from one actor to another, at its receiver"""
     status_seconds_a_shard: float = 2.6e-6
-    """and, for each shard that there is, to see who may fetch how many pages; 0 where there is no limit of pages"""
+    """And, for each shard, to distribute the page budget; 0 without a limit of pages"""
 
 
 class PlacementSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What it costs to know whose a site is, and what a site that moves weighs."""
+    """The cost of placing a site, and the size of a site that moves."""
 
     remembered_sites: int = 50_000
     """sites whose shard a shard has cached"""
@@ -192,7 +192,7 @@ def coordinator_share(settings: CoordinatorSettings, shards: int) -> float:
 
 
 def saturated_at(settings: CoordinatorSettings) -> float:
-    """The number of shards that keep a core busy with what they say: where `coordinator_share` is one."""
+    """The number of shards whose reports keep a core busy: where `coordinator_share` is one."""
     fixed, growing = settings.status_seconds, settings.status_seconds_a_shard
     if growing <= 0.0:
         return settings.status_interval / fixed

@@ -1,4 +1,4 @@
-"""How long a crawl takes that many shards divide among themselves, where sites and addresses are left in peace.
+"""The duration of a crawl that many shards divide among themselves, with politeness by site and address.
 
 Pages flow: a site gives a page every `delay` seconds at most; all sites of an address in a shard together one every
 `ip_delay` times as many seconds as there are shares in the address; a shard takes `rate` pages a second, and divides
@@ -35,14 +35,16 @@ class PaceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ip_delay: float = -1.0
     """seconds between two requests to an address; negative: a quarter of `delay`"""
     shares: str = "present"
-    """who has a share in the rate of an address: `all` shards, or those with a site `present` there"""
+    """Which shards share the rate of an address: `all`, or those with a site `present` there"""
 
     def check(self) -> None:
         """Raise a `ConfigError` where no crawl can be like this."""
         if self.rate <= 0 or self.delay <= 0:
-            raise ConfigError("rate and delay are above 0", hint="for example rate = 400, delay = 1.0")
+            raise ConfigError("rate and delay must be above 0", hint="for example rate = 400, delay = 1.0")
         if self.shares not in SHARES:
-            raise ConfigError(f"shares: {self.shares[:40]!r} is none of {', '.join(SHARES)}", hint='write "present"')
+            raise ConfigError(
+                f"shares must be one of {', '.join(SHARES)}, got {self.shares[:40]!r}", hint='write "present"'
+            )
 
     @property
     def between_requests_to_an_address(self) -> float:
@@ -113,7 +115,7 @@ def pace(
     shards: int,
     settings: PaceSettings,
 ) -> Pace:
-    """How a crawl goes in which site i has `sizes[i]` pages and lies in `shard[i]`, at `address[i]`."""
+    """The course of a crawl in which site i has `sizes[i]` pages and is in `shard[i]`, at `address[i]`."""
     settings.check()
     flow = _Flow(sizes, shard, address, shards, settings)
     now, done, total = 0.0, 0.0, float(sizes.sum())

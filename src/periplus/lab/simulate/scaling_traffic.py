@@ -1,4 +1,4 @@
-"""What passes between shards: which links have to be told to another shard, in how many batches, and at what cost.
+"""Traffic between shards: which links are sent to another shard, in how many batches, and at what cost.
 
 A shard tells of a link once, and again when it has forgotten that it did: it remembers the links lately met in two
 generations (`crawl.reading`; Olston & Najork 2010, section 2.3.4, on a cache of popular URLs). Batches leave with each
@@ -20,12 +20,12 @@ from .scaling_web import ScalingWeb
 
 
 class ExchangeSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How discoveries travel, and what that costs. Sizes and times were measured; docs/cluster.md says how."""
+    """How discoveries are sent, and the measured sizes and costs; docs/cluster.md has the values."""
 
     remembered_links: int = 200_000
     """recent links that a shard does not send again"""
     news: float = 3.0
-    """links of a page that its shard had not met lately, in the mean"""
+    """Mean number of links of a page that its shard has not seen recently"""
     commit_interval: float = 1.0
     """seconds between two commits of a shard"""
     batch: int = MAX_DISCOVERIES_PER_BATCH
@@ -35,9 +35,9 @@ class ExchangeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     discovery_bytes: float = 282.0
     """bytes of a discovery"""
     batch_bytes: float = 200.0
-    """bytes of a batch and of its receipt, whatever is in it"""
+    """Bytes of a batch and of its receipt, besides its contents"""
     batch_seconds: float = 110e-6
-    """CPU seconds to keep, pack and unpack a batch, whatever is in it, at its sender and its receiver together"""
+    """CPU seconds to store, pack and unpack a batch, besides its contents, at sender and receiver together"""
     discovery_seconds: float = 2.3e-6
     """CPU seconds of each discovery in it, at both together; that it is then looked up costs the same anywhere"""
     message_seconds: float = 1e-3
@@ -141,7 +141,7 @@ def batches_a_second(pairs: NDArray[np.float64], settings: ExchangeSettings) -> 
 
 
 def messages_a_second(pairs: NDArray[np.float64], settings: ExchangeSettings) -> NDArray[np.float64]:
-    """Messages from shard to shard: after a commit one goes where there is a batch to bring or a receipt to give."""
+    """Messages between shards: after a commit one is sent where there is a batch or a receipt."""
     reason = (pairs + pairs.T) * settings.commit_interval
     messages: NDArray[np.float64] = -np.expm1(-reason) / settings.commit_interval
     return messages

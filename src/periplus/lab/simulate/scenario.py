@@ -1,10 +1,8 @@
-"""What an experiment is asked to do, as a person writes it in a TOML file or types it: tables of settings.
+"""The settings of an experiment, from a TOML file or the command line.
 
-The settings of a generated web, of the network, of a generated history and of what refreshing costs are those of the
-rooms that use them. Here they are put together, with `[experiment]` for what is asked of the whole and `[input]` for
-what is read in place of what is generated. Where a name or a value cannot be, the error says which, and what to type.
-
-Not here: the experiments themselves, and how settings are typed (`cli`).
+The settings of a generated web, of the network, of a generated history and of refresh costs are defined where they are
+used. Here they are combined, with `[experiment]` for the whole and `[input]` for files that are read instead of
+generated data. An error names the key, the value and what is allowed.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ _MOST = {
 
 
 class ExperimentSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is asked of the whole experiment."""
+    """Settings of the whole experiment."""
 
     policies: tuple[str, ...] = ()
     """Policies to compare, with settings ("batch:every=5000"); "all": all of them; none: a few."""
@@ -105,7 +103,7 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
     """Every setting of an experiment."""
 
     experiment: ExperimentSettings = ExperimentSettings()
-    """What is asked of the whole experiment."""
+    """Settings of the whole experiment."""
     input: InputSettings = InputSettings()
     """What is read in place of what would be generated."""
     web: WebSettings = WebSettings(pages=20_000, sites=400)
@@ -119,7 +117,7 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """What a file says, over the defaults. Raises `ConfigError`, which names file, table and key."""
+        """The settings of a file, over the defaults. Raises `ConfigError`, which names file, table and key."""
         return load(cls, path)
 
     def with_options(self, options: Mapping[str, object]) -> Self:
@@ -157,12 +155,12 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
         return range(self.experiment.seed, self.experiment.seed + self.experiment.repetitions)
 
     def orderings(self, default: Iterable[str] = FIRST_ORDERINGS) -> list[PolicyChoice]:
-        """The orderings that were asked for. Raises `ConfigError` for a name or a setting that is not there."""
+        """The selected orderings. Raises `ConfigError` for an unknown name or setting."""
         names = self.experiment.policies or tuple(default)
         return [PolicyChoice.parse(name) for name in distinct(orderings() if names == ("all",) else names)]
 
     def refreshes(self) -> list[str]:
-        """The refresh policies that were asked for; unknown names are refused where they are used."""
+        """The selected refresh policies; unknown names are refused where they are used."""
         names = self.experiment.policies or (FIRST_WITH_SIGNALS if self.experiment.signals else FIRST_REFRESHES)
         return distinct(refresh_policies() if names == ("all",) else names)
 
@@ -190,19 +188,19 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def web_name(self) -> str:
-        """The web in a few words."""
+        """A short description of the web."""
         if self.input.collection or self.input.graph:
             return self.input.collection or self.input.graph
         return f"generated, {self.web.pages:,} pages on {self.web.sites:,} sites"
 
     @property
     def history_name(self) -> str:
-        """The history in a few words."""
+        """A short description of the history."""
         return self.input.history or f"generated, {self.history.pages:,} pages on {self.history.sites:,} sites"
 
 
 class _Generated:
-    """Webs by their seed. The last one is kept: several runs want it."""
+    """Webs by their seed. The last one is cached, because several runs use it."""
 
     def __init__(self, settings: WebSettings) -> None:
         self._settings = settings

@@ -195,7 +195,7 @@ def findings_of(measured: Sequence[Numbers]) -> list[Finding]:
         return finding(what, paper, [each[name] for each in measured], "share", tolerance=tolerance, note=note)
 
     def above(what: str, name: str, note: str) -> Finding:
-        """That a share is above one half, where the paper says "most"."""
+        """Whether a share is above one half, where the paper says "most"."""
         values = [each[name] for each in measured]
         mean, low, high = mean_interval(values)
         verdict = AGREES if mean > 0.5 else f"differs by {mean - 0.5:+.3g} share"

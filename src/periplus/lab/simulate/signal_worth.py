@@ -1,7 +1,7 @@
-"""What signals of change are worth, by their quality: many runs of `noisy_refresh`, and rows and curves of them.
+"""The value of change signals by their quality: many runs of `noisy_refresh`, with rows and curves.
 
-Either qualities are compared, at several budgets, or one property is varied and all else is good: how precise signals
-are, how many changes they tell, how late they come. Every policy sees the same web of a seed.
+Either qualities are compared, at several budgets, or one property (precision, recall, delay) is varied and the others
+are good. Every policy sees the same web of a seed.
 """
 
 from __future__ import annotations

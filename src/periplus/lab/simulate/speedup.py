@@ -83,7 +83,7 @@ def speedups(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> list[SpeedupResult]:
-    """Every number of connections on every line, the fastest line first. *Length* decides unless told otherwise."""
+    """Every number of connections on every line, the fastest line first; by default with *Length*."""
     base = network or NetworkSettings()
     policy = policy or PolicyChoice("largest_site")
     lines = sorted(set(bandwidths), reverse=True)

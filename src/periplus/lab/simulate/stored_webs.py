@@ -22,7 +22,7 @@ _COLUMNS = ("site", "starts", "targets", "size", "status", "latency", "bandwidth
 
 
 class RankedWeb(Struct, frozen=True):
-    """A web, and what an oracle knows of it: the PageRank of every page, and which a crawl can fetch well."""
+    """A web, and the oracle's data: the PageRank of every page, and which pages a crawl can fetch."""
 
     web: Web
     rank: NDArray[np.float64]

@@ -1,7 +1,6 @@
-"""Text files as people keep their data: plain or compressed (gzip, bzip2, xz, zstd), told by content, not by name.
+"""Text files, plain or compressed (gzip, bzip2, xz, zstd), recognised by content.
 
-What cannot be read is our user's mistake, not the web's: a `ConfigError` that names the file. What the lines mean is
-for `graph_files` and `histories` to say.
+A file that cannot be read is a `ConfigError` that names it. `graph_files` and `histories` interpret the lines.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _BLOCK: Final = 1 << 22
 
 
 class _Readable(Protocol):
-    """Whatever gives bytes until there are no more."""
+    """Any source of bytes."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -54,7 +53,7 @@ def read_lines(path: Path, longest: int = LONGEST) -> list[str]:
 
 
 def stream_lines(path: Path, longest_line: int) -> Iterator[bytes | None]:
-    """The lines of a file of any size, one after the other; `None` in the place of one that is longer than that."""
+    """The lines of a file of any size; `None` in place of a line that is too long."""
     rest, is_skipping = b"", False
     for block in _blocks(path):
         *lines, rest = (rest + block).split(b"\n")
@@ -93,7 +92,7 @@ def _opened(file: IO[bytes]) -> _Readable:
 
 
 def _whole(stream: _Readable, path: Path, longest: int) -> bytes:
-    """Everything, a block at a time, so that a bomb is met with a refusal rather than with all of the memory."""
+    """All bytes, a block at a time, so that a decompression bomb is refused before memory is full."""
     blocks: list[bytes] = []
     length = 0
     while block := stream.read(_BLOCK):

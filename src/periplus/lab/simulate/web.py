@@ -1,8 +1,7 @@
-"""A web as arrays: pages are numbers, and what is known of them lies in columns.
+"""A web as arrays: pages are numbers, and their properties are columns.
 
-Millions of pages fit in memory this way. A scheduler wants URLs: where pages have no names of their own, one is made of
-the site and the number, and read back from it. Where such a web comes from is others' business: generated, read from a
-file, or taken from a finished crawl.
+Millions of pages fit in memory this way. A scheduler needs URLs: pages without names get one made from the site and the
+number.
 """
 
 from __future__ import annotations

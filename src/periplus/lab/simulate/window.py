@@ -53,7 +53,7 @@ class Window(Struct, frozen=True):
         return len(self.site)
 
     def next_change(self, pages: Ints, day: int) -> Floats:
-        """The first day after `day` on which each page changes; infinity where none does."""
+        """The first day after `day` on which each page changes; infinity if there is none."""
         place = np.searchsorted(self.keys, pages * self.days + day, "right")
         found = self.keys[place]
         return np.where(found // self.days == pages, found % self.days, np.inf)
@@ -119,5 +119,5 @@ def _vanishes(histories: Histories, begin: float) -> Floats:
 
 
 def _births(histories: Histories) -> Floats:
-    """For every time when its page was born: a time that equals it is not a change."""
+    """For every time, when its page appeared: a time that equals it is not a change."""
     return np.repeat(histories.begins_at, np.diff(histories.starts))

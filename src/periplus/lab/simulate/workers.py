@@ -1,8 +1,8 @@
-"""Experiments on several processors: each job in a process of its own, in any order, with the same results.
+"""Runs experiments in several processes: each job separately, in any order, with the same results.
 
-A worker has a pipe to the process that started it and nothing else: it gets a job, says how far it is, and answers. So
-it ends when the other end is closed, for any reason; Ctrl-C on a terminal reaches only the one who asked, who
-ends all workers. A job depends on nothing but itself: how many workers there are changes no result.
+A worker has only a pipe to the process that started it: it gets a job, reports progress, and returns the result. It
+ends when the other end is closed; Ctrl-C on a terminal reaches only the parent, which ends all workers. The number of
+workers does not change a result.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from periplus.model import UsageError
 Progress = Callable[[int, int], None]
 
 _PATIENCE = 10.0
-"""Seconds until a worker that was asked to end is killed."""
+"""Seconds until a worker that was stopped is killed."""
 
 JobT_contra = TypeVar("JobT_contra", contravariant=True)
 ResultT_co = TypeVar("ResultT_co", covariant=True)
@@ -33,7 +33,7 @@ ResultT = TypeVar("ResultT")
 
 
 class Work(Protocol[JobT_contra, ResultT_co]):
-    """What is done with a job: a function of a module, so that another process finds it. It says how far it is."""
+    """A job's function, of a module so that another process can import it. It reports its progress."""
 
     def __call__(self, job: JobT_contra, progress: Progress, /) -> ResultT_co:
         """Do the job."""
@@ -108,7 +108,7 @@ class _Crew(Generic[JobT, ResultT]):
         self._busy: dict[Connection, int] = {}
 
     def hire(self, work: Work[JobT, ResultT], count: int) -> None:
-        """Start them. Ctrl-C waits while one is being born: half a worker would complain about its birth."""
+        """Start the workers. Ctrl-C is blocked meanwhile, so that no half-started worker prints a traceback."""
         context = multiprocessing.get_context("spawn")
         resource_tracker.ensure_running()  # it unblocks the signals that are blocked here
         for number in range(count):
@@ -155,7 +155,7 @@ class _Crew(Generic[JobT, ResultT]):
             yield Done(number, told.result)
 
     def dismiss(self) -> None:
-        """End them all, whatever they are doing."""
+        """Stop all workers at once."""
         for connection in [*self._idle, *self._busy]:
             connection.close()
         for process in self._processes:

@@ -1,7 +1,7 @@
-"""The living web: what exists (`World`), and how a server and the world speak (`Request`, `Answer`).
+"""The generated web: what exists (`World`), and the values between it and its server (`Request`, `Answer`).
 
-A world is pure: the same seed and the same request give the same bytes on any machine, and time arrives with the
-request. Sockets, clocks and logs are the server's.
+A world is pure: the same seed and the same request give the same bytes on any machine, and the time is part of the
+request. Sockets, clocks and logs belong to the server.
 """
 
 from .exchange import Answer, Request

@@ -1,4 +1,4 @@
-"""Certificates for the lab: one authority made at start, and a certificate for each name when it is first asked for.
+"""Certificates for the lab: one authority created at start, and a certificate for each name on first use.
 
 The authority's key is fresh in every run and never leaves the process; it may sign only names below
 `lab.test` (name constraints, RFC 5280 section 4.2.1.10), so that trusting it in a test harms nothing. Certificates

@@ -1,4 +1,4 @@
-"""When pages change: processes that can be asked for any moment, and remember nothing.
+"""When pages change: stateless processes that can be evaluated at any moment.
 
 Time is cut into blocks of a page's own length; what happens inside a block is a function of the page's key and the
 block's number, so the last change before a moment is found in the block of that moment or a few earlier. Change times
@@ -46,7 +46,7 @@ _STEPS = 16
 
 
 def _geometric(low: int, high: int) -> Iterator[int]:
-    """`_STEPS` intervals, evenly spread in the logarithm; in decimal arithmetic, which is alike everywhere."""
+    """`_STEPS` intervals, uniform in the logarithm; in decimal arithmetic, which is the same on every machine."""
     ratio = Decimal(high) / Decimal(low)
     for step in range(_STEPS):
         yield int(low * ratio ** (Decimal(2 * step + 1) / Decimal(2 * _STEPS)))
@@ -120,7 +120,7 @@ class Changes:
         return found[:limit]
 
     def last(self, key: int, tick: int, since: int) -> Change:
-        """The last change not after `tick`; the beginning, number -1, where there was none."""
+        """The last change at or before `tick`; the beginning, number -1, if there was none."""
         found = self.recent(key, tick, since, 1)
         return found[0] if found else (since, -1)
 
@@ -164,7 +164,7 @@ class Changes:
         return intervals * 2 if self._pattern is Pattern.BURSTY else intervals
 
     def _last_in_block(self, keys: Words, numbers: Ticks, lengths: Ticks, tick: int) -> Ticks:
-        """The last change of each page in the block of this number, not after `tick`; -1 where there is none."""
+        """The last change of each page in the block of this number, at or before `tick`; -1 if there is none."""
         starts = numbers * lengths
         if self._pattern is Pattern.REGULAR:
             days = lengths // DAY

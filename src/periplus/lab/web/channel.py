@@ -46,7 +46,7 @@ class Channel:
         self._tls = TlsLayer(context_of, host)
 
     def receive(self, data: bytes) -> bytes:
-        """What bytes off the wire say; b"" while a handshake goes on, and after it failed."""
+        """The decrypted bytes; b"" while a handshake goes on, and after it failed."""
         if self._tls is None:
             return data
         try:
@@ -64,7 +64,7 @@ class Channel:
         return data
 
     def send(self, data: bytes) -> None:
-        """Say something, unless the end has begun."""
+        """Send bytes, unless the connection is closing."""
         if not self.is_closing:
             self._transport.write(self._tls.protect(data) if self._tls else data)
 

@@ -1,4 +1,4 @@
-"""Virtual time: when the lab says it is.
+"""The virtual time of the lab.
 
 `RunningClock` is `epoch` plus `speed` times the wall clock (86,400: a day a second); `SteppedClock` moves only when a
 test says so. Both are a `model.Clock`: they never run backwards. Everything that the server says about time is read
@@ -30,7 +30,7 @@ class RunningClock:
 
 
 class SteppedClock:
-    """Time that stands still until a test moves it; safe to move from another thread than the server's."""
+    """Time that stands still until a test advances it; thread-safe."""
 
     def __init__(self, epoch: float) -> None:
         self.epoch = epoch

@@ -1,4 +1,4 @@
-"""A world in which some sites lead crawlers astray by their links, while what they say of themselves is true.
+"""A world in which some sites have misleading links, while their sitemaps are correct.
 
 Sites of the ordinary world have good links. Here those of some profiles have a template that adds to every page, in one
 of three ways that are common on the web (Olston & Najork 2010, section 6, has more):
@@ -50,7 +50,7 @@ class ClutteredWorld(World):
         return self._kinds.get(host, "")
 
     def unspelt(self, url: str) -> str:
-        """The URL without what a link has said of itself."""
+        """The URL without the parameter that its link added."""
         return _FROM.sub("", url)
 
     def exists(self, url: str, at: float) -> bool:
@@ -58,7 +58,7 @@ class ClutteredWorld(World):
         return "/calendar/" not in url and super().exists(self.unspelt(url), at)
 
     def answer(self, request: Request) -> Answer:
-        """What the site says, with its links as they are."""
+        """The site's answer, with its cluttered links."""
         kind = self._kinds.get(request.host, "")
         day = _DAY.fullmatch(request.target) if kind == "calendar" else None
         if day:
@@ -73,7 +73,7 @@ class ClutteredWorld(World):
 
 
 def _spelt(body: bytes, own: int) -> bytes:
-    """Every link within the site, with the page it stands on."""
+    """Every link within the site, with the page it is on."""
     name = b"from=%08x" % (own & 0xFFFFFFFF)
     return _LINK.sub(
         lambda found: found[1] + b"?" + (found[3][:-1] + b"&amp;" if found[2] else b"") + name + b'"', body

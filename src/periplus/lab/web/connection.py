@@ -68,7 +68,7 @@ class Service(Struct, frozen=True):
 
 
 class _Exchange(Struct):
-    """The request being answered: what the log will say of it."""
+    """The request being answered, for the log."""
 
     head: Head
     started_at: float
@@ -108,7 +108,7 @@ class Connection(asyncio.Protocol):
             self._begin_tls()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """They have left, or we have."""
+        """The connection is closed, by the client or by us."""
         del exc
         self._channel.is_closing = True
         if self._player:
@@ -120,14 +120,14 @@ class Connection(asyncio.Protocol):
         self._on_lost(self)
 
     def eof_received(self) -> bool:
-        """The client has said all it has to say; what it asked for still goes out before we close."""
+        """The client has finished sending; pending answers are sent before we close."""
         if self._exchange is None or self._channel.is_secure:
             return False
         self._exchange.closes = True
         return True
 
     def pause_writing(self) -> None:
-        """The client does not read as fast as we write."""
+        """The client reads more slowly than we write."""
         self._is_held = True
         if self._player:
             self._player.hold()
@@ -210,7 +210,7 @@ class Connection(asyncio.Protocol):
             self._give(exchange, reply)
 
     def _give_later(self, exchange: _Exchange, reply: Reply) -> None:
-        """The time has come; then it is the turn of what was asked meanwhile."""
+        """The delay is over; then pending requests are handled."""
         self._later = None
         self._give(exchange, reply)
         if self._player is None:
@@ -235,7 +235,7 @@ class Connection(asyncio.Protocol):
         return Request(method, head.host, head.target, fields, at, self._ip)
 
     def _ask(self, request: Request, *, is_proxied: bool) -> Reply:
-        """The host's answer. A bug of ours must not end the lab: it is a 500, and reported to the event loop."""
+        """The host's answer. A bug of ours is a 500, and reported to the event loop."""
         try:
             return self._service.reply(request, is_proxied=is_proxied)
         except Exception as error:

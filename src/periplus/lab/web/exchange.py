@@ -1,7 +1,7 @@
-"""What passes between the server, which speaks HTTP, and the world, which knows what to say.
+"""The values between the server, which handles HTTP, and the world, which has the contents.
 
-The server owns everything that belongs to the wire: Date, Content-Length, Connection, content coding, chunks, and the
-body of a HEAD, which it drops. The world owns everything that depends on what is true at a moment.
+The server adds everything that belongs to the wire: Date, Content-Length, Connection, content coding, chunks, and it
+drops the body of a HEAD. The world decides everything that depends on the state at a moment.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Request(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What an ordinary server says. An iterator is a body made while it is sent."""
+    """An ordinary response. An iterator is a body generated while it is sent."""
 
     status: int
     headers: tuple[tuple[str, str], ...]

@@ -1,4 +1,4 @@
-"""robots.txt of all kinds, and what each of them really says.
+"""robots.txt files of all kinds, and what each of them really allows.
 
 The rules are kept as plain data and judged here by a matcher of its own, as short as RFC 9309 is, so that the truth
 does not come from the reader that is tested against it. Kinds: missing, empty, open, private (folders), wildcards,
@@ -18,7 +18,7 @@ from .sites import Site
 
 
 class Voice(Struct, frozen=True):
-    """What is said to some agents: patterns with whether they allow, and a delay in seconds."""
+    """The rules for some agents: patterns with whether they allow, and a delay in seconds."""
 
     agents: tuple[str, ...]
     rules: tuple[tuple[bool, str], ...] = ()
@@ -30,7 +30,7 @@ _BOTS = tuple(Voice((f"bot-{first}{last}",), ((False, f"/{first}/"),)) for first
 
 
 def voices(site: Site) -> tuple[Voice, ...]:
-    """The groups of a site's robots.txt, in order; none for a file that is missing or empty."""
+    """The groups of a site's robots.txt, in order; empty for a file that is missing or empty."""
     first, last = f"/{site.sections[0]}/", f"/{site.sections[-1]}/"
     kinds: dict[str, tuple[Voice, ...]] = {
         "open": (Voice(_ALL),),
@@ -58,7 +58,7 @@ def voices(site: Site) -> tuple[Voice, ...]:
 
 
 def text(site: Site, sitemap: str | None) -> bytes | None:
-    """The file; `None` where there is none. `sitemap` is the URL to announce."""
+    """The file; `None` if there is none. `sitemap` is the URL to announce."""
     if site.robots == "missing":
         return None
     if site.robots == "empty":

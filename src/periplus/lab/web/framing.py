@@ -49,7 +49,7 @@ def frame(answer: Answer, head: Head, at: float) -> Framed:
 
 
 def _whole(answer: Answer, body: bytes, head: Head, fields: list[tuple[str, str]]) -> bytes:
-    """The body as sent, its length told in `fields`."""
+    """The body as sent, with its length in `fields`."""
     if not may_have_body(answer.status):
         return b""
     if should_gzip(answer.headers, body):

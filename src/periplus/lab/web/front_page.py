@@ -124,7 +124,7 @@ def _hostile_table() -> Iterator[str]:
 
 
 def _prose(text: str) -> str:
-    """Text of a docstring: what stands between backticks is code."""
+    """The text of a docstring: parts between backticks are code."""
     return _CODE.sub(r"<code>\1</code>", escape(text))
 
 

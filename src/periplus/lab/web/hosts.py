@@ -1,4 +1,4 @@
-"""What answers for a host name: a site of the world, a hostile host, or the lab's own index page."""
+"""The dispatcher of host names: a site of the world, a hostile host, or the lab's own index page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLAIN = ("Content-Type", "text/plain; charset=utf-8")
 _UNKNOWN_HOST = Answer(421, (_PLAIN,), b"There is no such host in the lab.\n")
 _NO_LOOKUP = Answer(502, (_PLAIN,), b"There is no such host in the lab.\n")
 _READ_ONLY = Answer(405, (_PLAIN, ("Allow", "GET, HEAD")), b"This web can only be read.\n")
-"""HEAD is asked as GET; the server drops the body."""
+"""HEAD is handled as GET; the server drops the body."""
 
 Reply = Answer | Script
 
@@ -26,7 +26,7 @@ def is_local(host: str) -> bool:
 
 
 class Front(Protocol):
-    """What the machine itself shows. It may ask back for the answers of other hosts, to show them under a path."""
+    """The index of the lab. It may request answers of other hosts, to show them under a path."""
 
     def answer(self, request: Request, ask: Callable[[Request], Reply]) -> Reply:
         """The reply to a request for no host of the lab."""
@@ -40,7 +40,7 @@ class Hosts:
         self._front = front
 
     def reply(self, request: Request, *, is_proxied: bool = False) -> Reply:
-        """What the host of a request says. To a proxy's client an unknown name is a failed lookup."""
+        """The answer of the host of a request. For a proxy's client an unknown name is a failed lookup."""
         found = self._find(request)
         return _NO_LOOKUP if is_proxied and found.status == _UNKNOWN_HOST.status else found
 

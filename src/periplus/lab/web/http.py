@@ -53,7 +53,7 @@ class Refusal(Struct, frozen=True):
 
 
 class _Parsed(Struct, frozen=True):
-    """What the fields of a head say, apart from its first line."""
+    """The contents of the fields of a head, without its first line."""
 
     fields: Fields
     host: str

@@ -1,4 +1,4 @@
-"""What the machine itself answers: the front page for people, a few lists for programs, and every host under a path.
+"""The lab's own pages: the front page for people, a few lists for programs, and every host under a path.
 
 `/seeds.txt` (the home page of every site, no trap), `/hosts.txt` (for /etc/hosts), `/visits.jsonl` (the log),
 `/clock` (the virtual time, POSIX seconds), `/ca.pem` (where there is TLS), and `/~host/...` (see `through`).
@@ -27,7 +27,7 @@ _HTML = (("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-sto
 
 
 class Lab(Protocol):
-    """What the index tells about."""
+    """The data of the index."""
 
     world: World
     clock: Clock
@@ -47,7 +47,7 @@ class Index:
         self._lab = lab
 
     def answer(self, request: Request, ask: Callable[[Request], Reply]) -> Reply:
-        """The reply to a request for no host of the lab; `ask` asks the others."""
+        """The answer to a request for no host of the lab; `ask` requests answers of the others."""
         lab, path = self._lab, request.target.partition("?")[0]
         if path.startswith("/~"):
             return _under_path(request, ask)
@@ -78,7 +78,7 @@ class Index:
 
 
 def _under_path(request: Request, ask: Callable[[Request], Reply]) -> Reply:
-    """Ask the host named in the path, and lead its links back."""
+    """Request the host named in the path, and rewrite its links."""
     host, target = split(request.target)
     if is_local(host):
         return _NOT_HERE

@@ -21,7 +21,7 @@ Ticks: TypeAlias = NDArray[np.int64]
 
 HOUR, DAY, WEEK = 3600, 86400, 604800
 PREHISTORY = 520 * WEEK
-"""From the world's origin to its epoch: nothing is asked about what was before."""
+"""From the world's origin to its epoch: nothing before is needed."""
 
 SPANS = tuple(WEEK * weeks for weeks in (3, 4, 6, 8, 10, 12, 16, 24, 30, 40, 96, 96, 96, 96, 96, 96))
 _SPANS = np.array(SPANS, dtype=np.int64)
@@ -46,14 +46,14 @@ def spans_of(keys: Words) -> tuple[Ticks, Ticks]:
 
 
 def generation(key: int, tick: int) -> tuple[int, int]:
-    """Which page of the slot is alive, and when it was born."""
+    """The page of the slot at a moment, and when it appeared."""
     span, phase = span_of(key)
     number = (tick + phase) // span
     return number, number * span - phase
 
 
 def birth_of(key: int, number: int) -> int:
-    """When a page of the slot is, or was, born."""
+    """When a page of the slot appears."""
     span, phase = span_of(key)
     return number * span - phase
 
@@ -66,9 +66,9 @@ def generations(keys: Words, tick: int) -> tuple[Ticks, Ticks]:
 
 
 class Arrivals:
-    """The last page born among some slots, in the time of a binary search per span.
+    """The last page that appeared among some slots, in the time of a binary search per span.
 
-    Slots of one span are born in the order of their phases, over and over, so one sorted array a span says it all.
+    Slots of one span appear in the order of their phases, over and over, so one sorted array a span is enough.
     """
 
     def __init__(self, slots: Ticks, keys: Words) -> None:
@@ -82,7 +82,7 @@ class Arrivals:
                 self._rings.append((span, offsets[order], slots[order]))
 
     def latest(self, tick: int, limit: int) -> list[tuple[int, int]]:
-        """(birth, slot) of the last to be born, the newest first."""
+        """(time, slot) of the last pages to appear, the newest first."""
         found: list[tuple[int, int]] = []
         for span, offsets, slots in self._rings:
             turn, size = tick // span, len(offsets)
@@ -94,7 +94,7 @@ class Arrivals:
         return found[:limit]
 
     def next_after(self, tick: int) -> int:
-        """When the next of them is born."""
+        """When the next of them appears."""
         soonest = tick + SPANS[-1]
         for span, offsets, _ in self._rings:
             place = int(np.searchsorted(offsets, tick % span, side="right"))

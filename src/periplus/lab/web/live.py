@@ -1,7 +1,6 @@
-"""A site at work: which page a slot holds at a moment, when it last changed, what is new.
+"""A site at a moment: which page a slot has, when it last changed, what is new.
 
-This is the one place that puts life and change together; what pages look like is in `pages`, what sites say about
-themselves in `sitemaps`.
+This module combines `life` and `change`; what pages look like is in `pages`, sitemaps are in `sitemaps`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ MEMORY = 4
 """Changes that a page shows traces of: what an older one did has been undone since."""
 
 ONCE_ALIVE = 0
-"""In place of a status: what a dead page answers is for its site to say."""
+"""Instead of a status: the site decides how a dead page answers."""
 
 _VERSION_BITS = 40
 
@@ -54,7 +53,7 @@ class Census(Struct, frozen=True):
 
 
 class LiveSite:
-    """One site, asked about moments. Times are ticks; `origin` is the POSIX time of tick 0."""
+    """One site at any moment. Times are ticks; `origin` is the POSIX time of tick 0."""
 
     def __init__(self, site: Site, changes: Changes, origin: int, anchors: dict[int, Anchor]) -> None:
         self.site = site
@@ -86,14 +85,14 @@ class LiveSite:
         return self._article_state(slot, key, moment) if status == 200 else status
 
     def _is_spelt(self, meant: Meant, key: int) -> bool:
-        """Whether an article's path is its own, letter by letter."""
+        """Whether an article's path is exactly its own."""
         if self.site.style is Style.QUERY:
             return True
         number = meant.generation
         return meant.path == self.paths.article(meant.slot, key, number, birth_of(key, number)).decode()
 
     def successor(self, meant: Meant, tick: int) -> bytes | None:
-        """Where a dead page moved: one of eight lives on in its slot's next."""
+        """The new location of a dead page: one of eight continues in its slot's next."""
         key = self.slots.key(meant.slot)
         if at(key, meant.generation) & 7:
             return None
@@ -127,7 +126,7 @@ class LiveSite:
 
     @cached_property
     def _arrivals(self) -> list[Arrivals]:
-        """The births that each hub tells."""
+        """The new pages that each hub lists."""
         slots, keys = self.slots.articles()
         told = (self.slots.told_by(hub, slots, keys) for hub in range(self.site.hubs))
         return [Arrivals(slots[chosen], keys[chosen]) for chosen in told]

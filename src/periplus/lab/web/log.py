@@ -23,7 +23,7 @@ DEFAULT_CAPACITY = 100_000
 
 
 class Visit(Struct, frozen=True, gc=False):
-    """One request and what became of it.
+    """One request and its result.
 
     `started_at` and `ended_at` are virtual; `real_started_at` and `real_ended_at` are the wall clock's. `sent` counts
     the bytes of the response as they went over HTTP (head and body, after any coding, before TLS). `is_complete` is
@@ -47,7 +47,7 @@ class Visit(Struct, frozen=True, gc=False):
 
     @property
     def url(self) -> str:
-        """The URL that was asked for, as the world spells it."""
+        """The requested URL, as the world spells it."""
         return f"{'https' if self.is_secure else 'http'}://{self.host}{self.target}"
 
 
@@ -74,7 +74,7 @@ class RequestLog:
             self._file = None
 
     def clear(self) -> None:
-        """Forget what is in memory, so that a test counts only what follows."""
+        """Clear the log in memory, so that a test counts only what follows."""
         self._visits.clear()
         self.total = 0
 

@@ -36,7 +36,7 @@ class Neighbours:
         return self._absolute(live, anchor, bits >> 1)
 
     def ring(self, live: LiveSite) -> list[bytes]:
-        """What a home page names: the first of the core, its own share of the sites, and a few by rank."""
+        """The links of a home page to other sites: the first of the core, its share of the sites, and a few by rank."""
         if live.site.role in (Role.OUT, Role.ISLAND):
             return []
         draws = [at(live.site.key, -200 - place) for place in range(_NAMED)]

@@ -1,4 +1,4 @@
-"""What pages look like: generated at the moment they are asked for, from a page's key and its last changes.
+"""The contents of pages: generated when they are requested, from a page's key and its last changes.
 
 A page has regions of three kinds, so that "changed" has degrees. The static region is paragraphs, each rewritten by
 some of the page's changes together with its links; facts are touched by small changes; the scrolling region is

@@ -34,9 +34,9 @@ PRINT = "/print"
 
 
 class Meant(Struct, frozen=True):
-    """What a target means: a slot, of which generation (articles alone have several), in which view.
+    """The meaning of a target: a slot, its generation (only articles have several), and the view.
 
-    `path` is what was left to read: without `/print` and `index.html`.
+    `path` is the rest: without `/print` and `index.html`.
     """
 
     slot: int
@@ -52,7 +52,7 @@ def _title_words() -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
 
 
 def title_of(key: int, generation: int) -> bytes:
-    """The three words that a page is known by."""
+    """The three words that identify a page."""
     bits = at(key, generation)
     capitals, words = _title_words()
     return b"%b %b %b" % (capitals[bits & 2047], words[bits >> 11 & 2047], words[bits >> 22 & 2047])
@@ -109,14 +109,17 @@ class Paths:
         return b"/%b/%b-%d-%d" % (day, slug, slot, generation)
 
     def _section(self, listing: int) -> str:
-        """The section that a listing stands in: that of its ancestor on the home page."""
+        """The section of a listing: that of its ancestor on the home page."""
         count = len(self._site.sections)
         while listing >= count:
             listing = (listing - count) // 3
         return self._site.sections[listing]
 
     def read(self, target: str) -> Meant | None:
-        """What a target means, if its shape is one of the site's. Whether such a page is alive is not asked here."""
+        """The meaning of a target, if its shape is one of the site's.
+
+        Whether such a page exists is not checked here.
+        """
         path, _, query = target.partition("?")
         view = ""
         if path.startswith(PRINT + "/"):

@@ -50,7 +50,7 @@ Thing = TypeVar("Thing")
 
 
 class _Lot:
-    """What a site draws: something else for every word it asks with."""
+    """The random choices of a site, independent for every name."""
 
     def __init__(self, seed: int, number: int) -> None:
         self.key = key_of(seed, "site", number)

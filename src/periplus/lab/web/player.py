@@ -52,7 +52,7 @@ class Player:
         self._next = self._loop.call_soon(self.start)
 
     def _next_action(self) -> Action | None:
-        """What comes next. A bug of ours in a script must not leave the client waiting: it is told, and a reset."""
+        """The next action. A bug of ours in a script is a reset, so that the client does not wait."""
         try:
             return next(self._actions, None)
         except Exception as error:

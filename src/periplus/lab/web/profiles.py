@@ -1,4 +1,4 @@
-"""What each profile of sites is, in the words that a person reads: the front page and the documentation."""
+"""Descriptions of the profiles of sites, for the front page and the documentation."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ PROFILES = {
         "wrong charset, truncated gzip, cross-host",
         "readable with care",
     ),
-    "none": ("most of the web", "none; perhaps a feed", "links alone tell"),
+    "none": ("most of the web", "none; perhaps a feed", "only links"),
 }
-"""For each: the site it is modelled on, what its sitemaps are like, and how far they can be believed."""
+"""For each: the site it is modelled on, its sitemaps, and how far they can be trusted."""

@@ -50,7 +50,7 @@ def _folded_product(left: Words, right: Words) -> Words:
 
 
 def key_of(seed: int, *names: str | int) -> int:
-    """A key for a thing of its own: what is drawn under one key tells nothing about another."""
+    """An independent key: numbers drawn under one key are independent of another."""
     text = "\0".join(map(str, (seed, *names)))
     return int.from_bytes(shake_128(text.encode()).digest(8), "little")
 

@@ -1,4 +1,4 @@
-"""One site as a server sees it: which of its things a target names, and what is said about it at a moment."""
+"""One site as a server sees it: which of its resources a target names, and the answer at a moment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TEXT = ("Content-Type", "text/plain; charset=utf-8")
 
 
 class Found(Struct, frozen=True):
-    """A page that answers: its state, and the view that was asked for."""
+    """A page that answers: its state, and the requested view."""
 
     state: State
     view: str
@@ -58,7 +58,7 @@ class Residence:
     # -- answers
 
     def answer(self, request: Request, tick: int) -> Answer:
-        """What the site says to a GET or HEAD."""
+        """The site's answer to a GET or HEAD."""
         target = request.target
         meant = self.live.paths.read(target)
         if meant is not None:
@@ -95,7 +95,7 @@ class Residence:
         return Answer(200, (HTML, *headers), self.pages.body(state, tick, meant.view))
 
     def _absent(self, meant: Meant, status: int, tick: int) -> Answer:
-        """No page, or none that can be seen: moved, gone, or sick."""
+        """A page that does not exist or cannot be served: moved, gone, or failing."""
         moved = self.live.successor(meant, tick) if status == ONCE_ALIVE else None
         if moved is not None:
             return self._moved(moved.decode())
@@ -112,7 +112,7 @@ class Residence:
         return self._notice("Sorry, this page is not here")
 
     def _gone(self, status: int) -> Answer:
-        """Some sites say that all is well when they apologise: status 200."""
+        """Some sites answer errors with status 200."""
         return Answer(status, (HTML,), self.apology)
 
     def _notice(self, text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""A lab in a thread of its own, for tests and notebooks that are not themselves asynchronous."""
+"""A lab in a separate thread, for tests and notebooks that are not asynchronous."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class RunningLab:
 
     @property
     def resolver(self) -> Mapping[str, str]:
-        """The address of every host, ordinary and hostile: what a name server would say."""
+        """The address of every host, ordinary and hostile, as a name server would return it."""
         hostile = {one.host: HOME for one in REGISTRY.values()}
         return {host: self.server.address(host) for host in self.world.hosts} | hostile
 

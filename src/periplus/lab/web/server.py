@@ -65,7 +65,7 @@ class Server:
         self._stack = contextlib.AsyncExitStack()
 
     def address(self, host: str) -> str:
-        """Where a host is to be found, as a name server would say: each site at its own address, where that works."""
+        """The address of a host, as a name server would return it: each site at its own address, if that works."""
         return self.world.address(host) if self._has_all_addresses else HOME
 
     async def __aenter__(self) -> Self:
@@ -125,7 +125,7 @@ class Server:
         return int(sock.getsockname()[1])
 
     async def _sweep(self) -> None:
-        """End connections that are beyond their time, whatever they are waiting for."""
+        """End connections that have exceeded their time."""
         while True:
             await asyncio.sleep(_SWEEP_EVERY)
             now = asyncio.get_running_loop().time()
@@ -142,7 +142,7 @@ class Server:
 
 
 class _TurnedAway(asyncio.Protocol):
-    """One connection too many: closed before a word."""
+    """One connection too many: closed immediately."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Hang up."""

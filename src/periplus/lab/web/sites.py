@@ -16,7 +16,7 @@ DOMAIN = "lab.test"
 
 
 class Profile(Enum):
-    """What a site says about itself in sitemaps; see `sitemaps`."""
+    """The kind of sitemaps of a site; see `sitemaps`."""
 
     SHOP = "shop"
     NEWS = "news"
@@ -115,7 +115,7 @@ class Site(Struct, frozen=True):
         return self.profile not in (Profile.NONE, Profile.PARTIAL, Profile.STALE)
 
     def moment(self, tick: int) -> int:
-        """As of when the site speaks at `tick`: a built site of its last build, any other of now."""
+        """The moment that the site shows at `tick`: its last build for a built site, else now."""
         if self.profile is not Profile.BUILD:
             return tick
         return (tick - self.nightly) // self.build_every * self.build_every + self.nightly
@@ -127,7 +127,7 @@ class Site(Struct, frozen=True):
 
 
 class Host(Struct, frozen=True):
-    """A name that answers: a site's own, or another for the same pages (`kind`: "twin", "mirror", "redirect")."""
+    """A host name: a site's own, or another for the same pages (`kind`: "twin", "mirror", "redirect")."""
 
     name: str
     site: int

@@ -1,4 +1,4 @@
-"""What a slot is, from its number and key alone, whatever page it holds: its place in the tree, its luck, its flaws.
+"""The properties of a slot, from its number and key alone: its place in the tree and its flaws.
 
 Everything about a slot is drawn from 64 bits, its key, and every fact has bits of its own, so that no two depend on
 each other: 0-3 the span of its pages (`life`), 4-15 how often they change (`change`), 16-22 sickness, 23-27 which
@@ -32,12 +32,12 @@ def are_well(keys: Words) -> NDArray[np.bool_]:
 
 
 def has_noindex(key: int) -> bool:
-    """One page of 32 asks not to be indexed."""
+    """One page of 32 is marked noindex."""
     return key >> 23 & 31 == 7
 
 
 def has_exact_alias(key: int) -> bool:
-    """Whether links lead to the page by a second spelling, too."""
+    """Whether links also use a second spelling of the page's URL."""
     return key >> 36 & 255 < _EXACT
 
 
@@ -70,7 +70,7 @@ class Slots:
         return self._has_orphans and place >= 0 and place % ORPHAN_EVERY == ORPHAN_EVERY - 1
 
     def told_by(self, hub: int, slots: Ticks, keys: Words) -> NDArray[np.bool_]:
-        """Of all slots that hold articles, those whose births a hub tells."""
+        """All article slots whose new pages a hub lists."""
         told: NDArray[np.bool_] = (slots % self._site.hubs == hub) & ((keys >> np.uint64(28) & np.uint64(255)) < _TOLD)
         if self._has_orphans:
             told &= (slots - self.first_article) % ORPHAN_EVERY != ORPHAN_EVERY - 1

@@ -17,11 +17,11 @@ _PLENTY = 256 * 1024
 
 
 class HandshakeCut(Exception):  # noqa: N818 - an event on the wire, not an error
-    """The client asked for the host that hangs up in the middle of the handshake."""
+    """The client requested the host that closes in the middle of the handshake."""
 
 
 class _NamedObject(ssl.SSLObject):
-    """One side of a TLS connection that knows which host the client asked for (SNI), and where certificates are."""
+    """The server side of a TLS connection, with the requested host (SNI) and the certificates."""
 
     asked_for = ""
     context_of: Callable[[str], ssl.SSLContext]
@@ -59,7 +59,10 @@ class TlsLayer:
         self._is_shaken = False
 
     def receive(self, data: bytes) -> bytes:
-        """Take bytes off the wire; what they say. Raises `ssl.SSLError` or `HandshakeCut`; b"" may mean "not yet"."""
+        """Feed bytes from the wire; return the decrypted data.
+
+        Raises `ssl.SSLError` or `HandshakeCut`; b"" may mean "not yet".
+        """
         self._incoming.write(data)
         try:
             if not self._is_shaken:
@@ -81,7 +84,7 @@ class TlsLayer:
         return b"".join(parts)
 
     def protect(self, data: bytes) -> bytes:
-        """What to put on the wire to say `data`."""
+        """The bytes to send for `data`."""
         self._object.write(data)
         return self.outgoing()
 
@@ -90,7 +93,7 @@ class TlsLayer:
         return self._outgoing.read()
 
     def farewell(self) -> bytes:
-        """The close notification, so that the client knows that the end is the end."""
+        """The close notification, so that the client can distinguish the end from a cut."""
         with contextlib.suppress(ssl.SSLError):
             self._object.unwrap()
         return self.outgoing()

@@ -41,7 +41,7 @@ _HTML = (("Content-Type", "text/html; charset=utf-8"),)
 
 
 def answer(request: Request, seed: int) -> Answer | None:
-    """What a trap says; `None` for a host that is none."""
+    """The answer of a trap; `None` for any other host."""
     trap = _TRAPS.get(request.host)
     if trap is None:
         return None
@@ -93,7 +93,7 @@ def _sessions(request: Request, key: int) -> Answer:
 
 
 def _doubling(request: Request, key: int) -> Answer:
-    """The author forgot a slash: `about/` is below wherever one is."""
+    """A link without its leading slash: `about/` is below the current path."""
     links = '<a href="about/">About</a> <a href="news/">News</a> <a href="contact/us/">Contact</a> <a href="/">Home</a>'
     last = escape(request.target.rstrip("/").rpartition("/")[2] or "home")
     return _ok(last, f"<p>{links}</p><p>{_prose(key_of(key, last), 8)}</p>")

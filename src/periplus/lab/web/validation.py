@@ -27,7 +27,7 @@ def http_date(at_second: int) -> str:
 
 
 class Stamp(Struct, frozen=True):
-    """What a response says about its own version."""
+    """The validators of a response."""
 
     etag: str | None = None
     modified_at: int | None = None

@@ -58,7 +58,7 @@ def words() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def topics() -> tuple[bytes, ...]:
-    """2,048 words that mean something: what titles, sections and queries are made of."""
+    """2,048 content words, for titles, sections and queries."""
     start = len(_FUNCTION)
     return tuple(word.encode() for word in words()[start : start + 2048])
 

@@ -1,4 +1,4 @@
-"""The world: every site, what it says to a request at a moment, and the truth about all of it.
+"""The world: every site, its answer to a request at a moment, and the truth about all of it.
 
     world = World(seed=7, sites=200)
     world.answer(Request("GET", world.hosts[0], "/", (), world.epoch))
@@ -78,7 +78,7 @@ class World:
     # -- answers
 
     def answer(self, request: Request) -> Answer:
-        """What the world says to a request; an unknown host is a misdirected request (421)."""
+        """The answer to a request; an unknown host is a misdirected request (421)."""
         if request.method not in ("GET", "HEAD"):
             return Answer(405, (HTML, ("Allow", "GET, HEAD")), b"<!doctype html><title>Method not allowed</title>\n")
         host = self._hosts.get(request.host)
@@ -92,7 +92,7 @@ class World:
         return residence.answer(request, self._tick(request.at))
 
     def address(self, host: str) -> str:
-        """Where a host lives, in 127.0.0.0/8. Some share an address; mirrors and traps stand apart."""
+        """The address of a host, in 127.0.0.0/8. Some hosts share an address; mirrors and traps are separate."""
         found = self._hosts.get(host)
         if found is None:
             return f"127.250.0.{1 + traps.HOSTS.index(host) % 250}" if host in traps.HOSTS else "127.0.0.1"
@@ -125,7 +125,7 @@ class World:
         return self._sites[self._hosts[host].site]
 
     def profile(self, site: str) -> Profile:
-        """What the site with this host says about itself."""
+        """The site with this host."""
         return self.site(site).profile
 
     def names(self) -> tuple[Host, ...]:
@@ -159,7 +159,7 @@ class World:
         return found[0].level(found[1], self._tick(before), self._tick(after))
 
     def modified_at(self, url: str, at: float) -> float | None:
-        """When a page last changed; `None` where there is none."""
+        """When a page last changed; `None` if there is none."""
         found = self._find(url)
         page = found[0].lookup(found[1], self._tick(at)) if found else None
         return float(page.state.modified + self._origin) if page else None
@@ -186,7 +186,7 @@ class World:
                 yield f"http://{site}{path}", entry
 
     def duplicates(self, at: float | None = None) -> Iterator[Duplicate]:
-        """Every URL that links lead to and that shows what another URL shows: aliases, printable versions, mirrors."""
+        """Every linked URL that shows the same as another URL: aliases, printable versions, mirrors."""
         at = self.epoch if at is None else at
         for host in self._hosts.values():
             residence = self._residence(host.site)
@@ -201,7 +201,7 @@ class World:
         return found is None or exclusion.allows(found[0].site, agent, found[1])
 
     def records(self, site: str) -> tuple[Record, ...]:
-        """What is in the database behind a site's form; most sites have none."""
+        """The database behind a site's form; most sites have none."""
         database = self._residence(self._hosts[site].site).database
         return tuple(database.record(number) for number in range(len(database)))
 

@@ -1,7 +1,7 @@
 """Discovery against Sitemaps: from which of a site's two queues is the next page taken?
 
 Schonfeld & Shivakumar ("Sitemaps: above and beyond the crawl of duty", WWW 2009, section 6, Figure 8) give each
-site a quota of pages, split it between the two sources, and after each quota look at what came of the *lowest-scored*
+site a quota of pages, split it between the two sources, and after each quota look at the results of the *lowest-scored*
 pages of either: that share is what one more page from there would bring. The source whose last pages were worth more
 gets a step more of the next quota. The split settles where the last page of either is worth the same, which is the
 best there is for any two falling curves.

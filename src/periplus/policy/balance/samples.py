@@ -1,4 +1,4 @@
-"""The lowest-scored pages that a source gave in an epoch, and what came of each: what its utility is computed from.
+"""The lowest-scored pages of a source in an epoch, with their results, from which its utility is computed.
 
 Pages are taken from a queue in the order of their levels, so the last ones taken *would* be the lowest, if nothing
 better arrived in the meantime; but crawls find pages. So a sample is kept sorted: by level, and within a level by when

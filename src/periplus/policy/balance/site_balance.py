@@ -6,7 +6,7 @@ less than Ncrawl; then it judges. Here pages leave one by one, so the two quotas
 Pages taken beyond a quota are in no sample.
 
 Epochs begin short and grow (`BalanceSettings.length`): half of a budget of some hundred pages would otherwise be spent
-before the first look at what came of it. The strict form has none of that.
+before the first look at its results. The strict form has none of that.
 
 An epoch is judged when its pages were taken and the results of both samples are in. The site need not wait for that:
 what is taken meanwhile is shared out as before and is in no sample. Results that never come are not waited for

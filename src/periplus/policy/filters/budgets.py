@@ -22,9 +22,9 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The bounds."""
 
     max_depth: int = 1000
-    """Links from a seed; 0 is the seeds alone."""
+    """Maximum number of links from a seed; 0: only the seeds."""
     max_redirects: int = 10
-    """Redirects in a row."""
+    """Maximum number of redirects in a row."""
     max_pages_per_site: int = 1_000_000
     """Maximum number of URLs of one site that enter the frontier, from all sources, seeds included."""
 

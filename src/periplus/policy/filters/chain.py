@@ -10,7 +10,8 @@ asked about the new one. Three questions are asked at three moments:
    still refuse: neighbours in the same batch were judged by the same count.
 3. `reconsider`, when a URL is about to be fetched: it may have been admitted before a trap was known for one.
 
-And `observe` tells what came of it. The chain is a `Guard`: what its filters learn is kept by site (see `site_states`).
+And `observe` reports the result of a fetch. The chain is a `Guard`: what its filters learn is kept by site
+(see `site_states`).
 """
 
 from __future__ import annotations

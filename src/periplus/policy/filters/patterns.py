@@ -37,7 +37,7 @@ class PatternSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The two lists."""
 
     include: tuple[str, ...] = ()
-    """If there are any, a URL has to match one."""
+    """If not empty, only URLs that match one of these are crawled."""
     exclude: tuple[str, ...] = ()
     """URLs that match one of these are refused."""
 

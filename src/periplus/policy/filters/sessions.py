@@ -37,7 +37,7 @@ class SessionSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters that do not identify a page. A `*` at the end of a name matches any ending."""
 
     session_parameters: tuple[str, ...] = ("sid", "sessid", "sessionid", "session_id", "oscsid", "zenid")
-    """Taken out where the value looks made up."""
+    """Removed if the value looks generated."""
     idle_parameters: tuple[str, ...] = (
         "jsessionid", "phpsessid", "aspsessionid*", "cfid", "cftoken",
         "utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content", "utm_id",

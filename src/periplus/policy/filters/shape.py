@@ -24,11 +24,11 @@ class ShapeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds of a URL."""
 
     max_length: int = 2000
-    """Characters. Patterns are matched only against URLs within it, so it bounds their cost as well."""
+    """Maximum number of characters; this also bounds the cost of patterns."""
     max_segments: int = 16
-    """Segments of the path."""
+    """Maximum number of segments of the path."""
     max_repeats: int = 2
-    """How often one segment may be in a path."""
+    """Maximum number of times that one segment may occur in a path."""
 
 
 class Shape:

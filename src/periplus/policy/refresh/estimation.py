@@ -1,6 +1,6 @@
 """Change rates of all pages and the worth of all signals, together: batch EM with what the pages of a site share.
 
-A page changes at a rate `alpha` without anybody telling, and signals come, of which the share p is right (the noisy
+A page changes at a rate `alpha` without a signal, and a share p of its signals is right (the noisy
 change-indicating signals of Busa-Fekete et al., WWW 2025, arXiv 2502.02430). A visit after a time t with n signals
 finds no change with probability e^(-alpha t) (1-p)^n = e^-H, since every one of the reasons must be absent. Where it
 does find one, alpha t/(1 - e^-H) untold changes and n p/(1 - e^-H) right signals are expected: none but these two sums

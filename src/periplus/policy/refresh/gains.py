@@ -94,7 +94,7 @@ class PageGains(Struct, frozen=True, gc=False):
 
 
 class SiteGains(Struct, frozen=True, array_like=True, gc=False):
-    """Of a site: first visits that paid, by who told of the page; and what second visits were answered.
+    """Of a site: useful first visits, by source of the page; and the answers to revisits.
 
     Of `asked` second visits `unchanged` were answered with 304. `Last-Modified` had `moved`, and in `moved_right` of
     these cases the page had changed; of those visits that made no condition `changed` found a change, of which it had

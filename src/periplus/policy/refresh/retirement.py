@@ -1,4 +1,4 @@
-"""When a page is visited no more, for now or for good; what is known of it stays.
+"""When a page is no longer revisited; its record stays.
 
 Reasons, stable words that tables count:
 

@@ -34,7 +34,7 @@ class DifferenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How much of a sitemap's last reading is stored."""
 
     max_remembered: int = 50_000
-    """Entries of a file, at 12 bytes each; of more the smallest fingerprints."""
+    """Maximum number of entries of a file, at 12 bytes each."""
 
     def __post_init__(self) -> None:
         """Reject a limit of 0."""

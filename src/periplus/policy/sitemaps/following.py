@@ -34,23 +34,23 @@ class TreeLimits(Struct, frozen=True, forbid_unknown_fields=True):
     """How far trees of sitemaps are followed."""
 
     max_depth: int = 50
-    """Indexes above a file."""
+    """Maximum number of indexes above a file."""
     max_redirects: int = 5
-    """How often a file may be elsewhere."""
+    """Maximum number of redirects of a file."""
     max_children: int = 50_000
-    """Children of one index that are looked at: the limit of the protocol."""
+    """Maximum number of children of one index: the limit of the protocol."""
     sample_least: int = 0
-    """Children of an index that are read at least, where only a sample is read (n0)."""
+    """Minimum number of children of an index that are read in a sample (n0)."""
     sample_share: float = 1.0
     """Share of an index's children that is read (alpha); 1: all."""
     sample_seed: int = 0
-    """Which sample."""
+    """Seed of the sample."""
     max_files: int = 100_000
-    """Files of one tree."""
+    """Maximum number of files of one tree."""
     max_entries: int = 1_000_000_000
-    """Entries of one tree, over all its files."""
+    """Maximum number of entries of one tree."""
     max_bytes: int = 1 << 40
-    """Bytes of one tree, over all readings."""
+    """Maximum number of bytes of one tree, over all readings."""
     max_foreign_hosts: int = 20
     """Maximum number of other hosts whose files one index or robots.txt may name."""
     follows_foreign: bool = False

@@ -33,7 +33,7 @@ class RevisitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When sitemap files are read again. Times are in seconds."""
 
     chance: float = 0.5
-    """How likely a change must have become."""
+    """Probability of a change at which a file is read again."""
     shortest: float = 3600.0
     """Minimum time between two visits of a file."""
     longest: float = 30 * DAY

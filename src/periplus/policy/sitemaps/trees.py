@@ -85,7 +85,7 @@ class SitemapNode(Struct, frozen=True):
     trust: IndexTrust = NO_TRUST
     """Of an index: the reliability of the dates of its children."""
     retired: str = ""
-    """Why it is visited no more."""
+    """Why it is no longer visited."""
 
     @property
     def is_hinted(self) -> bool:

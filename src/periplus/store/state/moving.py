@@ -281,7 +281,7 @@ class Move:
 
 
 def park_sites(state: DiskState) -> None:
-    """Drop what is only true of the sites that a state had: its active sites, their addresses, and links seen lately.
+    """Drop what is only true of the sites that a state had: its active sites, their addresses, and recently seen links.
 
     Sites are then admitted from their queues again, as those beyond the capacity are; what must survive that, such as
     the time until which a site rests, is in `sites`.

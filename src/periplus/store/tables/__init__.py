@@ -2,7 +2,7 @@
 
 A live crawl and a simulation write the same tables from the same events: `discoveries` (where each URL was found, and
 what was refused), `fetches` (each request, its result, and where that is stored), `pages` (what a page says of
-itself), `links` (from where to where), `sitemaps` (what became of the files that sites publish about themselves),
+itself), `links` (from where to where), `sitemaps` (visits to sitemaps and feeds),
 `sitemap_entries` (what those say of pages) and `changes` (what was different at the next visit). `schemas` has their
 columns; `docs/tables.md` says what each means.
 

@@ -28,15 +28,15 @@ class TableSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How much is held, where, before it moves on. Row groups and files end at whichever bound comes first."""
 
     rows_per_group: int = 100_000
-    """Rows of a Parquet row group: what a reader skips or takes as a whole."""
+    """Rows of a Parquet row group."""
     bytes_per_group: int = 16 << 20
-    """Bytes of a row group, as it lies in the spool. A checkpoint's work, and its memory, grow with it."""
+    """Bytes of a row group in the spool. Time and memory of a checkpoint grow with it."""
     rows_per_file: int = 2_000_000
     """Rows of a Parquet file."""
     bytes_per_file: int = 128 << 20
-    """Bytes of a Parquet file before it was compressed."""
+    """Bytes of a Parquet file before compression."""
     bytes_in_memory: int = 64 << 20
-    """Roughly, what may wait between two checkpoints before it goes to the spool without one."""
+    """Approximate bytes of rows in memory before they go to the spool."""
 
 
 class Place(Struct, frozen=True, array_like=True):

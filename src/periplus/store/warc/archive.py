@@ -41,7 +41,7 @@ class WarcSettings(Struct, frozen=True):
     max_file_captures: int = 100_000
     """Captures after which the next file begins: until then their index lines are held in memory."""
     compression_level: int = 1
-    """How hard text is compressed, 0 (fastest) to 3. What is compressed already is stored as it is."""
+    """Compression level of text, 0 (fastest) to 3. Compressed bodies are stored as they are."""
 
 
 class WarcEnd(Struct, frozen=True, array_like=True):

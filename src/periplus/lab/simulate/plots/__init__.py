@@ -1,8 +1,8 @@
-"""Pictures of what was measured: curves as SVG for pages, and as one line of text for terminals.
+"""Plots of measurements: curves as SVG for pages, and as one line of text for terminals.
 
-A `Plot` says what is to be seen; `draw` makes it an SVG with its own light ground, so that it reads on light and dark
-pages alike, with its texts as text and the same bytes for the same plot; `save` puts it in a file, all or nothing.
-`sparkline` is the same curve for a cell of a table. What the curves mean is the business of the experiments.
+A `Plot` describes the picture; `draw` makes it an SVG with a light background, readable on light and dark pages, with
+text as text and the same bytes for the same plot; `save` writes it to a file atomically. `sparkline` is the same curve
+for a cell of a table.
 """
 
 from .plot import Mark, Plot, Scale

@@ -1,4 +1,4 @@
-"""The two axes of a plot: how far they reach, and what stands beside them."""
+"""The two axes of a plot: their range, and their labels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_CATEGORIES = 16
 
 
 def reach_x(plot: Plot, traces: Sequence[Trace]) -> tuple[float, float]:
-    """From where to where the horizontal axis goes: the curves' own ends, a little more where points are few."""
+    """The range of the horizontal axis: that of the curves, slightly more if points are few."""
     values = _finite(
         [*(trace.x[trace.known] for trace in traces), _marked([mark.x for mark in plot.marks])], plot.log_x
     )
@@ -48,7 +48,7 @@ def reach_y(plot: Plot, traces: Sequence[Trace]) -> tuple[float, float]:
 
 
 def dress(axes: Axes, plot: Plot) -> None:
-    """Quiet axes: a grid to read heights by, one line to stand on, texts with units."""
+    """Draw quiet axes: a grid, a base line, labels with units."""
     for side in ("left", "right", "top"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(BORDER)

@@ -28,7 +28,7 @@ _BARS_WIDTH = 0.8
 
 
 class Drawn(Struct, frozen=True):
-    """A curve as it stands on the page: its name and value, its pen, and its corners in pixels from the bottom left."""
+    """A curve on the page: its name and value, its pen, and its points in pixels from the bottom left."""
 
     name: str
     value: float | None

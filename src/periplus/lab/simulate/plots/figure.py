@@ -1,8 +1,8 @@
 """A plot as a matplotlib figure, without the global state of pyplot.
 
-Two layers: the axes with the curves, and over the whole sheet a second system in pixels from the top left, which holds
-the ground, the words and the key. So every word has a place that was computed, and covers nothing. matplotlib is
-imported when a plot is drawn: other commands do not wait for it.
+There are two layers: the axes with the curves, and over the whole sheet a second coordinate system in pixels from the
+top left, for the background, texts and the key. So the position of every text is computed, and none covers another.
+matplotlib is imported only when a plot is drawn.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _divide(plot: Plot, traces: Sequence[Trace]) -> Sheet:
 
 
 def _write(page: Axes, plot: Plot, sheet: Sheet) -> None:
-    """The ground and the words around the axes."""
+    """Draw the background and the texts around the axes."""
     from matplotlib.patches import FancyBboxPatch
 
     page.add_patch(
@@ -99,7 +99,7 @@ def _write(page: Axes, plot: Plot, sheet: Sheet) -> None:
 
 
 def _readable(plot: Plot, traces: Sequence[Trace]) -> Plot:
-    """Bars stand side by side on any scale of x; those too many to tell apart become steps."""
+    """Bars are side by side on any scale of x; too many become steps."""
     if plot.kind != "bars":
         return plot
     if len(categories_of(traces)) * len(traces) > MOST_BARS:

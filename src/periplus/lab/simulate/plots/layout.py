@@ -1,7 +1,6 @@
-"""Where words go: wide enough, beside what they name, and on top of nothing.
+"""The positions of texts: beside what they name, without overlap.
 
-Widths are those of the font that comes with matplotlib, which is wider than the fonts that viewers put in its place:
-what fits here fits there.
+Widths are those of the font that comes with matplotlib, which is wider than the fonts that viewers use instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Marks on a plot: a ring at a point or a line across it, and a word beside it where it covers the least."""
+"""Marks on a plot: a ring at a point or a line across it, with a label where it covers the least."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Floats = NDArray[np.float64]
 Box = tuple[float, float, float, float]
 
 _BESIDE = 11.0
-"""A word farther than this many pixels from its point needs a line to it."""
+"""Distance in pixels from which on a label gets a line to its point."""
 _STEP = 4.0
-"""Between the points that stand for what is on the page already."""
+"""Distance between the points that represent existing contents of the page."""
 
 
 def draw_marks(page: Axes, axes: Axes, plot: Plot, drawn: Sequence[Drawn]) -> None:
@@ -46,7 +46,7 @@ def draw_marks(page: Axes, axes: Axes, plot: Plot, drawn: Sequence[Drawn]) -> No
 
 
 def _draw_mark(axes: Axes, mark: Mark, sheet: float) -> list[Box]:
-    """Draw a mark; where its text could stand, the best place first."""
+    """Draw a mark; return possible positions of its label, the best first."""
     x = axes.get_xlim()[0] if mark.x is None else mark.x
     y = axes.get_ylim()[0] if mark.y is None else mark.y
     across, up = (float(value) for value in axes.transData.transform((x, y)))

@@ -1,7 +1,7 @@
-"""Names beside curves, where they can be read and hide nothing.
+"""Names beside curves.
 
-A curve's name stands at its end if the ends lie apart enough to point at. Where they meet, as all curves of shares of a
-whole do, the names form a key in the order in which the curves lie above each other.
+A curve's name is at its end if the ends are far enough apart. Otherwise the names form a key, in the order in which the
+curves lie above each other.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def name_curves(page: Axes, axes: Axes, plot: Plot, drawn: Sequence[Drawn]) -> N
 
 
 def _can_point(plot: Plot, named: list[Drawn], edge: float, ends: list[float], heights: list[float]) -> bool:
-    """Whether names can stand at the ends of their curves: all of them end at the edge and keep their distance."""
+    """Whether names fit at the ends of their curves: all end at the edge, with enough distance."""
     if plot.kind == "bars" or plot.values_at is not None:
         return False
     near = all(abs(height - end) <= _FARTHEST for height, end in zip(heights, ends, strict=True))
@@ -98,7 +98,7 @@ def _sample(page: Axes, curve: Drawn, start: tuple[float, float], end: tuple[flo
 
 
 def _mean_height(corners: Floats) -> float:
-    """How high a curve lies over its whole length."""
+    """The mean height of a curve."""
     x, y = corners[:, 0], corners[:, 1]
     length = float(x[-1] - x[0])
     return float(np.sum(np.diff(x) * (y[1:] + y[:-1]))) / 2 / length if length > 0 else float(y.mean())

@@ -1,4 +1,4 @@
-"""What a picture shows, as values; how it is drawn lies beside, in `figure`."""
+"""The description of a plot, as values; `figure` draws it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_MARKS = 24
 
 
 class Mark(Struct, frozen=True):
-    """A word on the picture: at a point, or along the line of one `x` or one `y` where the other is None."""
+    """A label on the picture: at a point, or along the line of one `x` or one `y` if the other is None."""
 
     text: str
     x: float | None = None

@@ -11,7 +11,7 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 _GAP = " "
 _WIDEST = 1_000
 _LARGEST = 1e300
-"""Sums of stretches stay numbers, and no eye tells larger ones apart."""
+"""Bound that keeps sums finite; larger values cannot be told apart."""
 
 
 def sparkline(

@@ -1,7 +1,7 @@
-"""How our plots look: colours that everyone tells apart, dashes for those who print in grey, sizes in pixels.
+"""The style of plots: colours that are easy to tell apart, dashes for print in grey, sizes in pixels.
 
-The colours are Okabe & Ito's (2008) without yellow, which no light ground carries. Seven colours and four dashes share
-no factor, so that going round both gives 28 curves that differ in at least one.
+The colours are those of Okabe & Ito (2008) without yellow, which is invisible on a light background. Seven colours and
+four dashes have no common factor, so combining both gives 28 distinct curves.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def draw(plot: Plot) -> str:
 
 
 def save(plot: Plot, path: Path) -> Path:
-    """Write the SVG, all or nothing: a reader never meets half a picture."""
+    """Write the SVG atomically."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         part.write_text(draw(plot), encoding="utf-8", newline="\n")
@@ -115,7 +115,7 @@ def _tidy_tag(tag: str) -> str:
 
 
 def described(plot: Plot) -> str:
-    """The plot in words, for screen readers: axes, where each curve goes from and to, and the caption."""
+    """A description of the plot for screen readers: axes, the range of each curve, and the caption."""
     lines = [f"{plot.y_label} against {plot.x_label}."]
     for trace in traces_of(plot):
         x, y = trace.x[trace.known], trace.y[trace.known]

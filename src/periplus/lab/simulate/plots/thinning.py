@@ -1,7 +1,7 @@
-"""Fewer points, the same picture: what the eye cannot tell apart need not be in the file.
+"""Reduces the number of points without a visible difference.
 
-Douglas & Peucker (1973) keep a point for as long as leaving it out would move the line by more than a tolerance. Here
-the worst stretch is split first, so that a limit on the number of points leaves out those that matter least.
+Douglas & Peucker (1973) keep a point if leaving it out would move the line by more than a tolerance. Here the worst
+segment is split first, so that a limit on the number of points removes the least important ones.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _outline(x: Floats, y: Floats) -> Indexes:
 
 
 def _corners(x: Floats, y: Floats, limit: int, tolerance: float) -> Indexes:
-    """Split the stretch that errs most, at its farthest point, until none errs or as many points are kept as may be."""
+    """Split the segment with the largest error, at its farthest point, until none is left or the limit is reached."""
     kept = sorted({0, len(x) - 1})
     stretches: list[tuple[float, int, int, int]] = []
 
@@ -62,7 +62,7 @@ def _corners(x: Floats, y: Floats, limit: int, tolerance: float) -> Indexes:
 
 
 def _distances(x: Floats, y: Floats) -> Floats:
-    """How far the points between the first and the last lie from the chord of those two."""
+    """The distances of the points between the first and the last from the chord of those two."""
     across, up = x[-1] - x[0], y[-1] - y[0]
     dx, dy = x[1:-1] - x[0], y[1:-1] - y[0]
     length = float(np.hypot(across, up))

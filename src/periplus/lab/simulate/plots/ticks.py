@@ -40,7 +40,7 @@ def value_text(value: float, scale: Scale = "number", *, step: float = 0.0, larg
 
 
 def rounded_text(value: float, scale: Scale) -> str:
-    """A measured value in a column of such: three digits that matter, per cent to a tenth."""
+    """A measured value in a column: three significant digits, per cent to a tenth."""
     if scale == "share":
         return f"{value * 100:.1f} %"
     return value_text(float(f"{value:.3g}"), scale)

@@ -1,6 +1,6 @@
-"""Curves made ready to draw: cleaned of what no axis can show, unrolled to what the eye will see.
+"""Curves prepared for drawing: without values that no axis can show.
 
-Gaps are NaN from here on. Nothing here knows pixels but `reduced`, which is given the way to them.
+Gaps are NaN from here on. Only `reduced` works with pixels.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_GAPS = 40
 
 
 class Trace(Struct, frozen=True):
-    """A curve as arrays of one length; `low` and `high` are None where there is no interval worth showing."""
+    """A curve as arrays of one length; `low` and `high` are None if there is no visible interval."""
 
     name: str
     x: Floats
@@ -94,7 +94,7 @@ def staircase(trace: Trace) -> Trace:
 
 
 def reduced(trace: Trace, pixels: Pixels, limit: int) -> Trace:
-    """The points of a trace that can be told apart on the page, at most `limit` for the line."""
+    """The points of a trace that are visibly different, at most `limit` for the line."""
     kept = _kept(trace, trace.y, pixels, limit)
     return Trace(trace.name, trace.x[kept], trace.y[kept])
 
@@ -109,7 +109,7 @@ def reduced_band(trace: Trace, pixels: Pixels, limit: int) -> tuple[Floats, Floa
 
 
 def _kept(trace: Trace, height: Floats, pixels: Pixels, limit: int) -> NDArray[np.intp]:
-    """Indexes to keep, run by run: gaps stay gaps (one missing point speaks for each), unless there are too many."""
+    """Indexes to keep, run by run: gaps stay gaps (one missing point for each), unless there are too many."""
     known = trace.known & np.isfinite(height)
     if np.count_nonzero(np.diff(known)) > 2 * MOST_GAPS:
         runs = [np.flatnonzero(known)]

@@ -58,7 +58,7 @@ class Hostile(Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        """Where it lives."""
+        """The URL of the host."""
         return f"{self.name}.{DOMAIN}"
 
 
@@ -81,7 +81,7 @@ def hostile(name: str, *, owns_robots: bool = False) -> Callable[[Behaviour], Be
 
 
 def perform(request: Request) -> Answer | Script | None:
-    """What the hostile host of a request does; `None` when there is no such host."""
+    """The behaviour of the hostile host of a request; `None` if there is no such host."""
     found = REGISTRY.get(request.host.removesuffix(f".{DOMAIN}").rpartition(".")[2])
     if found is None or not request.host.endswith(f".{DOMAIN}"):
         return None

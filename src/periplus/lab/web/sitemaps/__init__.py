@@ -1,4 +1,4 @@
-"""What sites say about themselves: the sitemaps of every profile, and the truth of what they list.
+"""The sitemaps of every profile, and the truth about their entries.
 
 `profiles` knows which documents a site publishes at a moment and what stands in each, one function a profile; `dirt` is
 the profile that does everything wrong; `documents` turns them into bytes. Documents are made when they are asked for,

@@ -51,7 +51,7 @@ def dirty(live: LiveSite, scribe: Scribe, tick: int, foreign: Callable[[int], It
 
 
 def _huge(live: LiveSite) -> Iterator[Entry]:
-    """Four times what a file may hold: the same few listings, over and over, with a parameter that says nothing."""
+    """Four times the maximum size of a file: the same few listings, repeated with a meaningless parameter."""
     site = live.site
     paths = [live.paths.fixed(slot).decode() for slot in range(site.first_article)]
     for number in range(HUGE):

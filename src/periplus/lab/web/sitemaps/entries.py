@@ -1,4 +1,4 @@
-"""Entries: what a sitemap says of one page.
+"""Entries of sitemaps.
 
 Of all URLs in sitemaps 58 % come with a lastmod, 61 % with a priority and 7 % with a changefreq (Schonfeld & Shivakumar
 2009), and few of these tell pages apart. Profiles that are what they are by their lastmod always write one; the others

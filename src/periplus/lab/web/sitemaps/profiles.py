@@ -104,7 +104,7 @@ def _base_file(live: LiveSite, scribe: Scribe, number: int) -> Callable[[], Iter
 
 
 def _day_file(live: LiveSite, scribe: Scribe, day: int, part: int, parts: int) -> Callable[[], Iterator[Entry]]:
-    """What was born or changed on a day, as of its end."""
+    """What appeared or changed on a day, as of its end."""
 
     def entries() -> Iterator[Entry]:
         census = live.census((day + 1) * DAY)
@@ -181,7 +181,7 @@ def _archive(live: LiveSite, scribe: Scribe, tick: int) -> Iterator[Document]:
 
 
 def _wrong_dates(census: Census, rewritten: int) -> list[int]:
-    """Of five dates one is of the rewriting, though nothing changed, and one is of the birth, whatever came later."""
+    """One date in five is that of the rewriting, though nothing changed, and one is that of the creation."""
     luck = at_all(census.keys, np.full(census.keys.shape, rewritten // DAY, dtype=np.int64)) % np.uint64(5)
     dates = np.where(luck == 0, rewritten, np.where(luck == 1, census.born, census.modified))
     found: list[int] = dates.tolist()
@@ -189,7 +189,7 @@ def _wrong_dates(census: Census, rewritten: int) -> list[int]:
 
 
 def _whole(live: LiveSite, scribe: Scribe, as_of: int, lastmod: int | None, modified: int) -> Iterator[Document]:
-    """Every page in one file, or in as many as the protocol asks for; all with one date, or each with its own."""
+    """Every page in one file, or in as many as the protocol requires; all with one date, or each with its own."""
 
     def part(number: int) -> Callable[[], Iterator[Entry]]:
         def entries() -> Iterator[Entry]:
