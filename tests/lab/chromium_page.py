@@ -120,7 +120,9 @@ class Chromium:
         self("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
         self._wait_for_load()
 
-    visit = open
+    def visit(self, url: str, width: int, *, is_dark: bool = False) -> None:
+        """Show a page, `width` pixels wide."""
+        self.open(url, width, is_dark=is_dark)
 
     def act(self, script: str) -> None:
         """Run an expression that leads to another page, and wait for that."""

@@ -73,7 +73,7 @@ def test_search_without_an_index_says_what_to_do(collection: periplus.Collection
         collection.search("anything")
 
 
-def test_an_evaluation_of_its_own_pages(collection: periplus.Collection) -> None:
+def test_an_evaluation_of_its_own_pages(run: Run, collection: periplus.Collection) -> None:
     """Queries from links and titles; ours beats the text alone, which has no titles."""
     collection.index()
     found = collection.search_eval(40)
@@ -81,7 +81,6 @@ def test_an_evaluation_of_its_own_pages(collection: periplus.Collection) -> None
     assert found.queries >= 5
     assert found.pages == collection.index().total
     assert ours.reciprocal_rank >= plain.reciprocal_rank > 0
-    command = [sys.executable, "-m", "periplus", "search", "eval", str(collection.folder)]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    shown = run("search", "eval", str(collection.folder))
     assert "periplus" in shown.stdout
     assert "success at 10" in shown.stdout
