@@ -1,135 +1,261 @@
 """Search: how fast engines index and answer, and how good the order of results is.
 
-The pages are the documentation that `bench.crawl` serves. The queries are entries of the back-of-the-book indexes of
-PostgreSQL's and Python's manuals that name exactly one page (the corpus of `PERIPLUS_CORPUS` has them): people wrote
-down which page answers which words. The index pages themselves are left out, and so are their links.
+The pages are the documentation that `bench.crawl` serves; they are read once and kept in `bench/.peers`. The queries
+are entries of the back-of-the-book indexes of PostgreSQL's and Python's manuals that name exactly one page (the corpus
+of `PERIPLUS_CORPUS` has them): people wrote down which page answers which words. The index pages themselves are left
+out, and so are their links. Two classical collections with judgements, Cranfield and NPL, are the second yardstick.
 """
 
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import random
 import shutil
+import sqlite3
 import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+
+import msgspec
 
 from bench.harness import Group, Target
 from periplus.content import RawPage, read_pages
 from periplus.graph import pagerank
 from periplus.model import Page
-from periplus.search import Document, Index, Judged, Measures, Weights, evaluate
+from periplus.search import PLAIN, TITLE_BOOST, Document, Index, Judged, Weights, evaluate
 
-DOCS = Path(__file__).parent / ".peers" / "docs"
+HOME = Path(__file__).parent / ".peers"
+DOCS, PARSED = HOME / "docs", HOME / "search-pages.msgpack"
 CORPUS = Path(os.environ.get("PERIPLUS_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
 BOOKS = {"python3.11-doc": "python", "postgresql-doc-15": "postgresql"}
-QUERY_FILE = CORPUS / "search_bookindex" / "queries.tsv.gz"
-QUERIES, QUICK = 800, 100
-ENGINES = ("tantivy", "sqlite")
-PLAIN = Weights(title_repeats=0, title=0, anchor=0, phrase=0, all_words=0, rank=0, home=0)
-USUAL = Weights(title_repeats=0, title=3, anchor=0, phrase=0, all_words=0, rank=0, home=0)
+QUERIES, QUICK = 600, 100
+TIMED, QUICK_TIMED = 300, 60
+CLASSICAL = ("cranfield", "npl")
+PEERS = {"bm25s": "bm25s", "xapian": "Xapian", "whoosh": "Whoosh", "lancedb": "LanceDB"}
+"""Engines that are not measured here unless installed, by the name of their module."""
+
+Ask = Callable[[str], object]
 
 
 def measure(quick: bool) -> list[Group]:
     """Speed of each engine, and the quality of our ranking beside plain BM25 and a boosted title."""
-    documents = _documents() if QUERY_FILE.is_file() else []
-    if not documents:
+    documents = _documents()
+    if not documents or not (CORPUS / "search_bookindex").is_dir():
         return []
+    judged = _judged(QUICK if quick else QUERIES)
+    queries = [one.query for book in judged.values() for one in book[: (QUICK_TIMED if quick else TIMED) // 2]]
     folder = Path(tempfile.mkdtemp(prefix="periplus-search-"))
     try:
-        plain = _made(folder / "plain", "tantivy", [_without_links(one) for one in documents], PLAIN)[0]
-        groups = []
-        for engine in ENGINES:
-            index, rate, size = _made(folder / engine, engine, documents, Weights())
-            groups += _engine_groups(engine, index, rate, size, plain, quick)
-            index.close()
-        plain.close()
+        return [_engines(folder, documents, queries), *_rankings(folder, documents, judged)]
     finally:
         shutil.rmtree(folder)
-    return groups
 
 
-def _engine_groups(engine: str, index: Index, rate: float, size: int, plain: Index, quick: bool) -> list[Group]:
-    times = _times(index, [one.query for book in _judged(quick).values() for one in book])
-    facts = {"documents": f"{len(index):,}", "index": f"{size / 1e6:,.0f} MB"}
-    facts |= {f"query, {name}": f"{value * 1000:.1f} ms" for name, value in times.items()}
-    groups = [Group(f"Search, {engine}: indexing", "documents per CPU second", {engine: rate}, facts=facts)]
-    for book, judged in _judged(quick).items():
-        rates: dict[str, float] = {}
-        shown = {}
-        for name, asked, weights in (
-            ("plain BM25 of the text", plain, PLAIN),
-            ("title × 3 + text", plain, USUAL),
-            ("periplus", index, Weights()),
-        ):
-            asked.weights = weights
-            found = evaluate(judged, partial(_urls, asked))
-            rates[name] = found.reciprocal_rank * 1000
-            shown[name] = _figures(found)
-        targets = (Target("periplus", "plain BM25 of the text", 1.0), Target("periplus", "title × 3 + text", 1.0))
-        groups.append(Group(f"Search, {engine}: {book}", "MRR × 1000", rates, targets, facts=shown))
-    return groups
+# engines
 
 
-def _figures(found: Measures) -> str:
-    return (
-        f"MRR {found.reciprocal_rank:.3f}, success at 1 {found.success_1:.3f}, at 10 {found.success_10:.3f}"
-        f" ({found.queries} queries)"
+def _engines(folder: Path, documents: list[Document], queries: Sequence[str]) -> Group:
+    """D1's table: what each engine costs on the same pages and queries."""
+    rows = [
+        "| engine | documents per CPU s | size, MB | query p50 / p95, ms | with snippets p50 / p95, ms |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    rates = {}
+    for name, make in (
+        ("periplus on tantivy", partial(_ours, "tantivy")),
+        ("periplus on SQLite", partial(_ours, "sqlite")),
+        ("tantivy alone", _tantivy),
+        ("SQLite FTS5 alone", _fts5),
+    ):
+        if "tantivy" in name and not find_spec("tantivy"):
+            continue
+        place = folder / name.replace(" ", "-")
+        started = time.process_time()
+        asks = make(place, documents)
+        rates[name] = len(documents) / (time.process_time() - started)
+        size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
+        times = [_times(ask, queries) for ask in asks]
+        shown = " | ".join([*times, *["none"] * (2 - len(times))])
+        rows.append(f"| {name} | {rates[name]:,.0f} | {size:,.0f} | {shown} |")
+    absent = [f"{name}: not installed, left out." for module, name in PEERS.items() if not find_spec(module)]
+    facts = {"documents": f"{len(documents):,}", "queries": f"{len(queries)}, CPU time each"}
+    return Group(
+        "Search: engines", "documents indexed per CPU second", rates, notes=(*rows, "", " ".join(absent)), facts=facts
     )
 
 
-def _urls(index: Index, query: str) -> list[str]:
-    return [hit.url for hit in index.rank(query, 100)]
-
-
-def _times(index: Index, queries: Sequence[str]) -> dict[str, float]:
-    """Seconds of ranking, and of a whole search with snippets."""
-    kinds: dict[str, Callable[[str], object]] = {"ranked": index.rank, "with snippets": index.search}
-    times = {}
-    for name, ask in kinds.items():
-        taken = []
-        for query in queries[:300]:
-            started = time.perf_counter()
-            ask(query)
-            taken.append(time.perf_counter() - started)
-        taken.sort()
-        times[f"{name}, median"] = taken[len(taken) // 2]
-        times[f"{name}, 95 of 100"] = taken[len(taken) * 95 // 100]
-    return times
-
-
-def _made(folder: Path, engine: str, documents: list[Document], weights: Weights) -> tuple[Index, float, int]:
-    index = Index.open(folder, engine=engine, weights=weights)
-    started = time.process_time()
+def _ours(engine: str, place: Path, documents: list[Document]) -> list[Ask]:
+    index = Index.open(place, engine=engine)
     index.add(documents)
     index.commit()
-    rate = len(documents) / (time.process_time() - started)
-    return index, rate, sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return [index.rank, index.search]
 
 
-def _without_links(document: Document) -> Document:
-    return Document(url=document.url, title=document.title, text=document.text, language=document.language)
+def _tantivy(place: Path, documents: list[Document]) -> list[Ask]:
+    """The engine with analysers of its own, a title boosted three times."""
+    import tantivy
+
+    place.mkdir()
+    builder = tantivy.SchemaBuilder()
+    for field in ("url", "title", "body"):
+        builder.add_text_field(field, stored=field == "url", tokenizer_name="raw" if field == "url" else "en_stem")
+    index = tantivy.Index(builder.build(), path=str(place))
+    writer = index.writer(64 << 20, num_threads=1)
+    for one in documents:
+        writer.add_document(tantivy.Document(url=one.url, title=one.title, body=one.text))
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    searcher = index.searcher()
+
+    def ask(query: str) -> object:
+        asked, _ = index.parse_query_lenient(query, ["title", "body"], field_boosts={"title": 3.0})
+        return [searcher.doc(address)["url"] for _, address in searcher.search(asked, 10).hits]
+
+    return [ask]
 
 
-@cache
-def _judged(quick: bool) -> dict[str, list[Judged]]:
+def _fts5(place: Path, documents: list[Document]) -> list[Ask]:
+    """SQLite with its own English stemmer, a title boosted three times."""
+    place.mkdir()
+    database = sqlite3.connect(place / "fts5.sqlite")
+    database.execute("create virtual table pages using fts5(url unindexed, title, body, tokenize='porter')")
+    database.executemany("insert into pages values (?, ?, ?)", ((one.url, one.title, one.text) for one in documents))
+    database.commit()
+    sql = "select url{} from pages where pages match ? order by bm25(pages, 0, 3.0, 1.0) limit 10"
+
+    def ask(query: str, shown: str = "") -> object:
+        words = "".join(char if char.isalnum() else " " for char in query).split()
+        match = " OR ".join(f'"{word}"' for word in words) or '""'
+        return database.execute(sql.format(shown), (match,)).fetchall()
+
+    return [ask, partial(ask, shown=", snippet(pages, 2, '[', ']', '', 30)")]
+
+
+def _times(ask: Ask, queries: Sequence[str]) -> str:
+    """Median and 95th percentile of the CPU time of a query, in milliseconds."""
+    taken = []
+    for query in queries:
+        started = time.process_time()
+        ask(query)
+        taken.append(1000 * (time.process_time() - started))
+    taken.sort()
+    return f"{taken[len(taken) // 2]:.1f} / {taken[len(taken) * 95 // 100]:.1f}"
+
+
+# rankings
+
+
+def _rankings(folder: Path, documents: list[Document], judged: dict[str, list[Judged]]) -> list[Group]:
+    """D6's table: plain BM25, a boosted title and ours, for both books and the classical collections."""
+    bare = [Document(url=one.url, title=one.title, text=one.text, language=one.language) for one in documents]
+    groups = []
+    with _made(folder / "plain", bare, PLAIN) as plain, _made(folder / "whole", documents, Weights()) as whole:
+        for book, queries in judged.items():
+            groups.append(_compared(f"Search: {book}", queries, plain, whole, is_known_item=True))
+    for name in CLASSICAL:
+        if not (CORPUS / f"search_{name}").is_dir():
+            continue
+        pages, queries = _classical(name)
+        wide = msgspec.structs.replace(Weights(), candidates=1000)
+        with _made(folder / f"{name}-plain", pages, PLAIN) as plain, _made(folder / name, pages, wide) as whole:
+            groups.append(_compared(f"Search: {name}", queries, plain, whole, is_known_item=False))
+    return groups
+
+
+def _compared(title: str, judged: Sequence[Judged], plain: Index, whole: Index, *, is_known_item: bool) -> Group:
+    rates, notes = {}, []
+    candidates = whole.weights.candidates
+    for name, index, weights in (
+        ("BM25 of the text", plain, PLAIN),
+        ("title × 3 + text", plain, TITLE_BOOST),
+        ("periplus", whole, Weights()),
+    ):
+        index.weights = msgspec.structs.replace(weights, candidates=candidates)
+        found = evaluate(judged, partial(_urls, index, candidates))
+        if is_known_item:
+            rates[name] = 1000 * found.reciprocal_rank
+            figures = f"MRR {found.reciprocal_rank:.3f}, success@1 {found.success_1:.3f}, @10 {found.success_10:.3f}"
+        else:
+            rates[name] = 1000 * found.mean_average_precision
+            figures = f"MAP {found.mean_average_precision:.3f}, nDCG@10 {found.ndcg_10:.3f}"
+        notes.append(f"- {name}: {figures}")
+    whole.weights = msgspec.structs.replace(Weights(), candidates=candidates)
+    unit = "MRR × 1000" if is_known_item else "MAP × 1000"
+    targets = tuple(Target("periplus", peer, 1.0) for peer in rates if peer != "periplus")
+    return Group(f"{title}, {len(judged)} queries", unit, rates, targets, notes=tuple(notes))
+
+
+def _urls(index: Index, number: int, query: str) -> list[str]:
+    return [hit.url for hit in index.rank(query, number)]
+
+
+def _made(place: Path, documents: list[Document], weights: Weights) -> Index:
+    index = Index.open(place, weights=weights)
+    index.add(documents)
+    index.commit()
+    return index
+
+
+def _judged(number: int) -> dict[str, list[Judged]]:
     """Queries of each book with the page that its index names."""
     queries = defaultdict(list)
-    with gzip.open(QUERY_FILE, "rt", encoding="utf-8") as lines:
+    with gzip.open(CORPUS / "search_bookindex" / "queries.tsv.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
             if not line.startswith("#"):
                 book, query, page = line.rstrip("\n").split("\t")
                 queries[{"py": "python", "pg": "postgresql"}.get(book, book)].append(Judged(query, {page: 1.0}))
     chance = random.Random(1)
-    return {book: chance.sample(rows, min(len(rows), QUICK if quick else QUERIES)) for book, rows in queries.items()}
+    return {book: chance.sample(rows, min(len(rows), number)) for book, rows in queries.items()}
+
+
+def _classical(name: str) -> tuple[list[Document], list[Judged]]:
+    """The documents of a collection, and its queries with the grades of their relevant documents."""
+    place = CORPUS / f"search_{name}"
+    grades: dict[str, dict[str, float]] = defaultdict(dict)
+    for line in (place / "qrels.tsv").read_text().splitlines():
+        if not line.startswith("#"):
+            query, document, grade = line.split("\t")
+            grades[query][_address(document)] = max(0.0, float(grade))
+    documents = [
+        Document(url=_address(row["id"]), title=row["title"], text=row["text"], language="en")
+        for row in _rows(place / "documents.jsonl.gz")
+    ]
+    return documents, [Judged(row["text"], grades[row["id"]]) for row in _rows(place / "queries.jsonl.gz")]
+
+
+def _address(name: str) -> str:
+    return f"https://{name}.test/"
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+# pages
 
 
 def _documents() -> list[Document]:
-    """Every page with its text, the texts of links to it, and its PageRank."""
+    """Every page with its text, the texts of links to it, and its PageRank; read once, then kept."""
+    if not DOCS.is_dir():
+        return []
+    if PARSED.is_file() and PARSED.stat().st_mtime > DOCS.stat().st_mtime:
+        return msgspec.msgpack.decode(PARSED.read_bytes(), type=list[Document])
+    documents = _read_documents()
+    draft = PARSED.with_suffix(".new")
+    draft.write_bytes(msgspec.msgpack.encode(documents))
+    draft.replace(PARSED)
+    return documents
+
+
+def _read_documents() -> list[Document]:
     texts: list[tuple[str, Page]] = []
     anchors: dict[str, Counter[str]] = defaultdict(Counter)
     edges: list[tuple[str, str]] = []
@@ -163,7 +289,7 @@ def _documents() -> list[Document]:
 
 
 def _pages() -> Iterator[tuple[str, bytes]]:
-    for package in sorted(path for path in DOCS.iterdir() if path.is_dir()) if DOCS.is_dir() else ():
+    for package in sorted(path for path in DOCS.iterdir() if path.is_dir()):
         for path in sorted(package.rglob("*.html")):
             if path.is_symlink() or path.name.startswith(("genindex", "bookindex")):
                 continue

@@ -112,11 +112,24 @@ class Chromium:
 
     def open(self, file: Path, width: int, *, is_dark: bool = False) -> None:
         """Show a file, so many pixels wide."""
+        self.visit(file.resolve().as_uri(), width, is_dark=is_dark)
+
+    def visit(self, url: str, width: int, *, is_dark: bool = False) -> None:
+        """Show a page at `width` pixels."""
         self("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}
         self("Emulation.setEmulatedMedia", features=[scheme])
         self._events.clear()
-        self("Page.navigate", url=file.resolve().as_uri())
+        self("Page.navigate", url=url)
+        self._wait_for_load()
+
+    def act(self, script: str) -> None:
+        """Run an expression that leads to another page, and wait for that."""
+        self._events.clear()
+        self("Runtime.evaluate", expression=script)
+        self._wait_for_load()
+
+    def _wait_for_load(self) -> None:
         while "Page.loadEventFired" not in self._events:
             self._heard()
 

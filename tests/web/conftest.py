@@ -63,7 +63,8 @@ def serving(folder: Path) -> Iterator[Serving]:
 
         def start(*folders: Path, **settings: Any) -> Site:
             served = Served(folders or (folder,), ServeSettings(port=0, **settings))
-            return Site(stack.enter_context(running(served)))
+            url = stack.enter_context(running(served))
+            return Site(f"http://127.0.0.1:{served.settings.port}/" if served.settings.public_url else url)
 
         yield start
 

@@ -2,21 +2,33 @@
 
 What is in the index is compared with the view `indexed`: pages that are new or were fetched again are added, pages that
 left the view are deleted. So an index that was interrupted, or is behind, is completed by the same call.
+
+`DIR/search` holds generations (`g0001`, ...) and the file `current`, which names the one that is searched. A rebuild
+makes the next generation beside it and then renames `current`: readers have a whole index at every moment. A generation
+that was replaced is removed by a later run, when readers have had time to notice.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from periplus.model import UsageError
+from periplus.model import CollectionDamaged, CollectionInUse, UsageError
 from periplus.store.export.captures import Capture, latest_captures
 from periplus.store.export.documents import read_document
+from periplus.store.folder_lock import FolderLock, FolderLocked
+from periplus.store.tables import Spooled
 
 from .collection import Collection
+from .layout import Layout
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -26,61 +38,66 @@ log = logging.getLogger("periplus")
 
 COMMIT_EVERY = 5_000
 """Documents between two commits: what an interrupted run loses at most, some ten seconds of work."""
+OLD_GENERATION = 3_600.0
+"""Seconds for which a generation that was replaced is kept for readers that have it open."""
+RANK_CHANGE = 0.1
+"""Relative change of a PageRank from which it is written again: less moves a score by at most 0.03."""
+TOP_SHARE = 0.01
+"""Share of pages, by PageRank, whose changed link texts are indexed at once while following a crawl."""
+MANY_CHANGED = 0.3
+"""Share of pages with changed link texts from which all of them are indexed again, also while following."""
+SITES_WITH_LINKS = 200
+"""Sites whose useful links are kept, the largest: the home pages that people look for."""
+LEAST_PAGES = 5
+"""Pages of a site below which useful links say nothing."""
+
+_CURRENT, _LOCK = "current", "indexer.lock"
+_GENERATION = re.compile(r"g(\d{4,})")
 _ANCHORS = """\
 with texts as (
-    select target, lower(trim(anchor)) as text, count(distinct site) as sites, count(*) as number
+    select target, lower(trim(anchor)) as text, count(distinct site) as sites, count(distinct page) as number
     from current_links where target <> page and length(trim(anchor)) between 2 and 100
         and not regexp_matches(coalesce(rel, ''), 'nofollow|ugc|sponsored')
+        and not regexp_matches(trim(anchor), '^(https?://|www\\.)\\S+$')
     group by target, text)
 select target, list(text order by sites desc, number desc, text) as texts from (
     select *, row_number() over (partition by target order by sites desc, number desc, text) as place from texts)
 where place <= 16 group by target"""
-_EMPTY_ANCHORS = frozenset(
-    {
-        "anterior",
-        "aquí",
-        "avanti",
-        "back",
-        "click here",
-        "download",
-        "edit",
-        "here",
-        "hier",
-        "home",
-        "ici",
-        "indietro",
-        "link",
-        "mehr",
-        "more",
-        "más",
-        "next",
-        "permalink",
-        "prev",
-        "previous",
-        "précédent",
-        "qui",
-        "read more",
-        "siguiente",
-        "suite",
-        "suivant",
-        "this",
-        "top",
-        "up",
-        "weiter",
-        "zurück",
-    }
-)
+_SAYS_NOTHING = """
+anterior|aquí|avanti|back|click|click here|continue|continue reading|czytaj więcej|details|download|edit|en savoir plus
+go|here|hier|home|ici|indietro|info|learn more|leer más|lees meer|leggi tutto|link|lire la suite|läs mer|meer|mehr
+mehr erfahren|mehr lesen|more|more info|más|más información|next|page|permalink|prev|previous|précédent|qui|read more
+see more|show more|siguiente|suite|suivant|this|this page|top|up|view|weiter|weiterlesen|więcej|zurück|далее|здесь
+назад|подробнее|こちら|続きを読む|上一页|下一页|更多|点击这里
+"""
+EMPTY_ANCHORS = frozenset(_SAYS_NOTHING.strip().replace("\n", "|").split("|"))
 """Texts of links that say nothing about their target."""
+
+Say = Callable[[str], None]
+Tell = Callable[[int, int], None]
 
 
 class Indexed(Struct, frozen=True):
-    """What one run of indexing did. `total` are the documents of the index, `unreadable` pages without a text."""
+    """What one run of indexing did. `total` are the documents of the index, `unreadable` pages without a text.
+
+    `relinked` are pages that were not fetched again, but whose link texts changed.
+    """
 
     added: int
     deleted: int
     unchanged: int
     unreadable: int
     total: int
+    relinked: int = 0
+
+
+class CachedCopy(Struct, frozen=True):
+    """A page as it was fetched: its body without content codings."""
+
+    url: str
+    body: bytes
+    content_type: str
+    fetched_at: float
 
 
 class _Page(Struct, frozen=True):
@@ -88,60 +105,261 @@ class _Page(Struct, frozen=True):
     anchors: tuple[str, ...]
 
 
+class _Plan(Struct, frozen=True):
+    """What has to be done to bring an index up to date."""
+
+    stale: list[str]
+    new: list[Capture]
+    anchors: dict[str, tuple[str, ...]]
+    ranks: list[tuple[str, float, float]]
+
+
 def open_index(collection: Collection) -> Index:
     """The index of a collection, for searching."""
     from periplus.search import Index
 
-    if not (collection.layout.search / "documents.sqlite").is_file():
+    folder = current_generation(collection.layout)
+    if folder is None:
         raise UsageError(f"{collection.folder} has no index", hint=f"make one: periplus index {collection.folder}")
-    return Index.open(collection.layout.search)
+    return Index.open(folder)
+
+
+def current_generation(layout: Layout) -> Path | None:
+    """The folder of the index that is searched; None if there is none."""
+    try:
+        name = (layout.search / _CURRENT).read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    folder = layout.search / name
+    return folder if _GENERATION.fullmatch(name) and folder.is_dir() else None
 
 
 def update_index(
     collection: Collection,
     *,
-    say: Callable[[str], None] = log.info,
-    tell: Callable[[int, int], None] = lambda _done, _of: None,
+    rebuild: bool = False,
+    say: Say = log.info,
+    tell: Tell = lambda _done, _of: None,
 ) -> Indexed:
-    """Bring the index of a collection up to date; `tell` hears how many of how many documents were added."""
+    """Bring the index of a collection up to date; `tell` hears how many of how many documents were added.
+
+    With `rebuild` the pages are read again into a new generation, which replaces the old one when it is whole.
+    """
+    with _held(collection.layout):
+        return _updated(collection, rebuild, say, tell, follows=False)
+
+
+def follow_index(
+    collection: Collection,
+    wait: Callable[[], bool],
+    *,
+    rebuild: bool = False,
+    say: Say = log.info,
+    tell: Tell = lambda _done, _of: None,
+) -> Iterator[Indexed]:
+    """Bring the index up to date again and again, as long as `wait` returns true; what each run did that did anything.
+
+    A run costs nothing while no rows are added to the tables.
+    """
+    with _held(collection.layout):
+        seen = _tables_state(collection.layout)
+        yield _updated(collection, rebuild, say, tell, follows=False)
+        while wait():
+            now = _tables_state(collection.layout)
+            if now != seen:
+                yield _updated(collection, False, say, tell, follows=True)
+                seen = now
+
+
+def cached_copy(collection: Collection, url: str) -> CachedCopy | None:
+    """The copy of a page that may be shown to others, from the archive.
+
+    None if the page is not in the index, asks not to be shown as a copy (`noarchive`), or cannot be read.
+    """
+    import pyarrow.compute as pc
+
+    from periplus.store.export.captures import COLUMNS, find_original, good_captures
+    from periplus.store.tables import scan
+
+    with open_index(collection) as index:
+        if not index.may_show_copy(url):
+            return None
+    layout, last = collection.layout, None
+    spooled = layout.spooled
+    for batch in scan(layout.tables, "fetches", spooled=spooled, columns=COLUMNS):
+        for _, capture in good_captures(batch.filter(pc.equal(batch["url"], url)), {}):
+            last = capture if last is None or capture.fetched_at >= last.fetched_at else last
+    if last is None:
+        return None
+    if last.stored.is_revisit:
+        last = find_original(layout.tables, spooled, last)
+    found = read_document(layout.warc, last)
+    if isinstance(found, str) or found.page.directives.noarchive:
+        return None
+    return CachedCopy(url, found.body, last.content_type or "text/html", last.fetched_at.timestamp())
+
+
+@contextmanager
+def _held(layout: Layout) -> Iterator[None]:
+    """Lock the index of a collection against other indexers, until the process ends."""
+    layout.search.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = FolderLock(layout.search, _LOCK)
+    except FolderLocked as error:
+        raise CollectionInUse(
+            f"process {error.owner} is indexing {layout.folder}", hint="Wait for it to end, or stop it."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.close()
+
+
+def _updated(collection: Collection, rebuild: bool, say: Say, tell: Tell, *, follows: bool) -> Indexed:
+    from periplus.search import Index, IndexOutdated
+
+    layout = collection.layout
+    _remove_old(layout)
+    current = current_generation(layout)
+    if current is not None and not rebuild:
+        try:
+            with Index.open(current) as index:
+                return _completed(collection, index, say, tell, follows=follows)
+        except IndexOutdated:
+            say("the index was made by another version and is made again")
+        except CollectionDamaged as error:
+            raise CollectionDamaged(str(error), hint=f"Run: periplus index {layout.folder} --rebuild") from error
+    folder = _next_generation(layout)
+    if current is None:  # nothing is searched yet: the first index can be searched while it grows
+        _switch_to(folder)
+    with Index.open(folder) as index:
+        done = _completed(collection, index, say, tell, follows=False)
+    _switch_to(folder)
+    return done
+
+
+def _switch_to(folder: Path) -> None:
+    """Have a generation searched from now on."""
+    draft = folder.parent / f"{_CURRENT}.new"
+    draft.write_text(folder.name, "ascii")
+    draft.replace(folder.parent / _CURRENT)
+
+
+def _next_generation(layout: Layout) -> Path:
+    """The folder for a new index: one that was begun and not finished is continued, unless its files are damaged."""
+    from periplus.model import PeriplusError
+    from periplus.search import Index
+
+    current = current_generation(layout)
+    last = int(current.name[1:]) if current is not None else 0
+    folder = layout.search / f"g{last + 1:04}"
+    try:
+        Index.open(folder).close()
+    except PeriplusError:
+        shutil.rmtree(folder)
+    return folder
+
+
+def _remove_old(layout: Layout) -> None:
+    """Remove generations that were replaced some time ago."""
+    current = current_generation(layout)
+    if current is None or time.time() - (layout.search / _CURRENT).stat().st_mtime < OLD_GENERATION:
+        return
+    for path in layout.search.iterdir():
+        found = _GENERATION.fullmatch(path.name)
+        if found and int(found[1]) < int(current.name[1:]):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _completed(collection: Collection, index: Index, say: Say, tell: Tell, *, follows: bool) -> Indexed:
     from periplus.insight.views import Views  # imports DuckDB: only where it is used
-    from periplus.search import Index, id_of
 
     layout = collection.layout
     with Views(collection.folder, spooled=layout.spooled, say=say) as views:
         pages = _pages(views)
-    with Index.open(layout.search) as index:
-        known = index.fetch_times()
-        wanted = {id_of(url) for url in pages}
-        stale = index.urls_of(id_ for id_ in known if id_ not in wanted)
-        index.delete(stale)
-        new = [
-            capture
-            for capture in latest_captures(layout.tables, layout.spooled)
-            if capture.url in pages and known.get(id_of(capture.url)) != capture.fetched_at.timestamp()
-        ]
-        added = 0
-        for number, document in enumerate(_documents(collection, new, pages), 1):
-            added += index.add([document])
-            if number % COMMIT_EVERY == 0:
-                index.commit()
-            tell(number, len(new))
-        index.set_ranks((url, page.page_rank, 0.0) for url, page in pages.items())
-        index.commit()
-        return Indexed(added, len(stale), len(pages) - len(new), len(new) - added, len(index))
+    plan = _planned(index, pages, latest_captures(layout.tables, layout.spooled), follows=follows)
+    index.delete(plan.stale)
+    added = 0
+    for number, document in enumerate(_documents(collection, plan.new, pages), 1):
+        added += index.add([document])
+        if number % COMMIT_EVERY == 0:
+            index.commit()
+        tell(number, len(plan.new))
+    relinked = index.set_anchors(plan.anchors)
+    index.set_ranks(plan.ranks)
+    if added or plan.stale or plan.anchors:
+        index.set_sitelinks(_useful_links(index))
+    index.commit()
+    return Indexed(
+        added=added,
+        deleted=len(plan.stale),
+        unchanged=len(pages) - len(plan.new),
+        unreadable=len(plan.new) - added,
+        total=len(index),
+        relinked=relinked,
+    )
+
+
+def _planned(index: Index, pages: Mapping[str, _Page], captures: Iterator[Capture], *, follows: bool) -> _Plan:
+    """Compare the index with the pages it should have."""
+    from periplus.search import hash_of, id_of
+
+    known = index.standings()
+    wanted = {id_of(url) for url in pages}
+    new = [
+        capture
+        for capture in captures
+        if capture.url in pages
+        and (id_of(capture.url) not in known or known[id_of(capture.url)][0] != capture.fetched_at.timestamp())
+    ]
+    again = {capture.url for capture in new}
+    kept = {url: (page, known[id_of(url)]) for url, page in pages.items() if id_of(url) in known and url not in again}
+    anchors = {url: page.anchors for url, (page, stood) in kept.items() if hash_of(page.anchors) != stood[1]}
+    if follows and len(anchors) < MANY_CHANGED * len(pages):
+        least = sorted((page.page_rank for page in pages.values()), reverse=True)[int(TOP_SHARE * len(pages))]
+        anchors = {url: texts for url, texts in anchors.items() if pages[url].page_rank >= least}
+    return _Plan(
+        stale=index.urls_of(id_ for id_ in known if id_ not in wanted),
+        new=new,
+        anchors=anchors,
+        ranks=[
+            (url, page.page_rank, 0.0)
+            for url, (page, stood) in kept.items()
+            if abs(page.page_rank - stood[2]) > RANK_CHANGE * stood[2]
+        ],
+    )
 
 
 def _pages(views: Views) -> dict[str, _Page]:
     """Every page that is to be in the index."""
     anchors = {
-        row["target"]: tuple(text for text in row["texts"] if text not in _EMPTY_ANCHORS)
-        for row in views.rows(_ANCHORS)
+        row["target"]: tuple(text for text in row["texts"] if text not in EMPTY_ANCHORS) for row in views.rows(_ANCHORS)
     }
     rows = views.rows("select url, pagerank * count(*) over () as page_rank from indexed")
     return {row["url"]: _Page(float(row["page_rank"] or 0.0), anchors.get(row["url"], ())) for row in rows}
 
 
-def _documents(collection: Collection, captures: list[Capture], pages: dict[str, _Page]) -> Iterator[Document]:
+def _useful_links(index: Index) -> dict[str, list[tuple[str, str]]]:
+    """The most useful links of the largest sites, from the pages in the index."""
+    from periplus.insight.ulinks import Listed, ulinks
+    from periplus.insight.ulinks.titles import without_site
+
+    found = {}
+    for site, pages in index.site_sizes()[:SITES_WITH_LINKS]:
+        if pages >= LEAST_PAGES:
+            titles = dict(index.pages_of_site(site))
+            links = [link.url for link in ulinks(Listed(url, None, None, title) for url, title in titles.items())]
+            shown = without_site({url: titles[url] for url in links if titles.get(url)})
+            found[site] = [(url, shown.get(url) or titles[url]) for url in links if url in titles]
+    return found
+
+
+def _tables_state(layout: Layout) -> tuple[frozenset[Path], tuple[Spooled, ...]]:
+    """The files of the tables, and how far each shard committed rows beyond them: different once a row was added."""
+    return frozenset(layout.tables.rglob("*.parquet")), layout.spooled
+
+
+def _documents(collection: Collection, captures: list[Capture], pages: Mapping[str, _Page]) -> Iterator[Document]:
     """The documents of captures, as far as they can be read and have words."""
     from periplus.search import Document
 

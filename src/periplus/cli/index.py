@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import typer
 from rich.text import Text
 
 from periplus.assembly.collection import Collection, existing
-from periplus.assembly.indexing import Indexed, update_index
+from periplus.assembly.indexing import Indexed, follow_index, update_index
 
 from . import options
 from .consoles import stderr_console, stdout_console
@@ -27,6 +28,9 @@ def index(
     follow: Annotated[
         bool, typer.Option("--follow", help="Keep the index up to date while a crawl or watch runs, until Ctrl-C.")
     ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Read all pages again into a new index, which then replaces the old one.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Index the pages of a collection for `periplus search`. Run it again after a crawl: only what changed is read.
@@ -34,21 +38,30 @@ def index(
     Example: periplus index docs
     """
     found = existing(collection)
-    while True:
-        began = time.monotonic()
+    began = time.monotonic()
+    if not follow:
         with _progress() as (say, tell):
-            done = update_index(found, say=say, tell=tell)
+            done = update_index(found, rebuild=rebuild, say=say, tell=tell)
         _say(found, done, time.monotonic() - began, is_json=json)
-        if not follow:
-            return
-        time.sleep(FOLLOW_EVERY)
+        return
+    for done in follow_index(found, _wait, rebuild=rebuild, say=lambda _: None):
+        _say(found, done, time.monotonic() - began, is_json=json)
+        began = time.monotonic()
+
+
+def _wait() -> bool:
+    time.sleep(FOLLOW_EVERY)
+    return True
 
 
 def _say(collection: Collection, done: Indexed, seconds: float, *, is_json: bool) -> None:
     if is_json:
         typer.echo(msgspec.json.encode(done))
+        sys.stdout.flush()
         return
     facts = f"{count(done.added)} added, {count(done.deleted)} deleted, {count(done.unchanged)} unchanged"
+    if done.relinked:
+        facts += f", {count(done.relinked)} with new link texts"
     if done.unreadable:
         facts += f", {count(done.unreadable)} without text"
     console = stdout_console()

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
+from rich.table import Table
 from rich.text import Text
 
 from periplus.assembly.collection import existing
+from periplus.assembly.facts.site_names import is_collection
 from periplus.assembly.indexing import open_index
 
 from . import options
 from .consoles import stdout_console
 from .crawl.live import count, counted
 
+if TYPE_CHECKING:
+    from periplus.search import Results
+
 NOTHING_FOUND = 1
+_EVAL = "eval"
 
 
 def search(
@@ -28,29 +35,64 @@ def search(
 ) -> None:
     """Search a collection. Make the index first: `periplus index DIR`.
 
+    `periplus search eval DIR` measures how well its pages are found, with queries made from its links and titles.
+
     Example: periplus search docs change rate site:docs.example.org
     """
+    if str(collection) == _EVAL and not is_collection(_EVAL) and len(words) == 1:
+        _evaluate(Path(words[0]), is_json=json)
+        return
     with open_index(existing(collection)) as index:
         results = index.search(" ".join(words), limit, skip=skip, by_time=newest)
     if json:
         typer.echo(msgspec.json.encode(results))
     else:
-        console = stdout_console()
-        for note in results.notes:
-            console.print(Text(note, style="yellow"), soft_wrap=True)
-        for hit in results:
-            console.print(Text(hit.title, style="bold"), soft_wrap=True)
-            console.print(Text(hit.url, style="cyan"), soft_wrap=True)
-            snippet = Text(hit.snippet)
-            for start, end in hit.marks:
-                snippet.stylize("bold", start, end)
-            console.print(snippet, soft_wrap=True)
-            if hit.more_from_site:
-                more = f"{count(hit.more_from_site)} more from {hit.site}: add site:{hit.site}"
-                console.print(Text(more, style="dim"), soft_wrap=True)
-            console.print()
-        if results.suggestion:
-            console.print(Text(f"Did you mean: {results.suggestion}", style="bold"), soft_wrap=True)
-        console.print(Text(f"{counted(results.total, 'page')} with all words", style="dim"), soft_wrap=True)
+        _show(results)
     if not results:
         raise typer.Exit(NOTHING_FOUND)
+
+
+def _show(results: Results) -> None:
+    console = stdout_console()
+    for note in results.notes:
+        console.print(Text(note, style="yellow"), soft_wrap=True)
+    for hit in results:
+        console.print(Text(hit.title, style="bold"), soft_wrap=True)
+        console.print(Text(hit.url, style="cyan"), soft_wrap=True)
+        snippet = Text(hit.snippet)
+        for start, end in hit.marks:
+            snippet.stylize("bold", start, end)
+        console.print(snippet, soft_wrap=True)
+        if hit.more_from_site:
+            more = f"{count(hit.more_from_site)} more from {hit.site}: add site:{hit.site}"
+            console.print(Text(more, style="dim"), soft_wrap=True)
+        if hit is results[0]:
+            for link in results.sitelinks:
+                console.print(
+                    Text("  ") + Text(link.title, style="bold") + Text(f"  {link.url}", style="cyan"),
+                    soft_wrap=True,
+                )
+        console.print()
+    if results.suggestion:
+        console.print(Text(f"Did you mean: {results.suggestion}", style="bold"), soft_wrap=True)
+    about = "" if results.is_exact else "about "
+    console.print(Text(f"{about}{counted(results.total, 'page')} with all words", style="dim"), soft_wrap=True)
+
+
+def _evaluate(folder: Path, *, is_json: bool) -> None:
+    from periplus.assembly.search_evaluation import evaluate_search
+
+    found = evaluate_search(existing(folder))
+    if is_json:
+        typer.echo(msgspec.json.encode(found))
+        return
+    console = stdout_console()
+    facts = f"{counted(found.queries, 'query', 'queries')} made from links and titles of {counted(found.pages, 'page')}"
+    console.print(Text(facts), soft_wrap=True)
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("ranking", "MRR", "success at 1", "success at 10"):
+        table.add_column(name, justify="left" if name == "ranking" else "right")
+    for name, measured in found.rankings.items():
+        figures = (measured.reciprocal_rank, measured.success_1, measured.success_10)
+        table.add_row(name, *(f"{figure:.3f}" for figure in figures))
+    console.print(table)

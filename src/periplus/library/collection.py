@@ -50,6 +50,7 @@ from .running_here import running_crawl
 from .serving import serve
 
 if TYPE_CHECKING:
+    from periplus.assembly.search_evaluation import SearchEvaluation
     from periplus.insight.audit import Audit
     from periplus.search import Results
 
@@ -185,9 +186,9 @@ class Collection:
         for change in found:
             yield PageChange(change, detail_of(self.folder, change) if diff else None)
 
-    def index(self) -> Indexed:
+    def index(self, *, rebuild: bool = False) -> Indexed:
         """Make the search index of the collection, or bring it up to date: `periplus index`."""
-        return update_index(self._found)
+        return update_index(self._found, rebuild=rebuild)
 
     def search(self, query: str, k: int = 10) -> Results:
         """The `k` best pages for a query, as `periplus search` shows them; `index` makes what is searched."""
@@ -212,6 +213,12 @@ class Collection:
             public_search=public_search,
             public_url=public_url,
         )
+
+    def search_eval(self, queries: int = 500) -> SearchEvaluation:
+        """How well pages are found by queries made from links and titles, beside plain BM25: `periplus search eval`."""
+        from periplus.assembly.search_evaluation import evaluate_search
+
+        return evaluate_search(self._found, queries)
 
     def refresh(
         self,

@@ -1,28 +1,33 @@
 """Search: an index of documents, queries as people type them, and results in order of relevance.
 
 `Index` (`index`) is the door. A text becomes terms in `analysis` (with `stop_words`); a query becomes a value in
-`query`, and terms for the engine. Engines (`engine` is the port, `tantivy_engine` and `sqlite_engine` are behind it)
-find candidates; `ranking` orders them; `documents` keeps what is shown, `snippets` cuts texts, `spelling` finds words
-that were meant. `evaluation` measures all of it against judgements.
+`query`, and terms for the engine in `questions`. Engines (`engine` is the port, `tantivy_engine` and `sqlite_engine`
+are behind it) find candidates; `ranking` orders them; `documents` keeps what is shown, `snippets` cuts texts,
+`spelling` finds words that were meant, `results` has what is returned. `evaluation` measures all of it.
 """
 
-from .documents import id_of
+from .documents import hash_of, id_of
 from .engine import Weights
-from .evaluation import Judged, Measures, evaluate
-from .index import Document, Index
+from .evaluation import PLAIN, TITLE_BOOST, Judged, Measures, evaluate
+from .index import Document, Index, IndexOutdated
 from .query import Query, parse_query
-from .results import Hit, Results
+from .results import Hit, Results, Sitelink
 
 __all__ = [
+    "PLAIN",
+    "TITLE_BOOST",
     "Document",
     "Hit",
     "Index",
+    "IndexOutdated",
     "Judged",
     "Measures",
     "Query",
     "Results",
+    "Sitelink",
     "Weights",
     "evaluate",
+    "hash_of",
     "id_of",
     "parse_query",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,26 @@ create table if not exists documents (
     id integer primary key, url text not null, site text not null, domain text not null, language text not null,
     media_type text not null, time integer not null, fetched_at real not null, modified_at integer,
     title text not null, description text not null, is_home integer not null, is_hidden integer not null,
-    max_snippet integer, page_rank real not null, spam real not null);
+    max_snippet integer, anchors_hash integer not null, page_rank real not null, spam real not null);
 create index if not exists documents_of_site on documents (site);
+create index if not exists documents_of_language on documents (language);
 create table if not exists texts (id integer primary key, anchors text not null, body blob not null);
 create table if not exists words (word text primary key, documents integer not null) without rowid;
 create table if not exists titles (title text primary key, number integer not null) without rowid;
+create table if not exists sitelinks (site text primary key, links blob not null) without rowid;
 create table if not exists facts (name text primary key, value blob not null) without rowid;
 """
 _LEVEL = 3
 """Of compression: a third of the size of a text at 100 MB a second."""
+_CACHE_KB = 16_000
+"""Memory for pages of the file: the upper levels of the trees of a million documents, and what a query reads."""
+_LANGUAGES = "languages"
+_LONGEST_WORD = 24
+"""Letters of a word that is kept for corrections; longer ones are names in code."""
+_COMPARED = 3_000
+"""Titles with a prefix that are compared for suggestions: some milliseconds, whatever the size of the index."""
+_SUGGESTED_ANCHORS = 3
+"""Texts of links to a document that may be suggested, those of most pages."""
 
 
 class Record(Struct, frozen=True):
@@ -48,11 +59,14 @@ class Record(Struct, frozen=True):
     """Whether the page asks not to be shown as a copy (`noarchive`)."""
     max_snippet: int | None
     """Characters of text the page allows to be shown; None if it does not say."""
+    anchors_hash: int = 0
+    """`hash_of` the texts of links to it: whether they changed is seen without reading them."""
     page_rank: float = 1.0
     spam: float = 0.0
 
 
 _COLUMNS = ", ".join(Record.__struct_fields__)
+_STANDING = "id, url, site, page_rank, spam, time, is_home"
 _MARKS = ", ".join("?" * len(Record.__struct_fields__))
 
 
@@ -61,37 +75,82 @@ def id_of(url: str) -> int:
     return xxhash.xxh3_64_intdigest(url.encode()) >> 1
 
 
+def hash_of(anchors: Sequence[str]) -> int:
+    """A number for the texts of links to a page, the same in every process."""
+    return xxhash.xxh3_64_intdigest("\n".join(anchors).encode("utf-8", "replace")) >> 1
+
+
 class Documents:
     """The file. One process writes, any number read."""
 
     def __init__(self, path: Path) -> None:
         self._database = sqlite3.connect(path, check_same_thread=False)
-        self._database.executescript("pragma journal_mode = wal; pragma synchronous = normal;" + _SCHEMA)
+        self._database.executescript(
+            f"pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -{_CACHE_KB};" + _SCHEMA
+        )
+        self._pack = zstandard.ZstdCompressor(level=_LEVEL).compress
+        self._titles: Counter[str] = Counter()
 
     def put(self, record: Record, anchors: Sequence[str], body: str) -> None:
         """Add a document or replace the one with the same id."""
+        self._forget_titles([record.id])
+        self._titles.update(_suggestions(record.title, anchors))
         values = msgspec.structs.astuple(record)
         self._database.execute(f"insert or replace into documents ({_COLUMNS}) values ({_MARKS})", values)  # noqa: S608 - names of ours
-        packed = zstandard.ZstdCompressor(level=_LEVEL).compress(body.encode("utf-8", "replace"))
+        packed = self._pack(body.encode("utf-8", "replace"))
         self._database.execute("insert or replace into texts values (?, ?, ?)", (record.id, "\n".join(anchors), packed))
 
     def delete(self, ids: Iterable[int]) -> None:
         """Remove documents."""
         rows = [(id_,) for id_ in ids]
+        self._forget_titles([id_ for (id_,) in rows])
         self._database.executemany("delete from documents where id = ?", rows)
         self._database.executemany("delete from texts where id = ?", rows)
 
-    def add_words(self, words: Mapping[str, int], titles: Counter[str]) -> None:
-        """Count in how many documents words occur, and titles: for suggestions."""
+    def add_words(self, words: Mapping[str, int]) -> None:
+        """Count in how many documents words occur: for words that are misspelt."""
         self._database.executemany(
             "insert into words values (?, ?)"
             " on conflict (word) do update set documents = documents + excluded.documents",
-            words.items(),
+            ((word, number) for word, number in words.items() if len(word) <= _LONGEST_WORD and word.isalpha()),
         )
+
+    def _forget_titles(self, ids: Iterable[int]) -> None:
+        """Take back what these documents suggest."""
+        sql = "select title, anchors from documents join texts using (id) where id = ?"
+        for id_ in ids:
+            for title, anchors in self._database.execute(sql, (id_,)):
+                self._titles.subtract(_suggestions(title, anchors.split("\n")))
+
+    def _save_titles(self) -> None:
         self._database.executemany(
             "insert into titles values (?, ?) on conflict (title) do update set number = number + excluded.number",
-            titles.items(),
+            ((title, number) for title, number in self._titles.items() if number),
         )
+        gone = [(title,) for title, number in self._titles.items() if number < 0]
+        self._database.executemany("delete from titles where title = ? and number <= 0", gone)
+        self._titles.clear()
+
+    def set_sitelinks(self, links: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        """Keep the most useful links of sites: URLs with titles."""
+        rows = [(site, msgspec.json.encode(found)) for site, found in links.items()]
+        self._database.executemany("insert or replace into sitelinks values (?, ?)", rows)
+
+    def sitelinks_of(self, site: str) -> list[tuple[str, str]]:
+        """The useful links of a site that are in the index."""
+        row = self._database.execute("select links from sitelinks where site = ?", (site,)).fetchone()
+        links = msgspec.json.decode(row[0], type=list[tuple[str, str]]) if row else []
+        there = self.standing_of([id_of(url) for url, _ in links])
+        return [(url, title) for url, title in links if id_of(url) in there]
+
+    def pages_of_site(self, site: str) -> Iterator[tuple[str, str]]:
+        """URL and title of every document of a site."""
+        yield from self._database.execute("select url, title from documents where site = ? order by url", (site,))
+
+    def site_sizes(self) -> list[tuple[str, int]]:
+        """Sites with their number of documents, the largest first."""
+        sql = "select site, count(*) as number from documents group by site order by number desc, site"
+        return self._database.execute(sql).fetchall()
 
     def set_ranks(self, ranks: Iterable[tuple[str, float, float]]) -> None:
         """Set PageRank (times the number of pages) and the probability of spam of URLs."""
@@ -113,9 +172,14 @@ class Documents:
         row = self._database.execute("select body from texts where id = ?", (id_,)).fetchone()
         return zstandard.ZstdDecompressor().decompress(row[0]).decode() if row else ""
 
-    def fetch_times(self) -> dict[int, float]:
-        """When each document was fetched, by id."""
-        return dict(self._database.execute("select id, fetched_at from documents"))
+    def anchors_of(self, id_: int) -> tuple[str, ...]:
+        """The texts of links to a document."""
+        row = self._database.execute("select anchors from texts where id = ?", (id_,)).fetchone()
+        return tuple(row[0].split("\n")) if row and row[0] else ()
+
+    def standings(self) -> Iterator[tuple[int, float, int, float]]:
+        """Id, time of the fetch, `anchors_hash` and PageRank of every document."""
+        yield from self._database.execute("select id, fetched_at, anchors_hash, page_rank from documents")
 
     def urls_of(self, ids: Iterable[int]) -> list[str]:
         """The URLs with these ids, as far as they are there."""
@@ -127,9 +191,20 @@ class Documents:
         return int(self._database.execute("select count(*) from documents").fetchone()[0])
 
     def languages(self) -> list[tuple[str, int]]:
-        """Languages with their number of documents, the most frequent first."""
-        sql = "select language, count(*) as number from documents group by language order by number desc, language"
-        return self._database.execute(sql).fetchall()
+        """Languages with their number of documents at the last commit, the most frequent first."""
+        kept = self.fact(_LANGUAGES)
+        return msgspec.json.decode(kept, type=list[tuple[str, int]]) if kept else []
+
+    def standing_of(self, ids: Sequence[int]) -> dict[int, tuple[str, str, float, float, int, bool]]:
+        """URL, site, PageRank, spam, time and whether it is a home page, by id: what the order of results needs."""
+        found = {}
+        for start in range(0, len(ids), 500):
+            part = ids[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            sql = f"select {_STANDING} from documents where id in ({marks})"  # noqa: S608 - names of ours
+            for id_, url, site, page_rank, spam, moment, is_home in self._database.execute(sql, tuple(part)):
+                found[id_] = (url, site, page_rank, spam, moment, bool(is_home))
+        return found
 
     def documents_with(self, words: Sequence[str]) -> dict[str, int]:
         """In how many documents each of these words was seen, as far as it was."""
@@ -138,9 +213,13 @@ class Documents:
         return dict(self._database.execute(sql, tuple(words)))
 
     def titles_with_prefix(self, prefix: str, count: int) -> list[str]:
-        """Titles that begin so, the most frequent first."""
-        sql = "select title from titles where title >= ? and title < ? order by number desc, title limit ?"
-        return [row[0] for row in self._database.execute(sql, (prefix, prefix + "\U0010ffff", count))]
+        """Titles and texts of links that begin so, the most frequent first, of at most `_COMPARED`."""
+        sql = (
+            "select title from (select * from titles where title >= ? and title < ? limit ?)"
+            " order by number desc, title limit ?"
+        )
+        values = (prefix, prefix + "\U0010ffff", _COMPARED, count)
+        return [row[0] for row in self._database.execute(sql, values)]
 
     def fact(self, name: str) -> bytes | None:
         """A value kept under a name."""
@@ -153,6 +232,9 @@ class Documents:
 
     def commit(self) -> None:
         """Make all changes durable."""
+        self._save_titles()
+        sql = "select language, count(*) as number from documents group by language order by number desc, language"
+        self.set_fact(_LANGUAGES, msgspec.json.encode(self._database.execute(sql).fetchall()))
         self._database.commit()
 
     def close(self) -> None:
@@ -162,3 +244,9 @@ class Documents:
 
 def _record(row: tuple[Any, ...]) -> Record:
     return msgspec.convert(dict(zip(Record.__struct_fields__, row, strict=True)), Record, strict=False)
+
+
+def _suggestions(title: str, anchors: Sequence[str]) -> set[str]:
+    """What a document adds to suggestions, in lower case."""
+    texts = (title, *anchors[:_SUGGESTED_ANCHORS])
+    return {text.lower()[:100] for text in texts if text}

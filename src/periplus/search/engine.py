@@ -36,6 +36,8 @@ class Weights(Struct, frozen=True):
     anchor: float = 0.2
     phrase: float = 0.6
     """Of words typed as one, and of the whole query as a phrase with gaps."""
+    joined: float = 10.0
+    """For a document in which words typed as one (`os.path`, `log_hostname`) are beside each other, all of them."""
     all_words: float = 10.0
     """For a document that has every word. It outweighs any score, so documents with every word come first."""
     rank: float = 0.3

@@ -15,27 +15,31 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
+import zstandard
 from msgspec import Struct
 
-from periplus.model import CollectionInUse, Url, UsageError
+from periplus.model import CollectionDamaged, CollectionInUse, Url, UsageError
 from periplus.urls import domain_of, site_of
 
 from . import analysis
-from .analysis import MAX_WORD, UNKNOWN, is_stop_word, language_of, term_of, terms_of, words_of
-from .documents import Documents, Record, id_of
+from .analysis import UNKNOWN, language_of, terms_of, terms_of_words, words_of
+from .documents import Documents, Record, hash_of, id_of
 from .engine import Entry, Found, Question, SearchEngine, Weights
 from .query import Query, parse_query
+from .questions import looked_up, question_of
 from .ranking import Candidate, Ranked, grouped, rank
-from .results import Hit, Results
+from .results import EXACT_COUNT, Hit, Results, rounded, site_looked_for, sitelinks
 from .snippets import LENGTH, snippet_of
 from .spelling import corrected
 
@@ -45,6 +49,7 @@ MAX_ANCHORS = 16
 """Texts of links to a document that are indexed."""
 _LANGUAGES = 4
 """Languages in which the words of a query are looked up."""
+_AGAIN = "For a collection: periplus index DIR --rebuild. Else delete the folder and add the documents again."
 _ADDED_AT_ONCE = 256
 """Documents handed to the engine in one call."""
 
@@ -69,6 +74,10 @@ class Document(Struct, frozen=True, kw_only=True):
     may_show_copy: bool = True
 
 
+class IndexOutdated(UsageError):  # noqa: N818 - reads as what is the case
+    """The index was made by other rules and must be made again."""
+
+
 class Index:
     """Documents that can be searched. One process may change an index at a time, any number may search it."""
 
@@ -80,7 +89,6 @@ class Index:
         self._lock: int | None = None
         self._added: list[Entry] = []
         self._words: Counter[str] = Counter()
-        self._titles: Counter[str] = Counter()
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, engine: str | None = None, weights: Weights | None = None) -> Self:
@@ -91,20 +99,19 @@ class Index:
         """
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
-        documents = Documents(place / "documents.sqlite")
-        made_with = documents.fact("engine")
+        with _damage_in(place):
+            documents = Documents(place / "documents.sqlite")
+            made_with, made_by = documents.fact("engine"), documents.fact("analysis")
         chosen = made_with.decode() if made_with else engine or ("tantivy" if find_spec("tantivy") else "sqlite")
         if engine is not None and engine != chosen:
             raise UsageError(
                 f"the index in {place} was made with {chosen}, not {engine}",
                 hint="Leave the engine out, or use another folder.",
             )
-        made_by = documents.fact("analysis")
         if made_by is not None and int(made_by) != analysis.VERSION:
-            raise UsageError(
-                f"the index in {place} was made by another version", hint="Delete the folder and index again."
-            )
-        return cls(place, _engine(chosen, place, weights or Weights()), documents, weights or Weights())
+            raise IndexOutdated(f"the index in {place} was made by another version of Periplus", hint=_AGAIN)
+        with _damage_in(place):
+            return cls(place, _engine(chosen, place, weights or Weights()), documents, weights or Weights())
 
     def add(self, documents: Iterable[Document | Mapping[str, Any]]) -> int:
         """Add documents, or replace those with the same URL; the number of them. Searches find them after `commit`."""
@@ -121,28 +128,85 @@ class Index:
         self._begin()
         self._flush()
         ids = [id_of(url) for url in urls]
-        self._engine.delete(ids)
-        self._documents.delete(ids)
+        with _damage_in(self.folder):
+            self._engine.delete(ids)
+            self._documents.delete(ids)
 
     def commit(self) -> None:
         """Make all changes durable and visible to searches."""
         self._begin()
-        self._flush()
-        self._engine.commit()
-        self._documents.add_words(self._words, self._titles)
-        self._words, self._titles = Counter(), Counter()
-        self._documents.set_fact("engine", self._engine.name.encode())
-        self._documents.set_fact("analysis", str(analysis.VERSION).encode())
-        self._documents.commit()
+        with _damage_in(self.folder):
+            self._flush()
+            self._engine.commit()
+            self._documents.add_words(self._words)
+            self._words = Counter()
+            self._documents.set_fact("engine", self._engine.name.encode())
+            self._documents.set_fact("analysis", str(analysis.VERSION).encode())
+            self._documents.commit()
 
     def set_ranks(self, ranks: Iterable[tuple[str, float, float]]) -> None:
         """Set PageRank times the number of pages and the probability of spam, by URL; no text is indexed again."""
         self._begin()
         self._documents.set_ranks(ranks)
 
-    def fetch_times(self) -> dict[int, float]:
-        """When each document was fetched (seconds since 1970), by `id_of` its URL: what a source need not add again."""
-        return self._documents.fetch_times()
+    def set_anchors(self, anchors: Mapping[str, Sequence[str]]) -> int:
+        """Set the texts of links to documents, by URL, from the text that the index has; the number of documents set.
+
+        A document whose text is not kept here has to be added again instead.
+        """
+        self._begin()
+        self._flush()
+        done = 0
+        for url, texts in anchors.items():
+            if record := self._documents.get_many([id_of(url)]).get(id_of(url)):
+                changed = msgspec.structs.replace(record, anchors_hash=hash_of(texts))
+                self._put(changed, texts[:MAX_ANCHORS], self._documents.body_of(record.id))
+                done += 1
+        return done
+
+    def set_sitelinks(self, links: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        """Set the most useful links of sites, as URL and title: shown below a home page that was looked for."""
+        self._begin()
+        self._documents.set_sitelinks(links)
+
+    def pages_of_site(self, site: str) -> Iterator[tuple[str, str]]:
+        """URL and title of every document of a site."""
+        return self._documents.pages_of_site(site)
+
+    def site_sizes(self) -> list[tuple[str, int]]:
+        """Sites with their number of documents, the largest first."""
+        return self._documents.site_sizes()
+
+    def documents(self, at_most: int | None = None) -> Iterator[Document]:
+        """Every document, or a sample of them: to make another index of the same pages."""
+        ids = sorted(id_ for id_, _, _, _ in self._documents.standings())  # hashes: the first are a random sample
+        for id_ in ids[:at_most]:
+            if record := self._documents.get_many([id_]).get(id_):
+                yield Document(
+                    url=record.url,
+                    title=record.title,
+                    text=self._documents.body_of(id_),
+                    description=record.description,
+                    anchors=self._documents.anchors_of(id_),
+                    language=record.language,
+                    media_type=record.media_type,
+                    fetched_at=record.fetched_at,
+                    modified_at=record.modified_at,
+                    page_rank=record.page_rank,
+                    spam=record.spam,
+                    max_snippet=record.max_snippet,
+                    may_show_copy=not record.is_hidden,
+                )
+
+    def may_show_copy(self, url: str) -> bool:
+        """Whether a document is here and does not ask to be left out of caches (`noarchive`)."""
+        record = self._documents.get_many([id_of(url)]).get(id_of(url))
+        return record is not None and not record.is_hidden
+
+    def standings(self) -> dict[int, tuple[float, int, float]]:
+        """When each document was fetched, `hash_of` the texts of links to it, and its PageRank, by `id_of` its URL."""
+        with _damage_in(self.folder):
+            return {id_: (at, anchors, page_rank) for id_, at, anchors, page_rank in self._documents.standings()}
 
     def urls_of(self, ids: Iterable[int]) -> list[str]:
         """The URLs of documents."""
@@ -153,6 +217,10 @@ class Index:
         asked = parse_query(query) if isinstance(query, str) else query
         if asked.is_empty:
             return Results(asked.text, (), 0, notes=(*asked.notes, "Type at least one word."))
+        with _damage_in(self.folder):
+            return self._search(asked, k, skip, by_time)
+
+    def _search(self, asked: Query, k: int, skip: int, by_time: bool) -> Results:
         languages = [asked.language] if asked.language else self._languages()
         question, found, ranked = self._ranked(asked, languages, by_time)
         shown, more = grouped(ranked, skip + k)
@@ -160,13 +228,16 @@ class Index:
         hits = [self._hit(one.candidate, one.score, one.parts, terms) for one in shown[skip:]]
         notes = list(asked.notes)
         if hits and not found.total and len(question.words) > 1:
-            notes.append("No page has all of these words.")
+            notes.append("No page has all of these words; these have some.")
+        site = site_looked_for(shown, asked.words) if not skip and not asked.site else ""
         return Results(
             query=asked.text,
             hits=tuple(_with_more(hits, more)),
-            total=found.total,
+            total=rounded(found.total),
+            is_exact=found.total <= EXACT_COUNT,
             notes=tuple(notes),
-            suggestion=self._suggestion(asked, _looked_up(asked, languages), question),
+            suggestion=self._suggestion(asked, looked_up(asked, languages), question),
+            sitelinks=sitelinks(self._documents.sitelinks_of(site), [hit.url for hit in hits[:1]]) if site else (),
         )
 
     def rank(self, query: str, k: int = 10) -> list[Candidate]:
@@ -227,7 +298,8 @@ class Index:
 
     def _add(self, document: Document) -> None:
         text, title = document.text[:MAX_TEXT], " ".join(document.title.split())
-        language = language_of(text or title, document.language)
+        words = words_of(text)
+        language = language_of(text or title, document.language, words if text else None)
         site, anchors = site_of(Url(document.url)), document.anchors[:MAX_ANCHORS]
         moment = int(document.modified_at or document.fetched_at)
         record = Record(
@@ -245,28 +317,31 @@ class Index:
             is_home=_is_home(document.url),
             is_hidden=not document.may_show_copy,
             max_snippet=document.max_snippet,
+            anchors_hash=hash_of(document.anchors),
             page_rank=document.page_rank,
             spam=document.spam,
         )
-        words = words_of(text)
+        self._put(record, anchors, text, words)
+        self._words.update(set(words))
+
+    def _put(self, record: Record, anchors: Sequence[str], text: str, words: list[str] | None = None) -> None:
+        """Hand a document to its file and to the engine; `words` are those of the text, where they are known."""
         self._documents.put(record, anchors, text)
+        language = record.language
         self._added.append(
             Entry(
                 id=record.id,
-                title=" ".join(terms_of(title, language)),
+                title=" ".join(terms_of(record.title, language)),
                 anchors=" ".join(terms_of(" ".join(anchors), language)),
-                body=" ".join([term for word in words if (term := term_of(word, language))]),
-                url_words=" ".join(words_of(document.url)),
+                body=" ".join(terms_of_words(words_of(text) if words is None else words, language)),
+                url_words=" ".join(words_of(record.url)),
                 site=record.site,
                 domain=record.domain,
                 language=language,
-                media_type=document.media_type,
-                time=moment,
+                media_type=record.media_type,
+                time=record.time,
             )
         )
-        self._words.update(set(words))
-        if title:
-            self._titles[title.lower()[:100]] += 1
         if len(self._added) >= _ADDED_AT_ONCE:
             self._flush()
 
@@ -276,7 +351,7 @@ class Index:
             self._added = []
 
     def _ranked(self, asked: Query, languages: list[str], by_time: bool) -> tuple[Question, Found, list[Ranked]]:
-        question = _question(asked, languages, self.weights)
+        question = question_of(asked, languages, self.weights)
         found = self._engine.find(question, self.weights)
         candidates = self._candidates(found)
         return question, found, rank(candidates, asked.words, now=time.time(), weights=self.weights, by_time=by_time)
@@ -288,12 +363,8 @@ class Index:
         return [language for language, number in counted if number * 100 >= total][:_LANGUAGES] or [UNKNOWN]
 
     def _candidates(self, found: Found) -> list[Candidate]:
-        records = self._documents.get_many([match.id for match in found.matches])
-        return [
-            Candidate(match, record.url, record.site, record.page_rank, record.spam, record.time, record.is_home)
-            for match in found.matches
-            if (record := records.get(match.id)) is not None
-        ]
+        standing = self._documents.standing_of([match.id for match in found.matches])
+        return [Candidate(match, *standing[match.id]) for match in found.matches if match.id in standing]
 
     def _hit(self, candidate: Candidate, score: float, parts: Mapping[str, float], terms: set[str]) -> Hit:
         record = self._documents.get_many([candidate.match.id])[candidate.match.id]
@@ -329,6 +400,15 @@ class Index:
         return " ".join(replaced.get(part.lower(), part) for part in asked.text.split())
 
 
+@contextmanager
+def _damage_in(folder: Path) -> Iterator[None]:
+    """Turn what an engine or SQLite raises for files that cannot be read into an error of ours."""
+    try:
+        yield
+    except (sqlite3.DatabaseError, ValueError, OSError, zstandard.ZstdError) as error:
+        raise CollectionDamaged(f"the index in {folder} cannot be read: {error}", hint=_AGAIN) from error
+
+
 def _engine(name: str, folder: Path, weights: Weights) -> SearchEngine:
     if name == "sqlite":
         from .sqlite_engine import SqliteEngine
@@ -339,37 +419,6 @@ def _engine(name: str, folder: Path, weights: Weights) -> SearchEngine:
     except ImportError:
         raise UsageError(f"{name} is not installed", hint="Install it with: pip install 'periplus[search]'") from None
     return TantivyEngine(folder / "tantivy", weights)
-
-
-def _looked_up(asked: Query, languages: list[str]) -> list[str]:
-    """The words of a query that say something; all of them if none does."""
-    words = [word for word in asked.words if len(word) <= MAX_WORD]
-    return [word for word in words if not is_stop_word(word, languages)] or words
-
-
-def _question(asked: Query, languages: list[str], weights: Weights) -> Question:
-    """The query in terms of the languages of the index."""
-    words = _looked_up(asked, languages)
-    first = languages[0]
-    terms = _terms(words, first)
-    return Question(
-        words=tuple(tuple(dict.fromkeys(term_of(word, language) for language in languages)) for word in words),
-        phrases=tuple(_terms(phrase, first) for phrase in asked.phrases),
-        joined=tuple(_terms(joined, first) for joined in asked.joined),
-        near=terms if 2 <= len(terms) <= weights.max_phrase else (),
-        without=tuple(_terms(phrase, first) for phrase in asked.without),
-        in_title=_terms(asked.in_title, first),
-        in_url=asked.in_url,
-        site=asked.site,
-        language=asked.language,
-        media_type=asked.media_type,
-        after=None if asked.after is None else int(asked.after),
-        before=None if asked.before is None else int(asked.before),
-    )
-
-
-def _terms(words: Sequence[str], language: str) -> tuple[str, ...]:
-    return tuple(term for word in words if (term := term_of(word, language)))
 
 
 def _is_home(url: str) -> bool:

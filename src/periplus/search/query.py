@@ -1,6 +1,8 @@
 """What a person types, as a value. Every string is a query: what cannot be understood becomes words, and a note.
 
 words  "a phrase"  -word  -"a phrase"  site:  lang:  type:  intitle:  inurl:  after:2026-01-01  before:
+
+`--word` and `-x` are options of programs, which people look up: words, not exclusions.
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ def parse_query(text: str) -> Query:
         reader.notes.append(f"Only the first {MAX_LENGTH} characters were read.")
     for match in _PART.finditer(text[:MAX_LENGTH]):
         minus, field, phrase, word = match.groups()
-        reader.read(bool(minus), (field or "").lower(), word if phrase is None else phrase, phrase is not None)
+        value = word if phrase is None else phrase
+        is_option = phrase is None and not field and (value.startswith("-") or len(value) == 1)
+        reader.read(bool(minus) and not is_option, (field or "").lower(), value, phrase is not None)
     return reader.query(text[:MAX_LENGTH])
 
 

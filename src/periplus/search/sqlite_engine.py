@@ -75,18 +75,23 @@ class SqliteEngine:
         """The documents that match best."""
         words = [_any(word) for word in question.words]
         every = _joined(words, " AND ")
-        scores = dict(self._scores(_joined(words, " OR "), question, weights))
         with_all = dict(self._scores(every, question, weights))
+        is_whole = len(with_all) < weights.candidates  # else documents without a word would come behind anyway
+        scores = dict(self._scores(_joined(words, " OR "), question, weights)) if is_whole and len(words) > 1 else {}
         scores |= with_all
-        for phrase in (*question.joined, *question.phrases):
-            _add(scores, self._scores(_phrase(phrase), question, weights), weights.phrase)
-        if len(question.near) > 1:
-            near = f"NEAR({' '.join(map(_quoted, question.near))}, {weights.slop})"
-            _add(scores, self._scores(near, question, weights), weights.phrase)
         for id_ in with_all:
             scores[id_] += weights.all_words
+        for phrase in (*question.joined, *question.phrases) if weights.phrase else ():
+            _add(scores, self._scores(_phrase(phrase), question, weights), weights.phrase)
+        if question.joined and weights.joined:
+            together = _joined([_phrase(phrase) for phrase in question.joined], " AND ")
+            _add(scores, ((id_, 1.0) for id_, _ in self._scores(together, question, weights)), weights.joined)
+        if len(question.near) > 1 and weights.phrase:
+            near = f"NEAR({' '.join(map(_quoted, question.near))}, {weights.slop})"
+            _add(scores, self._scores(near, question, weights), weights.phrase)
         best = sorted(scores, key=lambda id_: (-scores[id_], id_))[: weights.candidates]
-        return Found([Match(id_, scores[id_], id_ in with_all) for id_ in best], self._count(every, question))
+        total = len(with_all) if is_whole else self._count(every, question)
+        return Found([Match(id_, scores[id_], id_ in with_all) for id_ in best], total)
 
     def count_with(self, term: str) -> int:
         """The number of documents with a term."""
@@ -102,13 +107,12 @@ class SqliteEngine:
         repeats = weights.title_repeats + weights.title
         sql = (  # names and numbers of ours
             f"select terms.rowid, -bm25(terms, {repeats}, {1 + weights.anchor}, 1.0, 0.0) as score"  # noqa: S608
-            f" from terms join entries on entries.id = terms.rowid where terms match :match {_CONDITIONS}"
-            " order by score desc, terms.rowid limit :limit"
+            f" from {_source(question)} order by score desc, terms.rowid limit :limit"
         )
         yield from self._database.execute(sql, self._values(match, question) | {"limit": weights.candidates})
 
     def _count(self, match: str, question: Question) -> int:
-        sql = f"select count(*) from terms join entries on entries.id = terms.rowid where terms match :match {_CONDITIONS}"  # noqa: E501, S608
+        sql = f"select count(*) from {_source(question)}"  # noqa: S608 - names of ours
         return int(self._database.execute(sql, self._values(match, question)).fetchone()[0])
 
     def _values(self, match: str, question: Question) -> dict[str, object]:
@@ -120,6 +124,14 @@ class SqliteEngine:
             expression = f"({expression}) NOT {_phrase(phrase)}"
         names = ("site", "language", "media_type", "after", "before")
         return {"match": expression} | {name: getattr(question, name) for name in names}
+
+
+def _source(question: Question) -> str:
+    """Where matches are read; what is known of a document beside its terms only if there is a condition on it."""
+    conditions = (question.site, question.language, question.media_type, question.after, question.before)
+    if any(condition not in ("", None) for condition in conditions):
+        return f"terms join entries on entries.id = terms.rowid where terms match :match {_CONDITIONS}"
+    return "terms where terms match :match"
 
 
 def _quoted(term: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -72,18 +73,33 @@ class TantivyEngine:
             self._writer.commit()
 
     def find(self, question: Question, weights: Weights) -> Found:
-        """The documents that match best."""
+        """The documents that match best.
+
+        Where enough documents have every word, others are not looked at: it is several times faster, and the weight of
+        having every word would put them behind.
+        """
         searcher = self._searcher()
-        everything = self._with_all(question)
         filters = self._filters(question)
-        query = _all([*filters, (Occur.Must, self._ranked(question, everything, weights))])
-        found = searcher.search(query, weights.candidates, count=False).hits
-        total = _count(searcher.search(_all([*filters, (Occur.Must, everything)]), 1, count=True))
+        everything = self._with_all(searcher, question)
+        ranked = self._ranked(searcher, question, weights)
+        bonus = Query.const_score_query(everything, weights.all_words)
+        strict = _all([*filters, (Occur.Must, bonus), *ranked])
+        answer = searcher.search(strict, weights.candidates, count=True)
+        found, total = answer.hits, _count(answer)
+        with_all = {(address.segment_ord, address.doc) for _, address in found}
+        if total < weights.candidates and len(question.words) > 1:
+            loose = Query.boolean_query([(Occur.Should, bonus), *ranked])
+            found = searcher.search(_all([*filters, (Occur.Must, loose)]), weights.candidates, count=False).hits
         if not found:
             return Found((), total)
         ids = [int(value or 0) for value in searcher.fast_field_values("id", [address for _, address in found])]
-        threshold = weights.all_words if question.words else 0.0
-        return Found([Match(id_, score, score >= threshold) for id_, (score, _) in zip(ids, found, strict=True)], total)
+        return Found(
+            [
+                Match(id_, score, (address.segment_ord, address.doc) in with_all)
+                for id_, (score, address) in zip(ids, found, strict=True)
+            ],
+            total,
+        )
 
     def count_with(self, term: str) -> int:
         """The number of documents with a term."""
@@ -98,7 +114,10 @@ class TantivyEngine:
 
     def _searcher(self) -> tantivy.Searcher:
         """A view of the last commit, of this process or another."""
-        last = self._commit.stat().st_mtime_ns
+        try:
+            last = self._commit.stat().st_mtime_ns
+        except FileNotFoundError:  # a newer generation took its place: what is open stays readable
+            last = self._seen
         if last != self._seen:
             self._index.reload()
             self._seen = last
@@ -112,30 +131,48 @@ class TantivyEngine:
     def _term(self, field: str, term: str) -> Query:
         return Query.term_query(self._schema, field, term)
 
-    def _word(self, field: str, alternatives: tuple[str, ...]) -> Query:
+    def _word(self, searcher: tantivy.Searcher, field: str, alternatives: tuple[str, ...]) -> Query:
+        """A word that may have one of several terms, each weighted as if all of them were one term.
+
+        A term of a language with few documents is rare, and would count more than the same word in the main language.
+        """
         if len(alternatives) == 1:
             return self._term(field, alternatives[0])
-        return Query.disjunction_max_query([self._term(field, term) for term in alternatives])
+        numbers = [searcher.doc_freq(field, term) for term in alternatives]
+        rarity = _rarity(sum(numbers), searcher.num_docs)
+        return Query.disjunction_max_query(
+            [
+                _boosted(self._term(field, term), rarity / _rarity(number, searcher.num_docs))
+                for term, number in zip(alternatives, numbers, strict=True)
+                if number
+            ]
+            or [self._term(field, alternatives[0])]
+        )
 
     def _phrase(self, words: tuple[str, ...], slop: int = 0) -> Query:
         if len(words) == 1:
             return self._term("all", words[0])
         return Query.phrase_query(self._schema, "all", list(words), slop)
 
-    def _with_all(self, question: Question) -> Query:
+    def _with_all(self, searcher: tantivy.Searcher, question: Question) -> Query:
         """Documents that have every word."""
-        return _all([(Occur.Must, self._word("all", word)) for word in question.words])
+        return _all([(Occur.Must, self._word(searcher, "all", word)) for word in question.words])
 
-    def _ranked(self, question: Question, everything: Query, weights: Weights) -> Query:
-        """Documents with any word, by how well they match."""
-        parts = [self._word("all", word) for word in question.words]
-        parts += [_boosted(self._word("title", word), weights.title) for word in question.words]
-        parts += [_boosted(self._word("anchors", word), weights.anchor) for word in question.words]
-        parts += [_boosted(self._phrase(words), weights.phrase) for words in (*question.joined, *question.phrases)]
-        if question.near:
-            parts.append(_boosted(self._phrase(question.near, weights.slop), weights.phrase))
-        parts.append(Query.const_score_query(everything, weights.all_words))
-        return Query.boolean_query([(Occur.Should, part) for part in parts])
+    def _ranked(self, searcher: tantivy.Searcher, question: Question, weights: Weights) -> list[tuple[Occur, Query]]:
+        """What adds to the score of a document."""
+        words = question.words
+        parts = [self._word(searcher, "all", word) for word in words]
+        parts += [_boosted(self._word(searcher, "title", word), weights.title) for word in words if weights.title]
+        parts += [_boosted(self._word(searcher, "anchors", word), weights.anchor) for word in words if weights.anchor]
+        if weights.phrase:
+            phrases = [self._phrase(phrase) for phrase in (*question.joined, *question.phrases)]
+            if question.near:
+                phrases.append(self._phrase(question.near, weights.slop))
+            parts += [_boosted(phrase, weights.phrase) for phrase in phrases]
+        if question.joined and weights.joined:
+            together = _all([(Occur.Must, self._phrase(joined)) for joined in question.joined])
+            parts.append(Query.const_score_query(together, weights.joined))
+        return [(Occur.Should, part) for part in parts]
 
     def _filters(self, question: Question) -> list[tuple[Occur, Query]]:
         """Conditions that add nothing to a score."""
@@ -164,6 +201,11 @@ class TantivyEngine:
 
 def _all(clauses: list[tuple[Occur, Query]]) -> Query:
     return Query.boolean_query(clauses) if clauses else Query.all_query()
+
+
+def _rarity(documents: int, total: int) -> float:
+    """The inverse document frequency of BM25, as the engine computes it."""
+    return log(1 + (max(0, total - documents) + 0.5) / (documents + 0.5))
 
 
 def _boosted(query: Query, weight: float) -> Query:

@@ -6,6 +6,7 @@ lent to one request at a time.
 
 from __future__ import annotations
 
+import ipaddress
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -38,7 +39,6 @@ _REMEMBERED_FOR = 60.0
 """Seconds for which facts are kept that take a walk over a whole table or index."""
 _MAX_REMEMBERED = 256
 """Facts of one collection that are kept."""
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class ServeSettings(Struct, frozen=True, kw_only=True):
@@ -58,14 +58,17 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
     max_body: int = 1_000_000
     """Bytes of a request body."""
     timeout: float = 30.0
-    """Seconds for a request to arrive, for an answer to begin, and for a client to read the next part of it."""
+    """Seconds for a request to arrive, for an answer to begin, and for a client that does not read."""
     max_connections: int = 250
-    """Connections at once; more are answered with 503."""
+    """Connections at once; more are answered with 503. 100 of them may be live pages, which stay connected."""
 
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can connect."""
-        return self.host in _LOOPBACK
+        try:
+            return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
 
     def check(self) -> None:
         """Raise `UsageError` if this would let strangers in."""

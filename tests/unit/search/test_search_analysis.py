@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
-from periplus.search.analysis import is_stop_word, language_of, places_of, terms_of, words_of
+from periplus.search.analysis import _WORD, is_stop_word, language_of, places_of, terms_of, words_of
 
 
 def test_words_are_lower_case_and_split_at_punctuation() -> None:
     """Scripts without blanks give characters."""
     assert words_of("Read the_docs: C++11, é") == ["read", "the", "docs", "c", "11", "é"]
     assert words_of("日本 text ไทย") == ["日", "本", "text", "ไ", "ท", "ย"]
+
+
+@given(st.text(max_size=300) | st.text(st.sampled_from("aBéÉß“—_ .日ー๏İK1²\ud800"), max_size=60))
+def test_words_are_what_the_pattern_finds(text: str) -> None:
+    """The fast ways give the same words."""
+    assert words_of(text) == _WORD.findall(text.lower())
 
 
 @pytest.mark.parametrize(

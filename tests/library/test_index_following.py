@@ -1,0 +1,182 @@
+"""An index that follows a crawl: killed again and again, locked, damaged, rebuilt."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.lab.scripted_web import ScriptedWeb
+from tests.library.small_web import SEED, attentive, quick, shop
+
+import periplus
+from periplus.assembly.collection import existing
+from periplus.assembly.indexing import cached_copy, current_generation, follow_index, open_index, update_index
+from periplus.cli.index import FOLLOW_EVERY
+from periplus.model import CollectionDamaged, CollectionInUse
+from periplus.search import Index
+
+LOCK = "indexer.lock"
+
+
+@pytest.fixture
+def web() -> Iterator[ScriptedWeb]:
+    with shop(6) as server:
+        server.said[f"{SEED}private"] = "<title>Private</title><meta name=robots content=noarchive><p>Seen, not kept."
+        server.said[SEED] = str(server.said[SEED]) + "<a href='/private'>private</a>"
+        yield server
+
+
+@pytest.fixture
+def collection(web: ScriptedWeb, tmp_path: Path) -> periplus.Collection:
+    periplus.crawl(SEED, out=tmp_path / "c", config=attentive(tmp_path), **quick(web)).run()
+    return periplus.open(tmp_path / "c")
+
+
+def contents(index: Index) -> dict[str, tuple[str, str, tuple[str, ...]]]:
+    return {one.url: (one.title, one.text, one.anchors) for one in index.documents()}
+
+
+def indexer(folder: Path) -> subprocess.Popen[str]:
+    """`periplus index DIR --follow --json`, which looks at the tables more often than people need."""
+    program = f"""
+    from pathlib import Path
+    import periplus.cli.index as command
+    command.FOLLOW_EVERY = 0.05
+    command.index(Path({str(folder)!r}), follow=True, json=True)
+    """
+    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True)
+
+
+def begun(process: subprocess.Popen[str], lock: Path) -> None:
+    """Wait until the process has begun to index: it holds the lock."""
+    while not (lock.is_file() and lock.read_text().strip() == str(process.pid)):
+        assert process.poll() is None
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(12, marks=pytest.mark.slow)])
+def test_a_killed_indexer_loses_nothing_and_doubles_nothing(
+    collection: periplus.Collection, web: ScriptedWeb, kills: int
+) -> None:
+    """Killed while it indexes what a crawl adds and changes; in the end the index equals one made at once."""
+    chance = random.Random(5)
+    found = existing(collection.folder)
+    for number in range(kills):
+        web.said[f"{SEED}product/{number % 6}"] = f"<title>Product</title><p>Round {number} of product {number % 6}."
+        web.said[f"{SEED}new/{number}"] = f"<title>New {number}</title><p>Arrival {number} in the shop."
+        web.said[SEED] = str(web.said[SEED]) + f"<a href='/new/{number}'>arrival {number}</a>"
+        process = indexer(collection.folder)
+        begun(process, found.layout.search / LOCK)
+        if number % 2:  # killed while it follows, else during its first run
+            assert process.stdout is not None
+            process.stdout.readline()
+        collection.refresh()
+        time.sleep(chance.uniform(0.0, 0.5))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        if current_generation(found.layout) is not None:
+            with open_index(found) as index:
+                index.search("product arrival")
+                assert len(contents(index)) == len(index)
+    last = update_index(found)
+    with open_index(found) as index:
+        kept, total = contents(index), index.search("arrival").total
+    assert update_index(found, rebuild=True).total == last.total
+    with open_index(found) as fresh:
+        assert kept == contents(fresh)
+        assert total == fresh.search("arrival").total >= kills - 1
+
+
+def test_a_change_is_found_at_the_next_look(collection: periplus.Collection, web: ScriptedWeb) -> None:
+    """What a visit saw is searchable after one more look at the tables; looks are less than a minute apart."""
+    looks = []
+
+    def wait() -> bool:
+        looks.append(len(looks))
+        if len(looks) == 1:
+            web.said[f"{SEED}about"] = "<title>About</title><p>We moved to a lighthouse by the sea."
+            collection.refresh()
+        return len(looks) <= 3
+
+    done = list(follow_index(existing(collection.folder), wait))
+    assert len(done) == 2, "looks without new rows do nothing"
+    assert done[1].added == 1
+    assert [hit.url for hit in collection.search("lighthouse")] == [f"{SEED}about"]
+    assert FOLLOW_EVERY <= 30
+
+
+def test_a_second_indexer_is_told_which_process_indexes(collection: periplus.Collection) -> None:
+    """And a reader is not disturbed."""
+    process = indexer(collection.folder)
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["total"] > 0
+    try:
+        with pytest.raises(CollectionInUse, match=str(process.pid)):
+            collection.index()
+        assert collection.search("about us")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("name", ["documents.sqlite", "meta.json"])
+def test_a_damaged_index_is_rebuilt(collection: periplus.Collection, name: str) -> None:
+    """Searching and indexing say what to do; a rebuild reads the pages again."""
+    before = collection.index().total
+    folder = current_generation(existing(collection.folder).layout)
+    assert folder is not None
+    paths = list(folder.rglob(name))
+    if not paths:
+        pytest.skip("the engine has no such file")
+    for path in [*paths, *folder.glob("documents.sqlite-*")]:
+        path.write_bytes(b"\x00 not an index " * 64)
+    with pytest.raises(CollectionDamaged, match="cannot be read") as raised:
+        collection.search("about us")
+    assert "--rebuild" in raised.value.hint
+    with pytest.raises(CollectionDamaged):
+        collection.index()
+    assert collection.index(rebuild=True).total == before
+    assert collection.search("about us")[0].url == f"{SEED}about"
+
+
+def test_link_texts_are_indexed_again_when_they_change(collection: periplus.Collection, web: ScriptedWeb) -> None:
+    """Without fetching the page that they lead to again."""
+    collection.index()
+    assert not collection.search("zeppelin")
+    web.said[SEED] = str(web.said[SEED]).replace("About us", "Zeppelin builders")
+    collection.refresh()
+    done = collection.index()
+    assert done.relinked >= 1
+    assert f"{SEED}about" in {hit.url for hit in collection.search("zeppelin builders")}
+
+
+def test_a_copy_is_shown_unless_the_page_forbids_it(collection: periplus.Collection) -> None:
+    """`noarchive`, and pages that are not in the index, have none."""
+    collection.index()
+    found = existing(collection.folder)
+    copy = cached_copy(found, f"{SEED}about")
+    assert copy is not None
+    assert b"long time" in copy.body
+    assert copy.fetched_at > 0
+    assert collection.search("private")[0].may_show_copy is False
+    assert cached_copy(found, f"{SEED}private") is None
+    assert cached_copy(found, f"{SEED}nowhere") is None
+
+
+def test_the_shop_has_sitelinks(collection: periplus.Collection) -> None:
+    """The name of the site shows its useful links below its home page, and only pages in the index."""
+    collection.index()
+    results = collection.search("shop")
+    assert results[0].url == SEED
+    assert results.sitelinks
+    with open_index(existing(collection.folder)) as index:
+        assert all(link.url in index and link.url != SEED for link in results.sitelinks)
+    assert not collection.search("long time").sitelinks
