@@ -53,7 +53,7 @@ def crawling(web: RunningLab, out: Path, *args: str, **more: Any) -> Iterator[su
     """A crawl in a process of its own that has fetched a few pages, and whose socket is there."""
     before = web.log.total
     with running(*asked(web, "-o", str(out), *args, **more)) as process:
-        wait_until(lambda: web.log.total > before + 20 and is_running(out), process)
+        wait_until(lambda: web.log.total > before + 20 and is_running(out), process, patience=300.0)
         yield process
 
 
