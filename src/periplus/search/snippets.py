@@ -12,6 +12,8 @@ LENGTH = 200
 """Characters of a snippet."""
 _READ = 60_000
 """Characters of a text in which a snippet is looked for."""
+_READ_FIRST = 10_000
+"""Characters of a text that are enough if every word is among them: most pages, and most of the time saved."""
 _HITS = 400
 """Places of a word that are compared: enough to find a good stretch, few enough for a page of one word."""
 
@@ -28,11 +30,13 @@ class Snippet(Struct, frozen=True):
 
 def snippet_of(text: str, terms: Collection[str], language: str, length: int = LENGTH) -> Snippet:
     """The stretch with the most different terms, then the most terms; the beginning if it has none."""
-    text = " ".join(text[:_READ].split())
-    lowered = text.lower()
-    if len(lowered) != len(text):  # a few letters have lower-case forms of two characters
-        text = lowered
-    hits = _places(lowered, terms, language)
+    whole, text = text, " ".join(text[:_READ_FIRST].split())
+    hits = _places(text.lower(), terms, language)
+    if len(whole) > _READ_FIRST and len({term for _, _, term in hits}) < len(terms):
+        text = " ".join(whole[:_READ].split())
+        hits = _places(text.lower(), terms, language)
+    if len(text.lower()) != len(text):  # a few letters have lower-case forms of two characters
+        text = text.lower()
     best, most = 0, (0, 0)
     for number, (start, _, _) in enumerate(hits):
         inside = [term for _, end, term in hits[number : number + 40] if end <= start + length * 3 // 4]
