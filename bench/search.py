@@ -14,6 +14,7 @@ import os
 import random
 import shutil
 import sqlite3
+import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
@@ -35,7 +36,7 @@ DOCS, PARSED = HOME / "docs", HOME / "search-pages.msgpack"
 CORPUS = Path(os.environ.get("PERIPLUS_CORPUS", Path(__file__).parents[2] / "shared" / "corpus"))
 BOOKS = {"python3.11-doc": "python", "postgresql-doc-15": "postgresql"}
 QUERIES, QUICK = 600, 100
-TIMED, QUICK_TIMED = 300, 60
+TIMED, QUICK_TIMED = 200, 60
 CLASSICAL = ("cranfield", "npl")
 PEERS = {"bm25s": "bm25s", "xapian": "Xapian", "whoosh": "Whoosh", "lancedb": "LanceDB"}
 """Engines that are not measured here unless installed, by the name of their module."""
@@ -75,10 +76,12 @@ def _engines(folder: Path, documents: list[Document], queries: Sequence[str]) ->
     ):
         if "tantivy" in name and not find_spec("tantivy"):
             continue
+        _say(f"indexing {len(documents):,} pages: {name}")
         place = folder / name.replace(" ", "-")
         started = time.process_time()
         asks = make(place, documents)
         rates[name] = len(documents) / (time.process_time() - started)
+        _say(f"asking {len(queries)} queries: {name}")
         size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
         times = [_times(ask, queries) for ask in asks]
         shown = " | ".join([*times, *["none"] * (2 - len(times))])
@@ -154,7 +157,7 @@ def _times(ask: Ask, queries: Sequence[str]) -> str:
 
 def _rankings(folder: Path, documents: list[Document], judged: dict[str, list[Judged]]) -> list[Group]:
     """D6's table: plain BM25, a boosted title and ours, for both books and the classical collections."""
-    bare = [Document(url=one.url, title=one.title, text=one.text, language=one.language) for one in documents]
+    bare = list(map(_bare, documents))
     groups = []
     with _made(folder / "plain", bare, PLAIN) as plain, _made(folder / "whole", documents, Weights()) as whole:
         for book, queries in judged.items():
@@ -169,7 +172,13 @@ def _rankings(folder: Path, documents: list[Document], judged: dict[str, list[Ju
     return groups
 
 
+def _bare(document: Document) -> Document:
+    """A document without what others say of it."""
+    return Document(url=document.url, title=document.title, text=document.text, language=document.language)
+
+
 def _compared(title: str, judged: Sequence[Judged], plain: Index, whole: Index, *, is_known_item: bool) -> Group:
+    _say(f"{title}: {len(judged)} queries by three rankings")
     rates, notes = {}, []
     candidates = whole.weights.candidates
     for name, index, weights in (
@@ -194,6 +203,10 @@ def _compared(title: str, judged: Sequence[Judged], plain: Index, whole: Index, 
 
 def _urls(index: Index, number: int, query: str) -> list[str]:
     return [hit.url for hit in index.rank(query, number)]
+
+
+def _say(what: str) -> None:
+    print(f"  {what}", file=sys.stderr, flush=True)
 
 
 def _made(place: Path, documents: list[Document], weights: Weights) -> Index:

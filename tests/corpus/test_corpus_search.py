@@ -14,13 +14,15 @@ from periplus.search import Document, Index, Judged, Weights, evaluate
 
 pytestmark = pytest.mark.corpus
 
-WEIGHTS = Weights(candidates=1000)
-PLAIN = msgspec.structs.replace(WEIGHTS, title=0.0, anchor=0.0, phrase=0.0, all_words=0.0, rank=0.0)
+ADDITIONS = {"title": 0.0, "anchor": 0.0, "phrase": 0.0, "names": 0.0, "all_words": 0.0, "rank": 0.0}
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "tantivy"])
-@pytest.mark.parametrize(("name", "least"), [("search_cranfield", 0.30), ("search_npl", 0.285)])
-def test_mean_average_precision(corpus: Path, tmp_path: Path, engine: str, name: str, least: float) -> None:
+@pytest.mark.parametrize(
+    ("name", "least", "depth"),  # NPL has more relevant documents a query, and needs a longer list of results
+    [("search_cranfield", 0.30, 200), ("search_npl", 0.285, 1000)],
+)
+def test_mean_average_precision(corpus: Path, tmp_path: Path, engine: str, name: str, least: float, depth: int) -> None:
     """As good as published systems, with either engine, and no worse than BM25 without additions."""
     if engine == "tantivy":
         pytest.importorskip("tantivy", reason="an extra: pip install 'periplus[search]'")
@@ -37,9 +39,9 @@ def test_mean_average_precision(corpus: Path, tmp_path: Path, engine: str, name:
         )
         index.commit()
         found = {}
-        for kind, weights in (("ours", WEIGHTS), ("plain", PLAIN)):
-            index.weights = weights
-            found[kind] = evaluate(judged, lambda query: [hit.site[:-5] for hit in index.rank(query, 1000)])
+        for kind, additions in (("ours", {}), ("plain", ADDITIONS)):
+            index.weights = msgspec.structs.replace(Weights(candidates=depth), **additions)
+            found[kind] = evaluate(judged, lambda query: [hit.site[:-5] for hit in index.rank(query, depth)])
     assert found["ours"].mean_average_precision >= least
     assert found["ours"].mean_average_precision >= found["plain"].mean_average_precision - 0.005
 

@@ -48,6 +48,8 @@ MANY_CHANGED = 0.3
 """Share of pages with changed link texts from which all of them are indexed again, also while following."""
 SITES_WITH_LINKS = 200
 """Sites whose useful links are kept, the largest: the home pages that people look for."""
+SITELINKS_CHANGE = 0.01
+"""Share of pages that must have changed for useful links to be chosen again while following a crawl."""
 LEAST_PAGES = 5
 """Pages of a site below which useful links say nothing."""
 
@@ -287,7 +289,8 @@ def _completed(collection: Collection, index: Index, say: Say, tell: Tell, *, fo
         tell(number, len(plan.new))
     relinked = index.set_anchors(plan.anchors)
     index.set_ranks(plan.ranks)
-    if added or plan.stale or plan.anchors:
+    changed = added + len(plan.stale)
+    if changed and (not follows or changed >= SITELINKS_CHANGE * len(pages)):
         index.set_sitelinks(_useful_links(index))
     index.commit()
     return Indexed(

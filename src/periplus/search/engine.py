@@ -36,8 +36,8 @@ class Weights(Struct, frozen=True):
     anchor: float = 0.2
     phrase: float = 0.6
     """Of words typed as one, and of the whole query as a phrase with gaps."""
-    joined: float = 10.0
-    """For a document in which words typed as one (`os.path`, `log_hostname`) are beside each other, all of them."""
+    names: float = 10.0
+    """For a document in which the words of every name (`os.path`, `log_hostname`) are beside each other."""
     all_words: float = 10.0
     """For a document that has every word. It outweighs any score, so documents with every word come first."""
     rank: float = 0.3
@@ -64,6 +64,8 @@ class Question(Struct, frozen=True):
     """Each must match."""
     joined: tuple[tuple[str, ...], ...] = ()
     """Each counts if it matches."""
+    names: tuple[tuple[str, ...], ...] = ()
+    """Those of `joined` that are names; a document that has all of them counts more."""
     near: tuple[str, ...] = ()
     """The whole query as a phrase with gaps."""
     without: tuple[tuple[str, ...], ...] = ()

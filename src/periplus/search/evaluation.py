@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from .engine import Weights
 
-PLAIN = Weights(title_repeats=0, title=0, anchor=0, phrase=0, joined=0, all_words=0, rank=0, spam=0, home=0)
+PLAIN = Weights(title_repeats=0, title=0, anchor=0, phrase=0, names=0, all_words=0, rank=0, spam=0, home=0)
 """BM25 of the text and nothing else: what every other ranking has to beat."""
-TITLE_BOOST = Weights(title_repeats=0, title=3, anchor=0, phrase=0, joined=0, all_words=0, rank=0, spam=0, home=0)
+TITLE_BOOST = Weights(title_repeats=0, title=3, anchor=0, phrase=0, names=0, all_words=0, rank=0, spam=0, home=0)
 """The usual sum of fields with a boosted title."""
 
 

@@ -24,6 +24,8 @@ MAX_PHRASES = 4
 _PART = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))', re.IGNORECASE)
 _JOINED = re.compile(r"[^\W_]+(?:[_.\-:/]+[^\W_]+)+")
 """Words that punctuation joins, such as `os.path` and `data-type`: they mean more together."""
+_NAME = re.compile(r"[^\W_][_.:/]+[^\W_]|^-")
+"""What makes joined words a name (`log_hostname`, `os.path`, `--enable-shared`): it is written in one way only."""
 
 
 class Query(Struct, frozen=True):
@@ -34,6 +36,8 @@ class Query(Struct, frozen=True):
     phrases: tuple[tuple[str, ...], ...] = ()
     joined: tuple[tuple[str, ...], ...] = ()
     """Words that were typed as one, with punctuation between them. A result need not have them together."""
+    names: tuple[tuple[str, ...], ...] = ()
+    """Those of `joined` that are names, and words of scripts without blanks: a result should have them together."""
     without: tuple[tuple[str, ...], ...] = ()
     in_title: tuple[str, ...] = ()
     in_url: tuple[str, ...] = ()
@@ -70,6 +74,7 @@ class _Reader:
         self.words: list[str] = []
         self.phrases: list[tuple[str, ...]] = []
         self.joined: list[tuple[str, ...]] = []
+        self.names: list[tuple[str, ...]] = []
         self.without: list[tuple[str, ...]] = []
         self.lists: dict[str, list[str]] = {"intitle": [], "inurl": []}
         self.only: dict[str, str] = {}
@@ -103,8 +108,11 @@ class _Reader:
             self.words += words
         else:
             self.words += words
-            if len(words) > 1 and (_JOINED.search(value) or all(map(is_unspaced, words))):
+            is_word = all(map(is_unspaced, words))
+            if len(words) > 1 and (is_word or _JOINED.search(value)):
                 self.joined.append(words)
+                if is_word or _NAME.search(value):
+                    self.names.append(words)
 
     def _read_day(self, field: str, value: str) -> None:
         try:
@@ -126,6 +134,7 @@ class _Reader:
             words=tuple(words[:MAX_WORDS]),
             phrases=tuple(phrase[:MAX_WORDS] for phrase in self.phrases[:MAX_PHRASES]),
             joined=tuple(words[:MAX_WORDS] for words in self.joined[:MAX_PHRASES]),
+            names=tuple(words[:MAX_WORDS] for words in self.names[:MAX_PHRASES]),
             without=tuple(words[:MAX_WORDS] for words in self.without[:MAX_WORDS]),
             in_title=tuple(self.lists["intitle"][:MAX_WORDS]),
             in_url=tuple(self.lists["inurl"][:MAX_WORDS]),

@@ -24,6 +24,7 @@ def question_of(asked: Query, languages: list[str], weights: Weights) -> Questio
         words=tuple(tuple(dict.fromkeys(term_of(word, language) for language in languages)) for word in words),
         phrases=tuple(_terms(phrase, first) for phrase in asked.phrases),
         joined=tuple(_terms(joined, first) for joined in asked.joined),
+        names=tuple(_terms(name, first) for name in asked.names),
         near=terms if 2 <= len(terms) <= weights.max_phrase else (),
         without=tuple(_terms(phrase, first) for phrase in asked.without),
         in_title=_terms(asked.in_title, first),

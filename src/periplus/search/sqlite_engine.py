@@ -83,9 +83,9 @@ class SqliteEngine:
             scores[id_] += weights.all_words
         for phrase in (*question.joined, *question.phrases) if weights.phrase else ():
             _add(scores, self._scores(_phrase(phrase), question, weights), weights.phrase)
-        if question.joined and weights.joined:
-            together = _joined([_phrase(phrase) for phrase in question.joined], " AND ")
-            _add(scores, ((id_, 1.0) for id_, _ in self._scores(together, question, weights)), weights.joined)
+        if question.names and weights.names:
+            together = _joined([_phrase(name) for name in question.names], " AND ")
+            _add(scores, ((id_, 1.0) for id_, _ in self._scores(together, question, weights)), weights.names)
         if len(question.near) > 1 and weights.phrase:
             near = f"NEAR({' '.join(map(_quoted, question.near))}, {weights.slop})"
             _add(scores, self._scores(near, question, weights), weights.phrase)

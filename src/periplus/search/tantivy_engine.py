@@ -169,9 +169,9 @@ class TantivyEngine:
             if question.near:
                 phrases.append(self._phrase(question.near, weights.slop))
             parts += [_boosted(phrase, weights.phrase) for phrase in phrases]
-        if question.joined and weights.joined:
-            together = _all([(Occur.Must, self._phrase(joined)) for joined in question.joined])
-            parts.append(Query.const_score_query(together, weights.joined))
+        if question.names and weights.names:
+            together = _all([(Occur.Must, self._phrase(name)) for name in question.names])
+            parts.append(Query.const_score_query(together, weights.names))
         return [(Occur.Should, part) for part in parts]
 
     def _filters(self, question: Question) -> list[tuple[Occur, Query]]:

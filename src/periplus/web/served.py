@@ -62,7 +62,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
     timeout: float = 30.0
     """Seconds for a request to arrive, for an answer to begin, and for a client that does not read."""
     max_connections: int = 250
-    """Connections at once; more are answered with 503."""
+    """Connections at once, 100 of them for live pages; more are answered with 503."""
 
     @property
     def is_loopback(self) -> bool:

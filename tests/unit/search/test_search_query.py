@@ -30,6 +30,7 @@ def test_what_is_not_understood_becomes_words_and_notes() -> None:
 def test_words_joined_by_punctuation_belong_together() -> None:
     """So do characters of scripts without blanks."""
     assert parse_query("os.path data-type").joined == (("os", "path"), ("data", "type"))
+    assert parse_query("os.path data-type --no-color").names == (("os", "path"), ("no", "color"))
     assert parse_query("検索").joined == (("検", "索"),)
     assert parse_query("plain words").joined == ()
 
