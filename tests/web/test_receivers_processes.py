@@ -23,7 +23,8 @@ from periplus.assembly.collection import Collection
 from periplus.formats import indexnow
 
 SITE, KEY_FILE = "http://a.test/", f"http://a.test/{KEY}.txt"
-PATIENCE = 90.0
+PATIENCE = 300.0
+"""Seconds to wait for another process: on a busy machine one takes ten to start."""
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def command(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
 
 
 @contextmanager

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from periplus.assembly.collection import Collection
 from periplus.content import decode_body
 from periplus.formats import feed, headers
@@ -24,8 +27,8 @@ MAX_FEEDS: Final = 2_000
 MAX_HUBS: Final = 3
 """Hubs of a feed that are tried."""
 _MAX_BLOCK: Final = 16 * 1024 * 1024
-_KINDS: Final = frozenset({"rss", "atom"})
-_COLUMNS: Final = ["url", "outcome", "status", "warc_file", "warc_offset", "warc_length", "digest", "is_revisit"]
+_KINDS: Final = ("rss", "atom")
+_COLUMNS: Final = ["url", "status", "warc_file", "warc_offset", "warc_length", "digest", "is_revisit"]
 
 
 def feeds_with_hubs(collection: Collection) -> Iterator[FeedHubs]:
@@ -55,8 +58,8 @@ def _feed_urls(collection: Collection) -> set[str]:
     layout = collection.layout
     found: set[str] = set()
     for batch in scan(layout.tables, "sitemaps", spooled=layout.spooled, columns=["url", "kind"]):
-        rows = zip(batch["url"].to_pylist(), batch["kind"].to_pylist(), strict=True)
-        found.update(url for url, kind in rows if kind in _KINDS)
+        is_feed = pc.is_in(_plain(batch["kind"]), value_set=pa.array(_KINDS))
+        found.update(batch.filter(is_feed)["url"].to_pylist())
         if len(found) >= MAX_FEEDS:
             break
     return found
@@ -66,11 +69,16 @@ def _versions(collection: Collection, urls: set[str]) -> dict[Url, Stored]:
     """Where the last version of each feed is stored."""
     layout = collection.layout
     found: dict[Url, Stored] = {}
-    if not urls:
-        return found
-    for batch in scan(layout.tables, "fetches", spooled=layout.spooled, columns=_COLUMNS):
-        for row in batch.to_pylist():
-            if row["url"] in urls and row["status"] == 200 and row["warc_file"] and not row["is_revisit"]:
+    wanted = pa.array(sorted(urls), pa.string())
+    for batch in scan(layout.tables, "fetches", spooled=layout.spooled, columns=_COLUMNS) if urls else ():
+        is_stored = pc.and_(pc.equal(batch["status"], 200), pc.is_valid(batch["warc_file"]))
+        for row in batch.filter(pc.and_(pc.is_in(batch["url"], value_set=wanted), is_stored)).to_pylist():
+            if not row["is_revisit"]:
                 place = row["warc_file"], row["warc_offset"], row["warc_length"], row["digest"]
                 found[Url(row["url"])] = Stored(*place)
     return found
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """A column of repeated texts as texts."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

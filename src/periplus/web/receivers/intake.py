@@ -22,6 +22,8 @@ from ..served import ServedCollection
 
 SCOPE_AGE: Final = 60.0
 """Seconds for which a scope is used: seeds may move, and settings may change."""
+MAX_NAMED: Final = 100_000
+"""Sitemaps that are known from a robots.txt, of which a ping is accepted wherever they are."""
 
 
 class Intake:
@@ -32,6 +34,8 @@ class Intake:
         self._lock = Lock()
         self._scope: Scope | None = None
         self._scope_until = 0.0
+        self._named: frozenset[str] = frozenset()
+        self._named_until = 0.0
         self.inbox = Inbox(served.collection.layout.inbox, served.collection.config.receivers.max_waiting)
 
     @property
@@ -62,12 +66,15 @@ class Intake:
         """Whether a sitemap may list pages of this crawl: it is on one of its sites, or a robots.txt names it."""
         if self.holds(sitemap) or site_of(sitemap) in {site_of(seed) for seed in self.collection.seeds}:
             return True
-        layout = self.collection.layout
-        for batch in scan(layout.tables, "sitemaps", spooled=layout.spooled, columns=["url", "origin"]):
-            rows = zip(batch["url"].to_pylist(), batch["origin"].to_pylist(), strict=True)
-            if any(url == sitemap and origin == "robots" for url, origin in rows):
-                return True
-        return False
+        return sitemap in self._named_sitemaps()
+
+    def _named_sitemaps(self) -> frozenset[str]:
+        """Sitemaps on other sites that a robots.txt names; looked up at most once in `SCOPE_AGE`."""
+        with self._lock:
+            if time.monotonic() >= self._named_until:
+                self._named = _named_in_robots(self.collection)
+                self._named_until = time.monotonic() + SCOPE_AGE
+            return self._named
 
     def requests(self) -> SingleRequests:
         """Requests with the identity, the limits and the allowed addresses of the crawl."""
@@ -94,3 +101,14 @@ def _scope_of(collection: Collection) -> Scope:
     metas = [meta_of(folder) for folder in folders if is_begun(folder)]
     moved = [place for meta in metas if meta is not None for place in meta.moved]
     return Scope([*collection.seeds, *moved], collection.config.scope)
+
+
+def _named_in_robots(collection: Collection) -> frozenset[str]:
+    layout = collection.layout
+    found: set[str] = set()
+    for batch in scan(layout.tables, "sitemaps", spooled=layout.spooled, columns=["url", "origin"]):
+        rows = zip(batch["url"].to_pylist(), batch["origin"].to_pylist(), strict=True)
+        found.update(url for url, origin in rows if origin == "robots")
+        if len(found) >= MAX_NAMED:
+            break
+    return frozenset(found)
