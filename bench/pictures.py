@@ -86,7 +86,7 @@ def crawl(folder: Path, *options: str) -> subprocess.Popen[bytes]:
 @contextmanager
 def crawling(folder: Path) -> Iterator[None]:
     """A crawl that runs until the block ends."""
-    process = crawl(folder, "--limit", "0", "--rate", str(RATE))
+    process = crawl(folder, "--limit", "1000000", "--rate", str(RATE))
     try:
         yield
     finally:
