@@ -53,7 +53,7 @@ def crawling(web: RunningLab, out: Path, *args: str, **more: Any) -> Iterator[su
     """A crawl in a process of its own that has fetched a few pages, and whose socket is there."""
     before = web.log.total
     with running(*asked(web, "-o", str(out), *args, **more)) as process:
-        wait_until(lambda: web.log.total > before + 20 and is_running(out), process)
+        wait_until(lambda: web.log.total > before + 20 and is_running(out), process, patience=300.0)
         yield process
 
 
@@ -78,7 +78,9 @@ def test_a_paused_crawl_asks_for_nothing_until_it_is_resumed(web: RunningLab, tm
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_excluded_urls_are_shown_first_and_never_asked_for_again(web: RunningLab, tmp_path: Path, workers: str) -> None:
+def test_excluded_urls_are_shown_first_and_never_asked_for_again(
+    web: RunningLab, tmp_path: Path, run: Run, workers: str
+) -> None:
     """The preview counts what then is refused; the exclusion holds in the next run, until it is allowed again."""
     out, host = tmp_path / "c", hosts(web)[0]
     pattern = f"{host}/*"
@@ -104,6 +106,9 @@ def test_excluded_urls_are_shown_first_and_never_asked_for_again(web: RunningLab
     with crawling(web, out), ControlClient(out) as crawl:
         assert [visit.target for visit in web.log.visits(host) if visit.target != "/robots.txt"] == []
         assert crawl.ask("status")["excluded"] == [pattern]
+        url = f"http://{host}/never/seen"
+        facts = json.loads(run("info", str(out), url, "--json").stdout)
+        assert (facts["filtered"], facts["filter_rule"]) == ("excluded", pattern)
         crawl.ask("allow", pattern=pattern)
         time.sleep(1.0)
         assert crawl.ask("status")["excluded"] == []
@@ -227,6 +232,36 @@ def test_stop_ends_the_crawl_and_keeps_everything(web: RunningLab, tmp_path: Pat
     with pytest.raises(NoCrawlRuns):
         crawl.ask("status")
     assert json.loads(run("info", str(out), "--json").stdout)["tally"]["pages"] == json.loads(stdout)["pages"]
+
+
+@pytest.mark.parametrize("command", ["watch", "refresh"])
+def test_other_commands_can_be_controlled_too(
+    start_lab: Callable[[Server], RunningLab], tmp_path: Path, command: str
+) -> None:
+    world = World(11, 2, pages=60)
+    web, out = start_lab(Server(world, SteppedClock(world.epoch), pace=0.01)), tmp_path / "c"
+    with running(*asked(web, "-o", str(out), "--workers", "1", delay="0.02", seeds=2)) as process:
+        process.communicate(timeout=120)
+    settings = out / "periplus.toml"
+    settings.write_text(settings.read_text().replace("delay = 0.02", "delay = 0.3"))
+    web.log.clear()
+    told = f"http://{hosts(web)[0]}/told"
+    with running(command, str(out), *(("--budget", "8640000") if command == "watch" else ())) as process:
+        wait_until(lambda: is_running(out), process, patience=300.0)
+        with ControlClient(out) as crawl:
+            assert crawl.ask("status")["kind"] == command
+            crawl.ask("pause")
+            assert crawl.ask("discover", urls=[told])["taken"] == 1
+            time.sleep(0.5)
+            before = web.log.total
+            time.sleep(SECONDS)
+            assert web.log.total == before
+            crawl.ask("resume")
+            wait_until(lambda: web.log.total > before, process)
+            if command == "watch":  # a refresh fetches new pages at its end
+                wait_until(lambda: told in {visit.url for visit in web.log.visits()}, process)
+                with pytest.raises(CollectionError, match="a watch has no rate"):
+                    crawl.ask("pace", rate=1)
 
 
 def test_only_the_owner_may_open_the_socket_and_bad_requests_are_answered(web: RunningLab, tmp_path: Path) -> None:

@@ -33,5 +33,5 @@ def crawling(web: RunningLab, out: Path, *args: str, delay: str = "0.1") -> Iter
     seeds = [f"http://{host}/" for host in hosts(web)]
     options = ("--proxy", web.base, "--delay", delay, "--scope", "host", "--no-sitemaps", "--workers", "1")
     with running("crawl", *seeds, "-o", str(out), *options, *args) as process:
-        wait_until(lambda: web.log.total > before + 20 and is_running(out), process)
+        wait_until(lambda: web.log.total > before + 20 and is_running(out), process, patience=300.0)
         yield process

@@ -235,6 +235,22 @@ def test_without_a_crawl_the_pages_read_the_files(
     assert site.ask("GET", "/api/live", {}).status == 409
 
 
+def test_every_reason_leads_to_its_urls(folder: Path, serving: Serving, listen: Callable[..., Listener]) -> None:
+    """Of each kind as many URLs as were counted, or fewer if one was met twice."""
+    site = serving(folder)
+    _, view = listen(site).event()
+    seen = 0
+    for kind in ("errors", "excluded", "refused"):
+        for reason, count in view[kind].items():
+            reply = site.get("/live/urls", kind=kind, reason=reason)
+            assert reply.status == 200
+            assert 1 <= reply.text.count("<tr><td>") <= count, (kind, reason)
+            seen += 1
+    assert seen > 0
+    assert site.get("/live/urls", kind="x", reason="y").status == 404
+    assert "No URL" in site.get("/live/urls", kind="errors", reason="' or 1=1").text
+
+
 def test_texts_from_the_web_are_escaped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A site that is named like markup stays a name."""
 

@@ -71,6 +71,8 @@ STATUS_EVERY = 1.0
 """Seconds between two statuses."""
 _DONE_WITHIN = 50.0
 """Seconds for the crawl to do what was asked; less than a client waits."""
+_BEGUN_WITHIN, _LOOK_AGAIN = 30.0, 0.05
+"""Seconds to wait for a crawl that is about to begin, and between two looks for it."""
 _SITES_WITHIN = 2.0
 """Seconds to wait for the queues of sites; a status has those of before if they take longer."""
 
@@ -233,9 +235,12 @@ class _Desk:
 
     @property
     def _crawl(self) -> Crawl:
-        crawl = self._run.crawl
-        if crawl is None:
-            raise CollectionError("the crawl is just beginning", hint="ask again in a moment")
+        """The crawl; a run that begins computes ranks before, or brings shards to rest."""
+        give_up = time.monotonic() + _BEGUN_WITHIN
+        while (crawl := self._run.crawl) is None:
+            if time.monotonic() > give_up:
+                raise CollectionError("the crawl is just beginning", hint="ask again in a moment")
+            time.sleep(_LOOK_AGAIN)
         return crawl
 
     # URLs
@@ -313,6 +318,8 @@ class _Desk:
             return self._status
 
     def _look(self) -> None:
+        if self._run.crawl is None:
+            return
         with suppress(PeriplusError, TimeoutError):
             self._views = self._crawl.ask(Question(sites=MAX_SITES)).result(_SITES_WITHIN)
 

@@ -166,7 +166,7 @@ class _Resizing:
         return self._moved
 
     def _add(self, number: int) -> None:
-        """Begin a shard: with the places seeds have moved to, and where the files of its number end.
+        """Begin a shard: with moved seeds and given patterns as the others have them, and where its files end.
 
         It counts as committed once, so that the process that opens it first lets its sites rest, as after any restart.
         """
@@ -180,7 +180,10 @@ class _Resizing:
             if state.meta(ShardMeta) is None:
                 meta = ShardMeta(archive=ends.archive, tables=ends.tables, moved=sorted(all_moved(others)))
                 if others:
-                    meta = replace(meta, commits=1, ordering=others[0].ordering)
+                    steering = others[0].frontier.steering
+                    meta = replace(
+                        meta, commits=1, ordering=others[0].ordering, frontier=FrontierState(steering=steering)
+                    )
                 state.put_meta(meta)
                 state.commit()
 

@@ -25,6 +25,7 @@ from periplus.assembly.control import ControlClient, CrawlRefused, LiveStatus, N
 from periplus.assembly.queue import all_waiting, longest_queues, queue_of
 from periplus.model import Site, UsageError
 
+from . import live_urls
 from .live_feed import MAX_LISTENERS, Feeds, LiveFeed
 from .live_view import TABLES
 from .rendering import json_response, page
@@ -59,6 +60,7 @@ def routes() -> list[Route]:
         route("/live/events", _events, audience=Audience.VIEWER),
         route("/live/queue", _queue, audience=Audience.VIEWER),
         route("/live/queue.txt", _queue_text, audience=Audience.VIEWER),
+        *live_urls.routes(),
         route("/live/control", _control, audience=Audience.OPERATOR, methods=("POST",)),
         route(
             "/api/live",
@@ -124,6 +126,7 @@ async def _overview(request: Request) -> Response:
         collection=collection,
         view=view,
         tables=TABLES,
+        listed=live_urls.KINDS,
         samples=samples,
         rates=curve([rate for _, _, rate in samples]),
         done=request.query_params.get("done", "")[:200],

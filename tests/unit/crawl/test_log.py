@@ -27,6 +27,7 @@ from periplus.crawl.inputs import (
     ScopeExtended,
     SharesSet,
     SitemapsSubmitted,
+    Steered,
     Tick,
     VisitBudgetSet,
 )
@@ -102,6 +103,7 @@ OTHERS: tuple[Input, ...] = (
     Restarted(AT),
     Adopted((Answer(Excluded(task(0), "robots")),), AT),
     AdoptionEnded(AT),
+    Steered(("*/a*",), ("*/b*", "re:c"), (), AT),
 )
 
 

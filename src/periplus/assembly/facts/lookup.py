@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from periplus.assembly import weights_of, with_scheme
 from periplus.config import Config
 from periplus.crawl.frontier import RobotsGate
+from periplus.crawl.frontier.steering import Steering, SteeringState
 from periplus.crawl.machine import ShardMeta
 from periplus.crawl.placement import owner_of
 from periplus.crawl.revisit import Freshness
@@ -243,10 +244,12 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
     copies: CopyFacts | None = None
     fresh: PageFreshness | None = None
     kept: SiteFilterState | None = None
+    steering = Steering(SteeringState())
     with states(collection.layout) as opened:
         if number in opened:
             state = opened[number]
             meta = state.meta(ShardMeta)
+            steering = steering if meta is None else Steering(meta.frontier.steering)
             weigh = weights_of(config, collection.layout, None if meta is None else meta.revisits)
             record = state.records.get([url])[0]
             facts = _site_facts(config, state, site, number)
@@ -259,6 +262,8 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
             if record is not None:
                 fresh = freshness.of_page(state, record, config.refresh, time.time(), weigh)
     reason, rule, other = _judged(collection, url, record, kept)
+    if not reason and (pattern := steering.refusal(other or url)) is not None:
+        reason, rule = "excluded", pattern
     robots = refusal or ("", "")
     return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies, fresh)
 

@@ -171,8 +171,9 @@ class Admission:
 
     def _filter(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:
         wanted = []
+        judge = self._judge if self._steering.state.excluded else self._guard.judge
         for discovery in discoveries:
-            verdict = self._judge(discovery)
+            verdict = judge(discovery)
             if isinstance(verdict, Reject):
                 if not discovery.is_more:  # it was reported when the URL was first found
                     events.append(Refused(discovery, verdict.reason, verdict.rule))

@@ -17,7 +17,7 @@ from periplus.model import Lane, Queues, Ticket, Url
 from periplus.policy.filters.patterns import MAX_PATTERNS, compiled
 
 MAX_LOOKED_AT = 50_000
-"""Waiting URLs that one request looks at: about a third of a second, in which the shard does nothing else."""
+"""Waiting URLs that one request looks at: less than half a second, in which the shard does nothing else."""
 SAMPLE = 20
 """URLs that a preview shows: one screen."""
 FIRST_LEVEL = 0

@@ -26,7 +26,7 @@ function show(fields) {
       element.textContent = formatted(value, element.dataset.format);
     }
     const table = document.querySelector(`[data-table="${name}"]`);
-    if (table) fill(table, Object.entries(value).map(([reason, count]) => [cell(reason || "none"), numberCell(count)]));
+    if (table) fill(table, Object.entries(value).map(([reason, count]) => [reasonCell(table, reason), numberCell(count)]));
   }
   if ("sites" in fields) showSites(fields.sites);
   if ("state" in fields) changeState(fields.state);
@@ -57,6 +57,18 @@ function cell(content, className) {
   return made;
 }
 
+function reasonCell(table, reason) {
+  if (!("listed" in table.dataset)) return cell(reason || "none");
+  return cell(linkTo("/live/urls", { kind: table.dataset.table, reason }, reason));
+}
+
+function linkTo(path, parameters, text) {
+  const link = document.createElement("a");
+  link.href = path + "?" + new URLSearchParams({ ...parameters, ...(collection ? { collection } : {}) });
+  link.textContent = text;
+  return link;
+}
+
 function numberCell(value) {
   return cell(value.toLocaleString("en-US"), "n");
 }
@@ -71,12 +83,8 @@ function fill(table, rows) {
 
 function showSites(sites) {
   fill(document.getElementById("sites"), sites.map((site) => {
-    const link = document.createElement("a");
-    const named = new URLSearchParams({ site: site.site, ...(collection ? { collection } : {}) });
-    link.href = "/live/queue?" + named;
-    link.textContent = site.site;
     return [
-      cell(link), cell(site.retired || site.stage), numberCell(site.queued), numberCell(site.pages),
+      cell(linkTo("/live/queue", { site: site.site }, site.site)), cell(site.retired || site.stage), numberCell(site.queued), numberCell(site.pages),
       cell(bytes(site.bytes), "n"), numberCell(site.failures),
     ];
   }));
