@@ -97,7 +97,7 @@ def test_a_killed_indexer_loses_nothing_and_doubles_nothing(
 
 def test_a_change_is_found_at_the_next_look(collection: periplus.Collection, web: ScriptedWeb) -> None:
     """What a visit saw is searchable after one more look at the tables; looks are less than a minute apart."""
-    looks = []
+    looks: list[int] = []
 
     def wait() -> bool:
         looks.append(len(looks))

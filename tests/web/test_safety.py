@@ -101,6 +101,7 @@ def test_login_gives_a_session(serving: Serving) -> None:
     assert not cookie["secure"]
     inside = cookie_of(reply)
     assert "Log out" in site.get("/", inside, q="product").text
+    assert "Log out" in site.get("/none", inside).text
     wrong = log_in(site, "wrong")
     assert wrong.status == 401
     assert "set-cookie" not in wrong.headers
@@ -203,6 +204,11 @@ def test_markup_in_pages_is_text(site: Site) -> None:
         assert "<img" not in reply.text
         assert "49" not in re.findall(r'name="q" value="([^"]*)"', reply.text)[0]
         assert reply.headers["content-type"] == "text/html; charset=utf-8"
+
+
+def test_crawlers_of_others_stay_out(serving: Serving) -> None:
+    """Also of a public search: its results would be endless pages for them."""
+    assert serving(token=TOKEN).get("/robots.txt").text == "User-agent: *\nDisallow: /\n"
 
 
 def test_json_is_not_a_page(site: Site) -> None:

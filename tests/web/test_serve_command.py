@@ -17,7 +17,6 @@ import pytest
 from tests.web.asking import Site
 
 import periplus
-from periplus.web import extra
 from periplus.web.tokens import Tokens, read_tokens
 
 
@@ -141,12 +140,21 @@ def test_files_without_a_token(tmp_path: Path, content: bytes) -> None:
         read_tokens(tmp_path / "t")
 
 
-def test_without_the_extra_the_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the line to type."""
-    monkeypatch.setattr(extra, "PACKAGES", ("starlette", "a_package_that_is_not_there"))
-    with pytest.raises(periplus.UsageError, match="a_package_that_is_not_there") as raised:
-        extra.check_installed()
-    assert "pip install 'periplus[web]'" in raised.value.hint
+def test_without_the_extra_the_message_names_it() -> None:
+    """With the line to type, and nothing of the extra imported before."""
+    code = (
+        "import importlib.util as u, sys\n"
+        "find = u.find_spec\n"
+        "u.find_spec = lambda name, *rest: None if name == 'starlette' else find(name, *rest)\n"
+        "from periplus.cli.serve import serve\n"
+        "from periplus.model import UsageError\n"
+        "try: serve([])\n"
+        "except UsageError as error: print(error, error.hint, 'starlette' in sys.modules)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert ended.stdout == (
+        "periplus serve needs starlette, which is not installed Install the extra: pip install 'periplus[web]' False\n"
+    )
 
 
 def test_programs_serve_as_the_command_does(folder: Path) -> None:

@@ -225,7 +225,8 @@ class Index:
         question, found, ranked = self._ranked(asked, languages, by_time)
         shown, more = grouped(ranked, skip + k)
         terms = {term for word in question.words for term in word} | set(question.in_title)
-        hits = [self._hit(one.candidate, one.score, one.parts, terms) for one in shown[skip:]]
+        records = self._documents.get_many([one.candidate.match.id for one in shown[skip:]])
+        hits = [self._hit(records[one.candidate.match.id], one, terms) for one in shown[skip:]]
         notes = list(asked.notes)
         if hits and not found.total and len(question.words) > 1:
             notes.append("No page has all of these words; these have some.")
@@ -366,8 +367,7 @@ class Index:
         standing = self._documents.standing_of([match.id for match in found.matches])
         return [Candidate(match, *standing[match.id]) for match in found.matches if match.id in standing]
 
-    def _hit(self, candidate: Candidate, score: float, parts: Mapping[str, float], terms: set[str]) -> Hit:
-        record = self._documents.get_many([candidate.match.id])[candidate.match.id]
+    def _hit(self, record: Record, ranked: Ranked, terms: set[str]) -> Hit:
         allowed = LENGTH if record.max_snippet is None else min(LENGTH, record.max_snippet)
         snippet = (
             snippet_of(self._documents.body_of(record.id), terms, record.language, allowed) if allowed > 0 else None
@@ -377,13 +377,13 @@ class Index:
             url=record.url,
             title=record.title or record.url,
             snippet=text,
-            score=score,
+            score=ranked.score,
             marks=snippet.marks if snippet is not None else (),
             site=record.site,
             language=record.language,
             fetched_at=record.fetched_at,
             modified_at=record.modified_at,
-            parts=parts,
+            parts=ranked.parts,
             may_show_copy=not record.is_hidden,
         )
 

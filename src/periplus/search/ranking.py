@@ -13,6 +13,8 @@ from msgspec import Struct
 from .engine import Match, Weights
 
 DAY = 86_400.0
+PARTS = ("text", "rank", "spam", "fresh", "home")
+"""What a score is made of, in the order of `Ranked.values`."""
 
 
 class Candidate(Struct, frozen=True):
@@ -31,11 +33,16 @@ class Candidate(Struct, frozen=True):
 
 
 class Ranked(Struct, frozen=True):
-    """A candidate with its score and the parts that add up to it."""
+    """A candidate with its score, and what adds up to it in the order of `PARTS`."""
 
     candidate: Candidate
     score: float
-    parts: Mapping[str, float]
+    values: tuple[float, ...]
+
+    @property
+    def parts(self) -> Mapping[str, float]:
+        """What adds up to the score, by name."""
+        return dict(zip(PARTS, self.values, strict=True))
 
 
 def rank(
@@ -50,15 +57,19 @@ def rank(
 
 
 def _scored(candidate: Candidate, name: str, now: float, weights: Weights) -> Ranked:
-    age = max(0.0, now - candidate.time) / DAY
-    parts = {
-        "text": candidate.match.score,
-        "rank": weights.rank * log1p(max(0.0, candidate.page_rank)),
-        "spam": -weights.spam * candidate.spam,
-        "fresh": weights.fresh * 0.5 ** (age / weights.fresh_days) if candidate.time else 0.0,
-        "home": weights.home if candidate.is_home and is_name_of(name, candidate.site) else 0.0,
-    }
-    return Ranked(candidate, sum(parts.values()), parts)
+    values = (
+        candidate.match.score,
+        weights.rank * log1p(max(0.0, candidate.page_rank)),
+        -weights.spam * candidate.spam,
+        _freshness(candidate.time, now, weights) if weights.fresh else 0.0,
+        weights.home if candidate.is_home and is_name_of(name, candidate.site) else 0.0,
+    )
+    return Ranked(candidate, sum(values), values)
+
+
+def _freshness(time: int, now: float, weights: Weights) -> float:
+    age = max(0.0, now - time) / DAY
+    return weights.fresh * 0.5 ** (age / weights.fresh_days) if time else 0.0
 
 
 def is_name_of(name: str, site: str) -> bool:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
-from .analysis import is_unspaced, term_of, words_of
+from .analysis import is_unspaced, terms_of_words, words_of
 
 LENGTH = 200
 """Characters of a snippet."""
 _READ = 60_000
 """Characters of a text in which a snippet is looked for."""
+_READ_FIRST = 10_000
+"""Characters of a text that are enough if every word is among them: most pages, and most of the time saved."""
 _HITS = 400
-"""Places of words that are compared: enough to find a good stretch, few enough for a page of one word."""
+"""Places of a word that are compared: enough to find a good stretch, few enough for a page of one word."""
 
 
 class Snippet(Struct, frozen=True):
@@ -29,11 +30,13 @@ class Snippet(Struct, frozen=True):
 
 def snippet_of(text: str, terms: Collection[str], language: str, length: int = LENGTH) -> Snippet:
     """The stretch with the most different terms, then the most terms; the beginning if it has none."""
-    text = " ".join(text[:_READ].split())
-    lowered = text.lower()
-    if len(lowered) != len(text):  # a few letters have lower-case forms of two characters
-        text = lowered
-    hits = _places(lowered, terms, language)
+    whole, text = text, " ".join(text[:_READ_FIRST].split())
+    hits = _places(text.lower(), terms, language)
+    if len(whole) > _READ_FIRST and len({term for _, _, term in hits}) < len(terms):
+        text = " ".join(whole[:_READ].split())
+        hits = _places(text.lower(), terms, language)
+    if len(text.lower()) != len(text):  # a few letters have lower-case forms of two characters
+        text = text.lower()
     best, most = 0, (0, 0)
     for number, (start, _, _) in enumerate(hits):
         inside = [term for _, end, term in hits[number : number + 40] if end <= start + length * 3 // 4]
@@ -44,19 +47,27 @@ def snippet_of(text: str, terms: Collection[str], language: str, length: int = L
 
 
 def _places(lowered: str, terms: Collection[str], language: str) -> list[tuple[int, int, str]]:
-    """Start, end and term of the words with one of these terms. Only those words are searched for."""
-    words = {word: term for word in set(words_of(lowered)) if (term := term_of(word, language)) in terms}
-    if not words:
-        return []
-    spaced = [re.escape(word) for word in sorted(words, key=len, reverse=True) if not is_unspaced(word)]
-    parts = [rf"(?<![^\W_])(?:{'|'.join(spaced)})(?![^\W_])"] if spaced else []
-    parts += [re.escape(word) for word in words if is_unspaced(word)]
-    found = []
-    for match in re.compile("|".join(parts)).finditer(lowered):
-        found.append((match.start(), match.end(), words[match.group()]))
-        if len(found) >= _HITS:
-            break
-    return found
+    """Start, end and term of the words with one of these terms, in order. Only those words are searched for."""
+    kinds = list(set(words_of(lowered)))
+    found: list[tuple[int, int, str]] = []
+    for word, term in zip(kinds, terms_of_words(kinds, language), strict=True):
+        if term in terms:
+            found += [(start, start + len(word), term) for start in _occurrences(lowered, word)]
+    return sorted(found)
+
+
+def _occurrences(text: str, word: str) -> Iterator[int]:
+    """Where a word begins, as a whole word; the first `_HITS` times."""
+    bounded = not is_unspaced(word)
+    start = text.find(word)
+    for _ in range(_HITS):
+        if start < 0:
+            return
+        end = start + len(word)
+        is_inside = bounded and (text[end : end + 1].isalnum() or (start > 0 and text[start - 1].isalnum()))
+        if not is_inside:
+            yield start
+        start = text.find(word, end if not is_inside else start + 1)
 
 
 def _cut(text: str, start: int, length: int, hits: list[tuple[int, int, str]]) -> Snippet:

@@ -89,6 +89,12 @@ class Auth:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return self.check(token.strip(), request)
+        return self.visitor(request)
+
+    def visitor(self, request: Request) -> Audience:
+        """Who looks at a page that is for anyone: by the cookie alone."""
+        if not self.needs_token:
+            return Audience.OPERATOR
         return self._session(request.cookies.get(self.cookie, "")) or self._stranger
 
     def check(self, token: str, request: Request) -> Audience:

@@ -20,7 +20,8 @@ from periplus.store.tables import scan
 from periplus.urls import canonical
 
 from .rendering import moment, outside
-from .routing import Audience, route
+from .routing import Audience, Operation, Parameter, route
+from .search_api import COLLECTION
 from .served import ServedCollection, chosen_collection
 
 SECURITY_POLICY = (
@@ -41,7 +42,12 @@ _NO_COPY = "There is no copy of this page."
 
 def routes() -> list[Route]:
     """The routes of this module."""
-    return [route("/cached", _cached, audience=Audience.PUBLIC)]
+    described = Operation(
+        "The stored copy of a page, in a sandbox.",
+        (Parameter("url", "The URL of the page.", is_required=True), COLLECTION),
+        "text/html",
+    )
+    return [route("/cached", _cached, audience=Audience.PUBLIC, operation=described)]
 
 
 def _cached(request: Request) -> Response:

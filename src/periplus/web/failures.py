@@ -50,6 +50,6 @@ async def on_known_error(request: Request, error: PeriplusError) -> Response:
 
 
 async def on_bug(request: Request, error: Exception) -> Response:
-    """Answer an error that nobody expected; the log has its traceback."""
+    """Answer an unexpected error; the log has its traceback."""
     log.error("internal error at %s", request.url.path, exc_info=error)
     return failure(request, 500, "Something went wrong in the server; its log says what.")

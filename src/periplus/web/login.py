@@ -1,10 +1,10 @@
-"""Log in with a token, and out."""
+"""Log in with a token, and out; and what crawlers of others are told: to stay out."""
 
 from __future__ import annotations
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from .auth import SESSION, auth_of
@@ -17,8 +17,13 @@ def routes() -> list[Route]:
     return [
         route("/login", _form, audience=Audience.ANYONE),
         route("/login", _login, audience=Audience.ANYONE, methods=("POST",)),
+        route("/robots.txt", _robots, audience=Audience.ANYONE),
         route("/logout", _logout, audience=Audience.ANYONE, methods=("POST",)),
     ]
+
+
+def _robots(_request: Request) -> Response:
+    return PlainTextResponse("User-agent: *\nDisallow: /\n")
 
 
 def _form(request: Request) -> Response:

@@ -52,6 +52,8 @@ class Middleware:
             if message["type"] == "http.response.start":
                 status = int(message["status"])
                 headers = MutableHeaders(scope=message)
+                if scope["path"].startswith("/static/"):
+                    headers.setdefault("cache-control", "no-cache")  # asked for again, answered 304
                 for name, value in FIELDS.items():
                     headers.setdefault(name, value)
             await send(message)

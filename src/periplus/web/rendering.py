@@ -39,7 +39,7 @@ def page(
     """Render a template of `pages/`. `collection` is the one that the page is about, by default the first."""
     served = served_of(request)
     shown = collection or served.first
-    audience = getattr(request.state, "audience", Audience.ANYONE)
+    audience = getattr(request.state, "audience", Audience.ANYONE) or auth_of(request).visitor(request)
 
     def link(path: str, **parameters: object) -> str:
         given = {name: value for name, value in parameters.items() if value not in (None, "", False)}

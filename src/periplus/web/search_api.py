@@ -18,6 +18,7 @@ COLLECTION = Parameter("collection", "The name of a collection; by default the f
 _SUGGESTIONS = 8
 _MAX_BEGINNING = 100
 """Characters of which suggestions are looked up."""
+_DESCRIPTION_TYPE = "application/opensearchdescription+xml"
 _SUGGESTION_TYPE = "application/x-suggestions+json"
 _DESCRIPTION = """\
 <?xml version="1.0" encoding="UTF-8"?>
@@ -55,8 +56,22 @@ def routes() -> list[Route]:
                 Answer,
             ),
         ),
-        route("/opensearch.xml", _description, audience=Audience.PUBLIC),
-        route("/suggest", _suggest, audience=Audience.PUBLIC),
+        route(
+            "/opensearch.xml",
+            _description,
+            audience=Audience.PUBLIC,
+            operation=Operation("The search in OpenSearch, for browsers.", (COLLECTION,), _DESCRIPTION_TYPE),
+        ),
+        route(
+            "/suggest",
+            _suggest,
+            audience=Audience.PUBLIC,
+            operation=Operation(
+                "Completions of what was typed, as OpenSearch has them: the text, and a list.",
+                (Parameter("q", "The beginning of a query.", is_required=True), COLLECTION),
+                _SUGGESTION_TYPE,
+            ),
+        ),
     ]
 
 
@@ -80,7 +95,7 @@ def _description(request: Request) -> Response:
     text = _DESCRIPTION.format(
         name=escape(collection.name[:16]), base=escape(base, _QUOTES), collection=escape(named, _QUOTES)
     )
-    return Response(text, media_type="application/opensearchdescription+xml")
+    return Response(text, media_type=_DESCRIPTION_TYPE)
 
 
 def _suggest(request: Request) -> Response:

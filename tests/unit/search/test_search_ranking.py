@@ -6,7 +6,7 @@ import pytest
 
 from periplus.search.engine import Match, Weights
 from periplus.search.evaluation import Judged, average_precision, evaluate, ndcg
-from periplus.search.ranking import Candidate, grouped, is_name_of, rank
+from periplus.search.ranking import Candidate, Ranked, grouped, is_name_of, rank
 from periplus.search.results import rounded, site_looked_for, sitelinks
 from periplus.search.snippets import snippet_of
 from periplus.search.spelling import corrected
@@ -68,7 +68,10 @@ def test_a_site_has_two_places_until_others_run_out() -> None:
 def test_sitelinks_belong_to_a_site_that_was_looked_for() -> None:
     """The home page comes first, and leads clearly or has the name that was typed."""
     home, other = page("", 6.0, site="www.example.org", is_home=True), page("x", 5.5, site="b.test")
-    ranked = lambda *pages: rank(pages, (), now=0, weights=Weights())  # noqa: E731
+
+    def ranked(*pages: Candidate) -> list[Ranked]:
+        return rank(pages, (), now=0, weights=Weights())
+
     assert site_looked_for(ranked(home, other), ("example",)) == "www.example.org"
     assert site_looked_for(ranked(home, other), ("words",)) == ""
     assert site_looked_for(ranked(home, page("x", 3.0, site="b.test")), ("words",)) == "www.example.org"
