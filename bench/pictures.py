@@ -32,13 +32,15 @@ from periplus.web.running import running
 from periplus.web.served import Served, ServeSettings
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.NONE, Profile.NEWS, Profile.SHOP)
-PAGES_A_SITE = 300
+PAGES_A_SITE = 1000
 SEED = 21
 WINDOWS = {"": (1280, 900), "-phone": (390, 844)}
 """Width and height of a picture in pixels: of a window on a desk, and of a phone."""
 MOST_BYTES = 300_000
 """Of a picture."""
-RATE = 12.0
+HISTORY = 40.0
+"""Seconds for which the dashboard is open before its picture is taken, so that its curve has a history."""
+RATE = 8.0
 """Pages a second of the crawl that the dashboard shows: it has to last until the pictures are taken."""
 
 
@@ -60,7 +62,8 @@ def main() -> None:
             for name, address in pages.items():
                 take(browser, address, out / f"serve-{name}")
             with crawling(folder):
-                time.sleep(10)  # the figures of the dashboard have a history then
+                browser.visit(f"{url}live", 1280)
+                time.sleep(HISTORY)
                 take(browser, f"{url}live", out / "serve-live")
 
 
@@ -86,7 +89,7 @@ def crawl(folder: Path, *options: str) -> subprocess.Popen[bytes]:
 @contextmanager
 def crawling(folder: Path) -> Iterator[None]:
     """A crawl that runs until the block ends."""
-    process = crawl(folder, "--limit", "0", "--rate", str(RATE))
+    process = crawl(folder, "--limit", "1000000", "--rate", str(RATE))
     try:
         yield
     finally:
