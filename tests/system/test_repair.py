@@ -227,7 +227,7 @@ def knowledge(folder: Path) -> dict[str, Any]:
             "files": {key for key, _ in state.environment.table("forest").walk()},
             "queued": (len(state.queues), len(state.listings)),
             "pages": meta.frontier.pages_done,
-            "stats": {**asdict(meta.stats), "sources": None},
+            "stats": {**asdict(meta.stats), "sources": None, "found_again": None},
         }
 
 

@@ -110,7 +110,7 @@ def test_all_sites_are_listed_sorted_and_filtered(server: Site, lab: Path) -> No
     [
         ("status = 200 and purpose = 'page'", "It was fetched once, last with status 200."),
         ("status = 404 and purpose = 'page'", "and the last visit failed: http-404"),
-        ("outcome = 'excluded' and reason = 'robots'", "the site's robots.txt asks crawlers to stay out"),
+        ("outcome = 'excluded' and reason = 'robots'", "forbidden by the site's robots.txt"),
     ],
 )
 def test_url_says_why(server: Site, lab: Path, which: str, expected: str) -> None:

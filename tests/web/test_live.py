@@ -187,7 +187,7 @@ def test_viewers_see_and_only_operators_control(web: RunningLab, tmp_path: Path,
         site = serving(out, token="o" * 20, viewer_token="v" * 20)
         viewer, operator = {"Authorization": f"Bearer {'v' * 20}"}, {"Authorization": f"Bearer {'o' * 20}"}
         assert site.get("/live").status == 303
-        page = site.get("/live", headers=viewer)
+        page = site.get("/live", viewer)
         assert page.status == 200
         assert "/live/control" not in page.text
         assert site.post("/live/control", {"verb": "pause"}, viewer).status == 403

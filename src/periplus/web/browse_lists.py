@@ -278,8 +278,10 @@ def excluded(asked: Asked) -> BrowsePage:
 def runs(asked: Asked) -> BrowsePage:
     """The runs of this collection: when each began and ended, and what it fetched."""
     spooled = read_state(spooled_of, asked.found)
-    began = run_beginnings(asked.collection.folder, spooled=spooled)[-_RUNS:]
-    listed = ", ".join(f"({at!r})" for at in began) or "(0.0)"
+    every = run_beginnings(asked.collection.folder, spooled=spooled)
+    began = every[-_RUNS:]
+    starts = [0.0 if at == every[0] else at for at in began]  # requests are dated by their end, runs to the microsecond
+    listed = ", ".join(f"({start!r}, {at!r})" for start, at in zip(starts, began, strict=True)) or "(0.0, 0.0)"
     query = Query(
         "runs",
         "Runs",
@@ -288,7 +290,7 @@ def runs(asked: Asked) -> BrowsePage:
         "    count(*) filter (where purpose = 'page' and lane = 'refresh') as visited_again,\n"
         "    count(*) filter (where outcome = 'failed' or status >= 400) as errors, sum(bytes)::bigint as bytes\n"
         f"from (select *, epoch(ended_at) as at from fetches where outcome <> 'excluded') as fetches\n"
-        f"    asof join (values {listed}) as runs(began) on fetches.at >= runs.began\n"
+        f"    asof join (values {listed}) as runs(start, began) on fetches.at >= runs.start\n"
         "group by began order by began desc",
         (Column("began", "began", "moment"), Column("ended", "ended", "moment"),
          Column("requests", "requests", "count"), Column("new_pages", "pages fetched", "count"),

@@ -138,7 +138,7 @@ def test_children_are_measured_and_none_is_left(tmp_path: Path) -> None:
     assert ended.status is None
     assert ended.cpu_seconds >= 0.3
     assert ended.peak_bytes > 5_000_000
-    assert ended.ended_at - ended.started_at == pytest.approx(2.5, abs=1.0)
+    assert ended.ended_at - ended.started_at >= 6.0
 
 
 def test_an_end_before_the_bound_is_told_with_its_code(tmp_path: Path) -> None:
