@@ -58,11 +58,10 @@ def read_logs(
     with _opened(folder) as book:
         rules, robots_since, robots_name = _robots(folder, robots_file)
         base = _base_of(book)
-        delays = _Delays(rules)
         tally = Tally(
             agents or known_agents(),
             changes=_changes(book, base),
-            delay_of=delays,
+            delay_of=lambda token: rules.crawl_delay(token or "*") if rules is not None else None,
             robots_since=robots_since,
         )
         for path in files:
@@ -107,18 +106,6 @@ def _robots(folder: Path | None, named: Path | str | None) -> tuple[robots.Robot
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", hint="name a robots.txt that can be read") from error
     return robots.parse(body), since, path.name
-
-
-class _Delays(dict[str, float]):
-    """The Crawl-delay of each token, found when it is first asked for."""
-
-    def __init__(self, rules: robots.Robots | None) -> None:
-        super().__init__()
-        self._rules = rules
-
-    def get(self, key: str, default: float | None = None) -> float | None:  # type: ignore[override]
-        delay = self._rules.crawl_delay(key or "*") if self._rules is not None else None
-        return default if delay is None else delay
 
 
 def _base_of(book: Ledger | None) -> str:

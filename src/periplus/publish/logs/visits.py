@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -92,21 +92,24 @@ class CrawlerCount:
 
 
 class Tally:
-    """All counts of a log. `delays`: the Crawl-delay by token; `robots_since`: since when robots.txt is in force."""
+    """All counts of a log.
+
+    `delay_of` returns the Crawl-delay of a token; `robots_since` is from when on robots.txt was in force.
+    """
 
     def __init__(
         self,
         agents: AgentTable,
         *,
         changes: ChangeTimes | None = None,
-        delay_of: dict[str, float] | None = None,
+        delay_of: Callable[[str], float | None] = lambda _: None,
         robots_since: float = float("inf"),
         table: VisitTable | None = None,
         most_addresses: int = MOST_ADDRESSES,
     ) -> None:
         self._crawler_of = agents.crawler_of
         self._changes = changes
-        self._delay_of = delay_of or {}
+        self._delay_of = delay_of
         self._robots_since = robots_since
         self._most_addresses = most_addresses
         self.table = table or VisitTable()
@@ -203,7 +206,7 @@ class Tally:
         if count is None:
             if len(self.crawlers) >= MOST_CRAWLERS:
                 return
-            count = self.crawlers[crawler.name] = CrawlerCount(crawler, at, self._delay_of.get(crawler.token))
+            count = self.crawlers[crawler.name] = CrawlerCount(crawler, at, self._delay_of(crawler.token))
         count.requests += 1
         count.bytes += hit.size
         count.statuses[hit.status] += 1
