@@ -51,7 +51,13 @@ class Visits:
         """Requests at a time when the robots.txt was in force."""
         self.last_at = 0.0
         self.last_size = -1
-        self.sizes: set[int] = set()
+        self.sizes: tuple[int, ...] = ()
+
+    def add_size(self, size: int) -> None:
+        """Remember the size of an answer. A tuple takes a quarter of the memory of a set, and most have one size."""
+        self.last_size = size
+        if size not in self.sizes and len(self.sizes) < _MOST_SIZES:
+            self.sizes = (*self.sizes, size)
 
     def min_needless(self) -> int:
         """MinNeedlessReq, where every further size is taken for a change."""

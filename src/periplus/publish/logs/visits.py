@@ -242,9 +242,7 @@ class Tally:
             visits.not_modified += 1
             return
         visits.ok += 1
-        visits.last_size = size
-        if len(visits.sizes) < 64:
-            visits.sizes.add(size)
+        visits.add_size(size)
 
     def _judge(self, count: CrawlerCount, visits: Visits, hit: Hit) -> None:
         """With a ledger: whether the page had changed since the crawler's last visit, and how long ago."""
