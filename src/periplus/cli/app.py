@@ -1,7 +1,7 @@
 """The program itself: its name, the options before a command, and how it ends.
 
 Exit codes: 0 done; 1 finished, but nothing could be done or read; 2 wrong usage or configuration; 3 the collection is
-in use or damaged; 4 an audit found a problem that `--fail-on` names; 130 interrupted.
+in use or damaged; 4 `audit` or `logs` found a problem that `--fail-on` names; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ VERBS = {
     "report": "Write a report on a collection: one HTML file.",
     "audit": "Check a site's metadata for its owner: findings and what to do.",
     "publish": "Write honest sitemaps, archives and feeds for your own site.",
+    "logs": "Show which crawlers visit your site, from its access logs.",
     "ulinks": "List the most useful links of a site.",
     "read": "Show what is read from a sitemap, robots.txt, feed, page or log.",
     "cluster": "Change the number of shards of a collection.",

@@ -72,7 +72,7 @@ def _read_clean(text: str) -> Hit | None:
             or not (size == "-" or size.isdigit())
         ):
             return None
-        at = _read_time((when[:12], when[12:18], when[18:], zone))
+        at = _read_stamp(when, zone)
         if at is None or not status.isdigit():
             return None
         return Hit(
@@ -174,6 +174,12 @@ def _read_time(when: tuple[str, ...]) -> float | None:
     return midnight + _MINUTES[minutes] + _SECONDS[seconds]
 
 
+@lru_cache(maxsize=4096)
+def _read_stamp(when: str, zone: str) -> float | None:
+    """From `[17/May/2015:10:05:03` and `+0000]`; neighbouring lines often have the same."""
+    return _read_time((when[:12], when[12:18], when[18:], zone))
+
+
 def _odd_time(when: re.Match[str]) -> float | None:
     """A day of one digit, a fraction of a second, a zone of another form or none, or ISO 8601."""
     day, month, minutes, seconds, zone, iso = when.groups()
@@ -191,6 +197,7 @@ def _midnight(day: str, zone: str) -> float | None:
     return dates.read_http(f"{day[1:].replace('/', ' ')} 00:00:00 {zone[:-1]}") if _DAY.fullmatch(text) else None
 
 
+@lru_cache(maxsize=8192)
 def _split_request(request: str) -> tuple[str, str, str]:
     """Method, target and protocol; a target may hold spaces, and HTTP/0.9 named no protocol."""
     method, _, rest = request.partition(" ")

@@ -34,17 +34,25 @@ SEVERITIES = ("error", "warning", "notice")
 def page(report: Report) -> str:
     """The whole file."""
     name = escape(clean(report.name))
+    content = [
+        *_head(report, name),
+        *(part for chapter in _chapters(report) for part in _chapter(report, chapter)),
+        *_useful(report.useful),
+        f"<footer>Made by Periplus on {moment(report.made_at)} UTC. Times are UTC. docs/report.md and"
+        " docs/measures.md define the numbers.</footer>\n",
+    ]
+    return html_file(f"Report of {name}", content)
+
+
+def html_file(title: str, content: Iterable[str]) -> str:
+    """A file in the style of the report; title and content are HTML."""
     return "".join(
         [
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>Report of {name}</title>\n<style>\n{_STYLE}</style></head>\n<body><main>\n",
-            *_head(report, name),
-            *(part for chapter in _chapters(report) for part in _chapter(report, chapter)),
-            *_useful(report.useful),
-            f"<footer>Made by Periplus on {moment(report.made_at)} UTC. Times are UTC. docs/report.md and"
-            " docs/measures.md define the numbers.</footer>\n",
+            f"<title>{title}</title>\n<style>\n{_STYLE}</style></head>\n<body><main>\n",
+            *content,
             f"</main><script>{_SCRIPT}</script></body></html>\n",
         ]
     )
@@ -129,7 +137,7 @@ def _figure(part: Part, figure: str, report: Report) -> str:
         [
             f'<figure id="{part.name}" class="card"><figcaption><h3>{escape(part.title)}</h3></figcaption>{figure}',
             f'<p>{prose(part.says)}</p><p class="do">{prose(part.advice)}</p>',
-            *_details("Table and query", _table(part), (part,), report),
+            *_details("Table and query", table_of(part), (part,), report),
             "</figure>\n",
         ]
     )
@@ -141,7 +149,7 @@ def _table_card(part: Part, report: Report, style: str = "") -> str:
         [
             f'<article id="{part.name}" class="card {style}"><h3>{escape(part.title)}</h3>',
             f'<p>{prose(part.says)} <span class="do">{prose(part.advice)}</span></p>',
-            _table(part) if part.rows else none,
+            table_of(part) if part.rows else none,
             *_details("Query" if part.sql else "Command", "", (part,), report),
             "</article>\n",
         ]
@@ -159,7 +167,8 @@ def _details(title: str, content: str, parts: Iterable[Part], report: Report) ->
 # tables
 
 
-def _table(part: Part) -> str:
+def table_of(part: Part) -> str:
+    """The rows of a part as a table that can be sorted and filtered."""
     heads = "".join(f"<th{_side(column)} scope=col>{escape(column.title)}</th>" for column in part.columns)
     rows = "".join(f"<tr>{_cells(part.columns, row)}</tr>" for row in part.rows)
     more = '<p class="soft small">The first rows; the query without its limit returns all.</p>' if part.is_cut else ""

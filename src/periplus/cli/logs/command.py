@@ -1,0 +1,122 @@
+"""`periplus logs`: which crawlers visit a site, from its access logs.
+
+Exit codes: 0 done; 1 no request could be read; 4 something was found that `--fail-on` names.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from periplus.assembly.options import duration
+from periplus.model import UsageError
+from periplus.policy.names import nearest
+from periplus.publish.logs import KINDS, LogReport, SystemResolver, read_logs
+
+from .. import options
+from ..consoles import stderr_console, stdout_console
+
+FAILED = 4
+"""The exit code if something was found that `--fail-on` names."""
+NOTHING_READ = 1
+"""The exit code if no line of any file is a request."""
+_SEVERITIES = ("error", "warning", "notice")
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(metavar="LOG...", show_default=False, help="Access logs, plain or gzipped, in any order."),
+]
+LedgerFolder = Annotated[
+    Path | None,
+    typer.Option("--ledger", metavar="DIR", help="The ledger of the published site: then needless requests are exact."),
+]
+Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Only the last 30d, 12h, ...")]
+RobotsFile = Annotated[
+    Path | None,
+    typer.Option("--robots", metavar="FILE", help="The robots.txt to check with; by default that beside the ledger."),
+]
+Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write one HTML file.")]
+Paper = Annotated[bool, typer.Option("--paper", help="Show the figures of the paper on crawler-friendly servers.")]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="WHAT",
+        help="Exit with 4 if this was found: error, warning, notice (or worse), or a finding by name. May be repeated.",
+    ),
+]
+Addresses = Annotated[bool, typer.Option("--addresses", help="Show addresses, not hashes that differ every day.")]
+Refresh = Annotated[
+    bool, typer.Option("--refresh", help="Verify crawlers by looking up the names of their addresses in DNS.")
+]
+
+
+def logs(
+    files: Files,
+    ledger: LedgerFolder = None,
+    since: Since = None,
+    robots: RobotsFile = None,
+    html: Html = None,
+    paper: Paper = False,
+    fail_on: FailOn = None,
+    addresses: Addresses = False,
+    refresh: Refresh = False,
+    json: options.Json = False,
+) -> None:
+    """Show which crawlers visit your site, whether they are genuine, and what they fetch in vain.
+
+    Example: periplus logs /var/log/nginx/access.log* --html crawlers.html
+    """
+    wanted = _wanted(fail_on or [])
+    seconds = duration("--since", since)
+    report = read_logs(
+        files,
+        ledger=ledger,
+        since=None if seconds is None else time.time() - seconds,
+        robots_file=robots,
+        resolver=SystemResolver() if refresh else None,
+        shows_addresses=addresses,
+    )
+    failed = [each.name for each in report.findings if {each.name, each.severity} & wanted]
+    if html is not None:
+        _write(html, report, paper=paper)
+    if json:
+        typer.echo(msgspec.json.encode({**msgspec.structs.asdict(report), "failed_on": failed}))
+    else:
+        from .terminal import print_report
+
+        print_report(stdout_console(), report, failed, paper=paper, html=str(html or ""))
+    if not report.requests:
+        why = "every request is older than --since" if report.before_since else "no line is a request"
+        stderr_console().print(f"error: {why}", style="bold red", highlight=False, markup=False, soft_wrap=True)
+        raise typer.Exit(NOTHING_READ)
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+def _wanted(asked: Sequence[str]) -> frozenset[str]:
+    """Names of findings and severities to fail on; a severity includes those that are worse."""
+    wanted: set[str] = set()
+    for word in (part.strip() for each in asked for part in each.split(",")):
+        if word in _SEVERITIES:
+            wanted.update(_SEVERITIES[: _SEVERITIES.index(word) + 1])
+        elif word in KINDS:
+            wanted.add(word)
+        else:
+            likely = nearest(word, (*_SEVERITIES, *KINDS))
+            raise UsageError(f"--fail-on {word}: no such finding", hint=f"did you mean {likely}? docs/logs.md has all")
+    return frozenset(wanted)
+
+
+def _write(path: Path, report: LogReport, *, paper: bool) -> None:
+    from .html_page import page
+
+    try:
+        path.write_text(page(report, time.time(), paper=paper), encoding="utf-8", newline="")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", hint="name a file that can be written") from error

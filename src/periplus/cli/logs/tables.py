@@ -1,0 +1,125 @@
+"""The tables of a log report, for the terminal and the HTML page alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from periplus.insight.report import Column, Part
+from periplus.publish.logs import CrawlerReport, LogReport
+from periplus.publish.logs.findings import needless_of
+
+MOST_ROWS = 200
+"""Crawlers, or days, in a table of the HTML page; `--json` has all."""
+
+
+def crawlers(report: LogReport) -> Part:
+    """Who came, and how often."""
+    rows = [
+        {
+            "name": each.name,
+            "operator": each.operator or "–",
+            "purpose": each.purpose or "–",
+            "requests": each.requests,
+            "share": each.share,
+            "bytes": each.bytes,
+            "verified": _identity(each),
+            "not_modified": each.not_modified / each.requests,
+            "needless": needless_of(each),
+            "saved": each.needless.bytes,
+            "errors": each.errors,
+            "robots": _obeys(each),
+        }
+        for each in report.crawlers[:MOST_ROWS]
+    ]
+    columns = (
+        Column("name", "crawler", "text"), Column("operator", "operator", "text"), Column("purpose", "purpose", "text"),
+        Column("requests", "requests"), Column("share", "of all", "share"), Column("bytes", "bytes", "bytes"),
+        Column("verified", "genuine", "text"), Column("not_modified", "304", "share"),
+        Column("needless", "needless"), Column("saved", "wasted", "bytes"), Column("errors", "errors"),
+        Column("robots", "robots.txt", "text"),
+    )  # fmt: skip
+    return _part("crawlers", "Crawlers", rows, columns, is_cut=len(report.crawlers) > MOST_ROWS)
+
+
+def coverage(report: LogReport) -> Part:
+    """How well each crawler follows the published site."""
+    rows = [
+        {
+            "name": each.name,
+            "urls": each.urls,
+            "never": each.never_visited,
+            "median": each.lag_median,
+            "p90": each.lag_p90,
+            "sitemaps": each.sitemap_reads,
+            "robots": each.robots_reads,
+        }
+        for each in report.crawlers[:MOST_ROWS]
+    ]
+    columns = (
+        Column("name", "crawler", "text"), Column("urls", "URLs asked for"), Column("never", "published, never asked"),
+        Column("median", "change to visit, median", "seconds"), Column("p90", "90 %", "seconds"),
+        Column("sitemaps", "sitemap reads"), Column("robots", "robots.txt reads"),
+    )  # fmt: skip
+    return _part("coverage", "What they read", rows, columns, is_cut=len(report.crawlers) > MOST_ROWS)
+
+
+def days(report: LogReport) -> Part:
+    """The share of crawlers by day, as in figure 5 of the paper."""
+    rows = [
+        {"day": each.at, "requests": each.requests, "crawlers": each.crawlers / each.requests}
+        for each in report.days[-MOST_ROWS:]
+    ]
+    columns = (Column("day", "day", "moment"), Column("requests", "requests"), Column("crawlers", "crawlers", "share"))
+    return _part("days", "Share of crawlers by day", rows, columns, is_cut=len(report.days) > MOST_ROWS)
+
+
+def kinds(report: LogReport) -> Part:
+    """What crawlers ask for, as in figure 4 of the paper."""
+    total = sum(report.kinds.values()) or 1
+    rows = [{"kind": kind, "requests": number, "share": number / total} for kind, number in report.kinds.items()]
+    columns = (Column("kind", "kind", "text"), Column("requests", "requests"), Column("share", "share", "share"))
+    return _part("kinds", "What crawlers ask for", rows, columns)
+
+
+def paper_lines(report: LogReport) -> Iterator[tuple[str, str]]:
+    """The figures of Brandman et al. for this log, each with a sentence."""
+    readers, needless = report.robots_readers, report.needless
+    requests = report.requests or 1
+    yield "crawlers", f"{100 * report.crawler_requests / requests:.1f} % of requests (18 % at 10,000 hits a day)"
+    yield "bytes", f"{100 * report.crawler_bytes / (report.bytes or 1):.1f} % of bytes"
+    yield (
+        "robots.txt",
+        f"read by {readers.addresses:,} addresses; {100 * readers.share_with_304:.1f} % of them ever got a 304 (13 %);"
+        f" {readers.unknown_agent:,} came with an agent that is not known",
+    )
+    yield (
+        "needless",
+        f"{needless.same:,} of {needless.repeated:,} repeated requests brought a 304 or the same size;"
+        f" MinNeedlessReq {needless.min_needless:,}",
+    )
+
+
+def _identity(each: CrawlerReport) -> str:
+    known = each.identity
+    parts = [("yes", known.verified), ("false", known.false_claims), ("unknown", known.unknown)]
+    said = [(word, number) for word, number in parts if number]
+    if len(said) == 1:
+        return said[0][0]
+    return ", ".join(f"{word} {100 * number / each.requests:.0f} %" for word, number in said) or "unknown"
+
+
+def _obeys(each: CrawlerReport) -> str:
+    if each.forbidden is None:
+        return "unknown"
+    parts = [f"{each.forbidden:,} forbidden"] if each.forbidden else []
+    if each.faster_than_delay:
+        parts.append(f"{each.faster_than_delay:,} too soon")
+    return ", ".join(parts) or "obeyed"
+
+
+def _part(
+    name: str, title: str, rows: Sequence[Mapping[str, object]], columns: tuple[Column, ...], *, is_cut: bool = False
+) -> Part:
+    return Part(
+        name, name, title, "", "", columns, [dict(row) for row in rows], command="periplus logs --json", is_cut=is_cut
+    )

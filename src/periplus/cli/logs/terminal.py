@@ -1,0 +1,110 @@
+"""Prints a log report on a terminal: who came, what to act on, and what the numbers leave open."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from periplus.insight.report import Part
+from periplus.insight.report.wording import byte_size, clean, written
+from periplus.publish.logs import LogReport
+
+from ..crawl.live import count, counted
+from .tables import crawlers, days, kinds, paper_lines
+
+_STYLES = {"error": "bold red", "warning": "yellow", "notice": "cyan"}
+_SHOWN = 20
+"""Crawlers in the table; `--html` and `--json` have more."""
+_EXAMPLES = 3
+_HIDDEN = frozenset({"operator", "purpose"})
+"""Columns that a terminal has no room for."""
+
+
+def print_report(console: Console, report: LogReport, failed: list[str], *, paper: bool, html: str) -> None:
+    """Print a report."""
+    _say(console, _facts(report), "bold")
+    console.print(_table(crawlers(report)))
+    if len(report.crawlers) > _SHOWN:
+        _say(console, f"  and {counted(len(report.crawlers) - _SHOWN, 'crawler')} more: --html or --json", "dim")
+    _say(console, _savings(report))
+    unnamed = report.unnamed
+    if unnamed.addresses:
+        who = counted(unnamed.addresses, "address", "addresses")
+        _say(console, f"{who} behave as crawlers without saying so: {counted(unnamed.requests, 'request')}")
+    if paper:
+        for name, says in paper_lines(report):
+            _say(console, f"  {name}: {says}")
+        console.print(_table(kinds(report)))
+        console.print(_table(days(report)))
+    _print_findings(console, report)
+    for line in _open_questions(report):
+        _say(console, line, "dim")
+    if html:
+        _say(console, f"HTML: {html}")
+    if failed:
+        _say(console, f"failed on {', '.join(failed)}", "bold red")
+
+
+def _facts(report: LogReport) -> str:
+    requests = report.requests or 1
+    return (
+        f"{counted(report.requests, 'request')} in {counted(len(report.files), 'file')}:"
+        f" {100 * report.crawler_requests / requests:.1f} % of them and"
+        f" {100 * report.crawler_bytes / (report.bytes or 1):.1f} % of {byte_size(report.bytes)}"
+        f" by {counted(len(report.crawlers), 'known crawler')}"
+    )
+
+
+def _savings(report: LogReport) -> str:
+    needless = report.needless
+    if needless.exact is None:
+        found = f"{count(needless.same)} of {count(needless.repeated)} repeated requests brought a 304 or the same size"
+    else:
+        found = f"{count(needless.exact)} of {count(needless.judged or 0)} repeated downloads were of unchanged pages"
+    saved = f"304s would have saved {byte_size(needless.bytes)}, archives {byte_size(needless.archive_bytes)}"
+    return f"{found}; {saved}"
+
+
+def _print_findings(console: Console, report: LogReport) -> None:
+    for found in report.findings:
+        title = Text(f"\n{found.severity}: {clean(found.title)}", style=_STYLES[found.severity])
+        console.print(title + Text(f"  {found.name}", style="dim"), soft_wrap=True)
+        _say(console, f"  {clean(found.why)}")
+        _say(console, f"  → {found.advice}", "bold")
+        for example in found.examples[:_EXAMPLES]:
+            _say(console, f"    {clean(example)}", "dim")
+
+
+def _open_questions(report: LogReport) -> list[str]:
+    lines = []
+    if report.problems:
+        lines.append("not read: " + ", ".join(f"{name} {count(number)}" for name, number in report.problems.items()))
+    if report.before_since:
+        lines.append(f"left out: {counted(report.before_since, 'request')} before --since")
+    if report.scale > 1:
+        lines.append(f"numbers by URL are estimates from one in {report.scale} URLs")
+    if any(each.identity.unknown_addresses for each in report.crawlers):
+        lines.append("not all addresses could be verified: --refresh looks their names up in DNS")
+    if report.ranges_at is not None:
+        day = datetime.fromtimestamp(report.ranges_at, UTC).strftime("%Y-%m-%d")
+        lines.append(f"published address ranges: the oldest list is of {day}")
+    if not report.robots:
+        lines.append("robots.txt was not checked: --robots FILE names it")
+    return lines
+
+
+def _table(part: Part) -> Table:
+    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+    shown = [column for column in part.columns if column.name not in _HIDDEN]
+    for column in shown:
+        table.add_column(column.title, justify="left" if column.kind == "text" else "right", overflow="fold")
+    for row in part.rows[:_SHOWN]:
+        table.add_row(*(Text(written(row[column.name], column.kind)) for column in shown))
+    return table
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    console.print(Text(text, style=style), soft_wrap=True)

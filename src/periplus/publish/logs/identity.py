@@ -1,0 +1,139 @@
+"""Whether an address belongs to the crawler that it names itself.
+
+Forward-confirmed reverse DNS: the address has a name; the name ends with a suffix of the operator, at the boundary of
+a label; and the name has the address. The third step is needed since the owner of an address may give it any name. Or
+the address is in a range that the operator publishes. Nothing is asked over a network unless a `Resolver` is given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from pathlib import Path
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from .agents import Crawler
+
+_MOST_RANGES: Final = 100_000
+"""Ranges of one file; the largest published list has a few thousand."""
+_LARGEST_FILE: Final = 16 << 20
+"""Bytes of a file of ranges."""
+
+
+class Verdict(StrEnum):
+    """Whether an address is whose it claims to be."""
+
+    VERIFIED = "verified"
+    FALSE = "false claim"
+    UNKNOWN = "cannot be checked"
+
+
+class Answer(Struct, frozen=True):
+    """What DNS says of an address: its names, and those of them that have the address.
+
+    `names` is `None` if there was no answer, which may be different at another time.
+    """
+
+    names: tuple[str, ...] | None
+    confirmed: tuple[str, ...] = ()
+
+
+class Resolver(Protocol):
+    """Looks up addresses."""
+
+    def answers(self, addresses: Sequence[str]) -> Mapping[str, Answer]:
+        """What DNS says of each of these addresses; one that is left out was not looked up."""
+
+
+class NoResolver:
+    """Looks nothing up."""
+
+    def answers(self, addresses: Sequence[str]) -> Mapping[str, Answer]:  # noqa: ARG002 - the interface has it
+        """Nothing."""
+        return {}
+
+
+class Ranges:
+    """Published ranges by the name of their file."""
+
+    def __init__(self, networks: Mapping[str, Sequence[IPv4Network | IPv6Network]] | None = None) -> None:
+        self._by_prefix: dict[str, set[tuple[int, int, int]]] = {}
+        self._lengths: dict[str, set[tuple[int, int]]] = {}
+        for name, listed in (networks or {}).items():
+            self._by_prefix[name] = {(net.version, net.prefixlen, int(net.network_address)) for net in listed}
+            self._lengths[name] = {(net.version, net.prefixlen) for net in listed}
+
+    def holds(self, crawler: Crawler, address: str) -> bool | None:
+        """Whether an address is in the ranges of a crawler; `None` if they are not known."""
+        names = [name for name in map(_file_name, crawler.ranges) if name in self._by_prefix]
+        if not names:
+            return None
+        try:
+            asked = ip_address(address)
+        except ValueError:
+            return None
+        return any(self._is_in(name, asked.version, int(asked), asked.max_prefixlen) for name in names)
+
+    def _is_in(self, name: str, version: int, number: int, bits: int) -> bool:
+        listed = self._by_prefix[name]
+        return any(
+            (version, length, number >> (bits - length) << (bits - length)) in listed
+            for kind, length in self._lengths[name]
+            if kind == version
+        )
+
+
+def read_ranges(folder: Path) -> tuple[Ranges, float | None]:
+    """The range files of a folder (`{"prefixes": [{"ipv4Prefix": ...}]}`), and when the oldest was written."""
+    found: dict[str, list[IPv4Network | IPv6Network]] = {}
+    oldest: float | None = None
+    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+        stat = path.stat()
+        if stat.st_size > _LARGEST_FILE:
+            continue
+        listed = parse_ranges(path.read_bytes())
+        if listed:
+            found[path.name] = listed
+            oldest = stat.st_mtime if oldest is None else min(oldest, stat.st_mtime)
+    return Ranges(found), oldest
+
+
+def parse_ranges(body: bytes) -> list[IPv4Network | IPv6Network]:
+    """The ranges of a file; empty if it is something else."""
+    try:
+        prefixes = json.loads(body)["prefixes"]
+        texts = [each.get("ipv4Prefix") or each.get("ipv6Prefix") for each in prefixes[:_MOST_RANGES]]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
+    found = []
+    for text in texts:
+        try:
+            found.append(ip_network(str(text), strict=False))
+        except ValueError:
+            continue
+    return found
+
+
+def verdict(crawler: Crawler, address: str, ranges: Ranges, answer: Answer | None) -> Verdict:
+    """Whether an address is that of the crawler that it names."""
+    is_listed = ranges.holds(crawler, address)
+    if is_listed:
+        return Verdict.VERIFIED
+    if crawler.suffixes and answer is not None and answer.names is not None:
+        is_confirmed = any(ends_with(name, crawler.suffixes) for name in answer.confirmed)
+        return Verdict.VERIFIED if is_confirmed else Verdict.FALSE
+    return Verdict.FALSE if is_listed is False and not crawler.suffixes else Verdict.UNKNOWN
+
+
+def ends_with(name: str, suffixes: Iterable[str]) -> bool:
+    """Whether a host name is one of these or below it: `crawl.googlebot.com`, and not `notgooglebot.com`."""
+    plain = name.rstrip(".").lower()
+    return any(plain == suffix or plain.endswith("." + suffix) for suffix in suffixes)
+
+
+def _file_name(url: str) -> str:
+    return url.rpartition("/")[2]

@@ -1,0 +1,267 @@
+"""Counts the requests of a log in bounded memory: by crawler, by day, by address."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+from periplus.formats.access_log import Hit
+from periplus.model import Problem
+
+from .agents import AgentTable, Crawler
+from .needless import ChangeTimes, Visits, VisitTable
+
+MOST_ADDRESSES: Final = 200_000
+"""Addresses that are counted at a time, about 60 MB; above it, those with the fewest requests are dropped."""
+MOST_CLAIMS: Final = 10_000
+"""Addresses of one crawler that are kept for verification; the largest crawlers use a few thousand."""
+MOST_CRAWLERS: Final = 5_000
+"""Crawlers that are counted one by one; there are fewer than 2,000 in all known lists."""
+MOST_LAGS: Final = 20_000
+"""Delays between a change and the next visit that are kept of one crawler, for quantiles."""
+MOST_DAYS: Final = 4_000
+"""Days that are counted one by one: ten years."""
+MANY_PAGES: Final = 50
+"""Pages without any image or style after which an address is taken for a crawler."""
+ROBOTS: Final = "/robots.txt"
+
+_ASSETS: Final = {
+    **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "avif", "svg", "ico", "bmp"), "image"),
+    **dict.fromkeys(("css", "js", "mjs", "woff", "woff2", "ttf", "eot", "map"), "style or script"),
+    **dict.fromkeys(("mp4", "webm", "mp3", "ogg", "avi", "mov", "m4a"), "audio or video"),
+    **dict.fromkeys(("pdf", "doc", "docx", "ppt", "pptx", "xls", "xlsx", "ps", "epub"), "document"),
+    **dict.fromkeys(("zip", "gz", "tgz", "bz2", "xz", "rar", "7z", "exe", "dmg", "iso", "tar"), "archive"),
+    **dict.fromkeys(("xml", "rss", "atom", "json", "txt", "csv"), "data"),
+}
+
+
+@lru_cache(maxsize=1 << 16)
+def kind_of(path: str) -> str:
+    """The kind of a resource by the ending of its path; `page` if that says nothing else."""
+    name = path.partition("?")[0].rpartition("/")[2]
+    ending = name.rpartition(".")
+    return _ASSETS.get(ending[2].lower(), "page") if ending[1] else "page"
+
+
+class Address:
+    """The requests from one address."""
+
+    __slots__ = ("assets", "bytes", "first_at", "known", "not_modified", "pages", "requests", "robots", "unknown")
+
+    def __init__(self, at: float) -> None:
+        self.first_at = at
+        self.requests = 0
+        self.bytes = 0
+        self.pages = 0
+        self.assets = 0
+        self.robots = 0
+        self.not_modified = 0
+        self.known = 0
+        """Requests with an agent that names a known crawler."""
+        self.unknown = 0
+
+    @property
+    def behaves_as_crawler(self) -> bool:
+        """Whether it read robots.txt, or many pages without anything that a browser shows with them."""
+        return self.robots > 0 or (self.pages > MANY_PAGES and not self.assets)
+
+
+class CrawlerCount:
+    """The requests of one crawler."""
+
+    __slots__ = (
+        "bytes", "claims", "crawler", "delay", "fast", "first_at", "lags", "last_at", "requests", "robots", "statuses",
+    )  # fmt: skip
+
+    def __init__(self, crawler: Crawler, at: float, delay: float | None) -> None:
+        self.crawler = crawler
+        self.delay = delay
+        """The Crawl-delay of robots.txt for it, in seconds."""
+        self.fast = 0
+        """Requests sooner after the one before."""
+        self.first_at = self.last_at = at
+        self.requests = 0
+        self.bytes = 0
+        self.robots = 0
+        self.statuses: Counter[int] = Counter()
+        self.claims: dict[str, list[float]] = {}
+        """By address: requests, and the time of the first."""
+        self.lags: list[float] = []
+
+
+class Tally:
+    """All counts of a log.
+
+    `delay_of` returns the Crawl-delay of a token; `robots_since` is from when on robots.txt was in force.
+    """
+
+    def __init__(
+        self,
+        agents: AgentTable,
+        *,
+        changes: ChangeTimes | None = None,
+        delay_of: Callable[[str], float | None] = lambda _: None,
+        robots_since: float = float("inf"),
+        table: VisitTable | None = None,
+        most_addresses: int = MOST_ADDRESSES,
+    ) -> None:
+        self._crawler_of = agents.crawler_of
+        self._changes = changes
+        self._delay_of = delay_of
+        self._robots_since = robots_since
+        self._most_addresses = most_addresses
+        self.table = table or VisitTable()
+        self.problems: Counter[str] = Counter()
+        self.before_since = 0
+        self.bytes = 0
+        self.first_at = float("inf")
+        self.last_at = float("-inf")
+        self.days: dict[int, list[int]] = {}
+        """By day since 1970: requests, and those of known crawlers."""
+        self.crawlers: dict[str, CrawlerCount] = {}
+        self.addresses: dict[str, Address] = {}
+        self.dropped_addresses = 0
+
+    def add_all(self, hits: Iterable[Hit | Problem], since: float | None = None) -> None:
+        """Count requests, but for those before `since`. One loop with local names: this is where the time goes."""
+        crawler_of, addresses, problems = self._crawler_of, self.addresses, self.problems
+        count_crawler, new_address = self._count_crawler, self._new_address
+        first, last = self.first_at, self.last_at
+        day_from, day_to, day = 0.0, 0.0, [0, 0]
+        for hit in hits if since is None else self._from(hits, since):
+            if hit.__class__ is not Hit:
+                problems[hit.reason] += 1  # type: ignore[union-attr]
+                continue
+            at, size, path, ip = hit.at, hit.size, hit.path, hit.ip
+            if not day_from <= at < day_to:
+                day, day_from = self._day(at), at // 86_400 * 86_400
+                day_to = day_from + 86_400
+            if at > last:
+                last = at
+            if at < first:
+                first = at
+            day[0] += 1
+            self.bytes += size
+            address = addresses.get(ip)
+            if address is None:
+                address = new_address(ip, at)
+                addresses = self.addresses
+            address.requests += 1
+            address.bytes += size
+            if hit.status == 304:
+                address.not_modified += 1
+            is_robots = ROBOTS in path and path.partition("?")[0] == ROBOTS
+            if is_robots:
+                address.robots += 1
+            crawler = crawler_of(hit.agent)
+            if crawler is not None:
+                day[1] += 1
+                address.known += 1
+                count_crawler(crawler, hit, is_robots)
+                continue
+            address.unknown += 1
+            is_page = kind_of(path) == "page"
+            address.pages += is_page
+            address.assets += not (is_page or is_robots)
+        self.first_at, self.last_at = first, last
+
+    def _from(self, hits: Iterable[Hit | Problem], since: float) -> Iterator[Hit | Problem]:
+        """Those that are not older."""
+        for hit in hits:
+            if isinstance(hit, Hit) and hit.at < since:
+                self.before_since += 1
+            else:
+                yield hit
+
+    @property
+    def requests(self) -> int:
+        """All requests that were counted."""
+        return sum(day[0] for day in self.days.values())
+
+    def _day(self, at: float) -> list[int]:
+        """The counts of the day of a time; beyond `MOST_DAYS` days, of all others together."""
+        day = int(at // 86_400)
+        if day not in self.days and len(self.days) >= MOST_DAYS:
+            day = next(iter(self.days))
+        return self.days.setdefault(day, [0, 0])
+
+    def _new_address(self, ip: str, at: float) -> Address:
+        if len(self.addresses) >= self._most_addresses:
+            self._drop_addresses()
+        found = self.addresses[ip] = Address(at)
+        return found
+
+    def _drop_addresses(self) -> None:
+        """Forget the half with the fewest requests; readers of robots.txt go last."""
+        ranked = sorted(self.addresses.items(), key=lambda pair: (pair[1].robots > 0, pair[1].requests), reverse=True)
+        kept = dict(ranked[: self._most_addresses // 2])
+        self.dropped_addresses += len(ranked) - len(kept)
+        self.addresses = kept
+
+    def _count_crawler(self, crawler: Crawler, hit: Hit, is_robots: bool) -> None:
+        at = hit.at
+        count = self.crawlers.get(crawler.name)
+        if count is None:
+            if len(self.crawlers) >= MOST_CRAWLERS:
+                return
+            count = self.crawlers[crawler.name] = CrawlerCount(crawler, at, self._delay_of(crawler.token))
+        count.requests += 1
+        count.bytes += hit.size
+        count.statuses[hit.status] += 1
+        count.robots += is_robots
+        if count.delay is not None and at >= self._robots_since and 0 <= at - count.last_at < count.delay - 1:
+            count.fast += count.requests > 1
+        count.last_at = at
+        if crawler.suffixes or crawler.ranges:
+            _claim(count.claims, hit.ip, at)
+        visits = self.table.visits(crawler.name, hit.path)
+        if visits is not None:
+            self._count_visit(count, visits, hit)
+
+    def _count_visit(self, count: CrawlerCount, visits: Visits, hit: Hit) -> None:
+        status, size, at = hit.status, hit.size, hit.at
+        visits.requests += 1
+        visits.bytes += size
+        if at >= self._robots_since:
+            visits.since += 1
+        if status >= 400:
+            visits.errors += 1
+        if status not in (200, 304):
+            return
+        visits.answered += 1
+        is_same = status == 304 or size == visits.last_size
+        if visits.answered > 1:
+            visits.repeated += 1
+            visits.same += is_same
+            visits.same_bytes += size if is_same else 0
+            self._judge(count, visits, hit)
+        visits.last_at = at
+        if status == 304:
+            visits.not_modified += 1
+            return
+        visits.ok += 1
+        visits.add_size(size)
+
+    def _judge(self, count: CrawlerCount, visits: Visits, hit: Hit) -> None:
+        """With a ledger: whether the page had changed since the crawler's last visit, and how long ago."""
+        changes = self._changes
+        if changes is None or visits.last_at < changes.since:
+            return
+        changed_at = changes.between(hit.path, visits.last_at, hit.at)
+        if changed_at is not None and len(count.lags) < MOST_LAGS:
+            count.lags.append(hit.at - changed_at)
+        if hit.status == 200:
+            visits.judged += 1
+            if changed_at is None:
+                visits.exact += 1
+                visits.exact_bytes += hit.size
+
+
+def _claim(claims: dict[str, list[float]], ip: str, at: float) -> None:
+    found = claims.get(ip)
+    if found is not None:
+        found[0] += 1
+    elif len(claims) < MOST_CLAIMS:
+        claims[ip] = [1, at]

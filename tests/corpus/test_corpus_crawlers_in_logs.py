@@ -1,0 +1,64 @@
+"""A public log of 10,000 requests: the share of crawlers, readers of robots.txt, and repeated requests."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from periplus.publish.logs import AgentTable, LogReport, read_logs
+
+pytestmark = pytest.mark.corpus
+
+
+@pytest.fixture(scope="module")
+def agents(corpus: Path) -> AgentTable:
+    return AgentTable(_patterns(corpus))
+
+
+@pytest.fixture(scope="module")
+def report(corpus: Path, agents: AgentTable) -> LogReport:
+    return read_logs([corpus / "logs" / "elastic_apache_logs.log.gz"], agents=agents)
+
+
+def _patterns(corpus: Path) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(
+        gzip.decompress((corpus / "agents" / "crawler_user_agents.json.gz").read_bytes())
+    )
+    return found
+
+
+def test_the_share_of_crawlers(report: LogReport) -> None:
+    assert report.requests == 10_000
+    assert report.problems == {}
+    assert report.crawler_requests / report.requests == pytest.approx(0.196, abs=0.0006)
+    assert report.crawler_bytes / report.bytes == pytest.approx(0.215, abs=0.0006)
+
+
+def test_readers_of_robots_txt(report: LogReport) -> None:
+    """The paper found 13 % with a 304."""
+    readers = report.robots_readers
+    assert (readers.addresses, readers.unknown_agent) == (121, 56)
+    assert readers.share_with_304 == pytest.approx(0.099, abs=0.0005)
+
+
+def test_repeated_requests(report: LogReport) -> None:
+    """Nearly all brought nothing new: 69 of 590 MB."""
+    needless = report.needless
+    assert (needless.repeated, needless.same, needless.min_needless) == (767, 758, 766)
+    assert round(needless.bytes / 1e6) == 69
+    assert round(report.crawler_bytes / 1e6) == 590
+
+
+def test_every_agent_of_the_list_is_matched(corpus: Path, agents: AgentTable) -> None:
+    """Of every pattern, every example that the pattern itself matches."""
+    missed = [
+        instance
+        for entry in _patterns(corpus)
+        for instance in map(str, entry.get("instances") or ())  # type: ignore[call-overload]
+        if re.search(str(entry["pattern"]), instance) and agents.crawler_of(instance) is None
+    ]
+    assert missed == []
