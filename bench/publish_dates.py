@@ -54,11 +54,11 @@ def measure(pages: int, days: int, seed: int = 7) -> Dates:
     counts = dict.fromkeys(("changed", "moved", "both", "justified", "baits", "by_times"), 0)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         root, out = Path(folder) / "site", Path(folder) / "out"
-        now = world.epoch
+        content_at = world.epoch
         paths: dict[str, Path] = {}
         for day in range(days):
-            before, now = now, world.epoch + day * DAY
-            content_at = before if day == build_day else now  # on the day of the needless build nothing changes
+            now = world.epoch + day * DAY
+            before, content_at = content_at, content_at if day == build_day else now  # that build changes nothing
             now_urls = [url for url in world.urls(host, content_at) if _is_page(world.content(url, content_at))]
             for url in now_urls:
                 path = root / _file(url)

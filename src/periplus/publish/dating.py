@@ -34,6 +34,8 @@ that have them."""
 CHURN_SCANS: Final = 5
 CHURN_SHARE: Final = 0.8
 """A block is churn if it changed on this share of its pages in this share of at least this many scans."""
+NEW_PART: Final = (0.02, 0.25)
+"""Shares of a page's words: a block of this size that was written again is a change. Of larger ones, sketches tell."""
 MOST_MASKED: Final = 0.5
 """If blocks with a larger share of a page's words have changed, they are what the page is about."""
 BUILD_SHARE: Final = 0.5
@@ -102,6 +104,8 @@ def judge(before: Content, after: Content, page: Page | None) -> Judgement:
         return Judgement(ChangeLevel.MAJOR)
     if level < ChangeLevel.MINOR:
         return Judgement(level)
+    if level is ChangeLevel.MINOR and _has_new_part(before.blocks, after.blocks):
+        level = ChangeLevel.MAJOR
     minor = 1 - likeness(before.version, after.version) if level is ChangeLevel.MINOR else 0.0
     return Judgement(level, minor, changed_blocks(before.blocks, after.blocks), _words(after.blocks))
 
@@ -189,6 +193,21 @@ def first_date(source_date: float | None, build: tuple[float, float] | None, now
 def changed_date(source_date: float | None, seen_before: float, now: float) -> float:
     """The date to claim for a change: what the source says, within the time in which it must have happened."""
     return now if source_date is None else min(max(source_date, seen_before), now)
+
+
+def _has_new_part(before: bytes, after: bytes) -> bool:
+    """Whether a part of the page is new: the sketch of a whole page is too coarse to tell.
+
+    Of 128 values two may differ by chance where a twenty-fifth of a page is new.
+    """
+    old = {block.way: block for block in unpack(before)}
+    total = _words(after)
+    return any(
+        block.way in old
+        and block.drawn != old[block.way].drawn
+        and NEW_PART[0] * total <= block.words <= NEW_PART[1] * total
+        for block in unpack(after)
+    )
 
 
 def _words(blocks: bytes) -> int:
