@@ -90,6 +90,79 @@ def test_words_typed_together_are_wanted_together(index: Index) -> None:
     assert [hit.url for hit in index.search("os.path.join")][:2] == ["https://c.test/api", "https://c.test/far"]
 
 
+def test_words_typed_as_one_outweigh_the_words_apart(tmp_path: Path, engine: str) -> None:
+    """A page that has the compound once comes before one that has its parts often."""
+    with Index.open(tmp_path / "compound", engine=engine) as index:
+        index.add(
+            [
+                {
+                    "url": "https://a.test/",
+                    "title": "Session and user",
+                    "text": "A session of a user. " * 9,
+                    "language": "en",
+                },
+                {
+                    "url": "https://b.test/",
+                    "text": "Other things. " * 30 + "Then session_user is read.",
+                    "language": "en",
+                },
+            ]
+        )
+        index.commit()
+        assert [hit.url for hit in index.search("session_user")] == ["https://b.test/", "https://a.test/"]
+
+
+def test_a_word_counts_the_same_in_a_rare_language(tmp_path: Path) -> None:
+    """A term that only a few foreign pages have is not worth more than the same word in the main language.
+
+    SQLite cannot weigh a term as if it were another.
+    """
+    pytest.importorskip("tantivy", reason="an extra: pip install 'periplus[search]'")
+    english = "The installation of the program is what you read about here, and installations of it are easy."
+    with Index.open(tmp_path / "mixed", engine="tantivy") as index:
+        index.add({"url": f"https://e{number}.test/", "text": english, "language": "en"} for number in range(20))
+        index.add([{"url": "https://best.test/", "title": "Installation", "text": english, "language": "en"}])
+        german = "Die Installation ist das, was man hier liest, und sie ist nicht schwer."
+        index.add([{"url": "https://de.test/", "text": german, "language": "de"}])
+        index.commit()
+        assert index.search("installation")[0].url == "https://best.test/"
+
+
+def test_suggestions_follow_titles(index: Index) -> None:
+    """Titles and texts of links, the most frequent first; what was deleted is not suggested."""
+    index.add([{"url": "https://e.test/", "title": "Boating", "anchors": ["boat trips"]}])
+    index.add([{"url": "https://f.test/", "title": "Boating"}])
+    index.commit()
+    assert index.suggest("BOA") == ["boating", "boat trips", "boats"]
+    index.delete(["https://e.test/", "https://f.test/"])
+    index.commit()
+    assert index.suggest("boa") == ["boats"]
+
+
+def test_a_page_may_limit_what_is_shown_of_it(index: Index) -> None:
+    """`nosnippet` and `max-snippet` are kept with the document."""
+    text = "Lighthouses stand at the coast. " * 20
+    index.add(
+        [
+            {"url": "https://n.test/", "text": text, "description": "About it", "max_snippet": 0},
+            {"url": "https://m.test/", "text": text, "max_snippet": 20, "may_show_copy": False},
+        ]
+    )
+    index.commit()
+    hits = {hit.url: hit for hit in index.search("lighthouses")}
+    assert hits["https://n.test/"].snippet == ""
+    assert 0 < len(hits["https://m.test/"].snippet.strip("… ")) <= 20
+    assert not hits["https://m.test/"].may_show_copy
+
+
+def test_no_page_with_all_words(index: Index) -> None:
+    """The pages with some are shown, and a sentence says so."""
+    results = index.search("boats trains")
+    assert {hit.url for hit in results} == {"https://a.test/boats", "https://b.test/trains"}
+    assert results.total == 0
+    assert "No page has all" in results.notes[0]
+
+
 def test_a_document_is_replaced_and_deleted(index: Index) -> None:
     """By its URL, seen after a commit."""
     index.add([{"url": "https://a.test/", "title": "Museum", "text": "Ships in bottles."}])

@@ -118,6 +118,19 @@ class Chromium:
         self("Emulation.setEmulatedMedia", features=[scheme])
         self._events.clear()
         self("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
+        self._wait_for_load()
+
+    def visit(self, url: str, width: int, *, is_dark: bool = False) -> None:
+        """Show a page at `width` pixels."""
+        self.open(url, width, is_dark=is_dark)
+
+    def act(self, script: str) -> None:
+        """Run an expression that leads to another page, and wait for that."""
+        self._events.clear()
+        self("Runtime.evaluate", expression=script)
+        self._wait_for_load()
+
+    def _wait_for_load(self) -> None:
         while "Page.loadEventFired" not in self._events:
             self._heard()
 

@@ -71,3 +71,17 @@ def test_search_without_an_index_says_what_to_do(collection: periplus.Collection
     """As an error of ours."""
     with pytest.raises(periplus.UsageError, match="no index"):
         collection.search("anything")
+
+
+def test_an_evaluation_of_its_own_pages(collection: periplus.Collection) -> None:
+    """Queries from links and titles; ours beats the text alone, which has no titles."""
+    collection.index()
+    found = collection.search_eval(40)
+    plain, ours = found.rankings["BM25 of the text"], found.rankings["periplus"]
+    assert found.queries >= 5
+    assert found.pages == collection.index().total
+    assert ours.reciprocal_rank >= plain.reciprocal_rank > 0
+    command = [sys.executable, "-m", "periplus", "search", "eval", str(collection.folder)]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert "periplus" in shown.stdout
+    assert "success at 10" in shown.stdout

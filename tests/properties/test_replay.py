@@ -16,7 +16,7 @@ import pytest
 from tests.properties.replayed_world import IDENTIFIERS, TABLES, Collection, Photograph, RichWorld
 
 from periplus.config import Config
-from periplus.crawl.inputs import Granted, Input
+from periplus.crawl.inputs import Granted, Input, Steered
 from periplus.model import FetchTask, Lane
 from periplus.store.state import moving
 
@@ -113,8 +113,14 @@ def test_a_crash_after_any_input_costs_nothing(
     if visits:
         run.run_until_revisits()
     witness = Witness(run, tmp_path / "photographs", stride)
-    run.run(run.clock.at + LONGEST)
+    ends = run.clock.at + LONGEST
+    run.run(run.clock.at + 2.0)
+    run.engine.steer(("*/listed/3",), ("*2", "*4"), ())
+    run.run(run.clock.at + 5.0)
+    run.engine.steer((), ("*1",), ("*2",))
+    run.run(ends)
     assert len(witness.seen) > 60
+    assert sum(isinstance(moment.given, Steered) for moment in witness.seen) == 2
     run.machine.after = None
     run.state.commit = witness._commit  # type: ignore[method-assign]
     last = run.finish()

@@ -35,7 +35,7 @@ class Site:
         assert parts.port
         self.host, self.port = parts.hostname, parts.port
 
-    def get(self, path: str, headers: dict[str, str] | None = None, **parameters: str) -> Reply:
+    def get(self, path: str, headers: dict[str, str] | None = None, /, **parameters: Any) -> Reply:
         """Ask for a page as a browser does."""
         target = f"{path}?{urlencode(parameters)}" if parameters else path
         return self.ask("GET", target, HTML | (headers or {}))

@@ -25,11 +25,12 @@ def _web() -> Any:
     """The shop, and a site whose texts try to be markup."""
     web = shop(14)
     web.said[SEED] = str(web.said[SEED]) + (
-        "<a href='/hidden'>hidden</a><a href='/secret'>secret</a><a href='/letter'>letter</a>"
+        "<a href='/big'>big</a><a href='/hidden'>hidden</a><a href='/secret'>secret</a><a href='/letter'>letter</a>"
         f"<a href='{EVIL}'>other</a>"
     )
     web.said[f"{SEED}hidden"] = "<title>Hidden</title><meta name=robots content=noindex><p>Unlisted parts."
     web.said[f"{SEED}secret"] = "<title>Private tulips</title><meta name=robots content=noarchive><p>Tulips and parts."
+    web.said[f"{SEED}big"] = "<title>Big</title><meta name=robots content=noindex>" + "<!-- sixteen char -->" * 300_000
     web.said[f"{SEED}letter"] = f"<!doctype html><html lang=en><title>A letter</title><p>{LONG}</p>"
     web.said[EVIL] = (
         f"<!doctype html><html lang=en><title>{TITLE}</title><p>{TEXT}</p>"
@@ -63,7 +64,8 @@ def serving(folder: Path) -> Iterator[Serving]:
 
         def start(*folders: Path, **settings: Any) -> Site:
             served = Served(folders or (folder,), ServeSettings(port=0, **settings))
-            return Site(stack.enter_context(running(served)))
+            url = stack.enter_context(running(served))
+            return Site(f"http://127.0.0.1:{served.settings.port}/" if served.settings.public_url else url)
 
         yield start
 

@@ -59,6 +59,9 @@ def test_unknown_key_is_checked(server: Running, made: Collection, web: Scripted
     assert waiting(made) == [f"{SITE}new", f"{SITE}other", f"{SITE}new"]
     assert web.asked == [KEY_FILE]
     assert [server.count(Kind.INDEXNOW, each) for each in (Result.HELD, Result.RELEASED, Result.ACCEPTED)] == [1, 1, 1]
+    metrics = server.get("/metrics").body.decode()
+    for result in ("held", "released", "accepted"):
+        assert f'periplus_receiver_messages_total{{collection="a",kind="indexnow",result="{result}"}} 1.0' in metrics
     crawled(made)
     assert web.asked.count(f"{SITE}new") == 1
     assert waiting(made) == []

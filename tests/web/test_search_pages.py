@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -12,6 +14,8 @@ from tests.web.asking import Site
 from tests.web.conftest import EVIL, Serving
 
 import periplus
+from periplus.assembly.collection import existing
+from periplus.assembly.indexing import update_index
 from periplus.config import Config
 from periplus.web.app import make_app
 from periplus.web.routing import GuardedRoute
@@ -191,7 +195,7 @@ def test_useful_links_and_facts_of_a_site(site: Site, folder: Path) -> None:
     facts = site.get("/api/sites/shop.test").json
     pages = periplus.open(folder).query("select count(distinct url) from pages where site = 'shop.test'").fetchall()
     assert facts["pages"] == pages[0][0]
-    assert facts["noindex"] == 1
+    assert facts["noindex"] == 2
     assert facts["languages"]["en"] >= 15
     assert facts["hubs"][0]["url"] == SEED
     assert facts["robots"]["access"] == "rules"
@@ -227,3 +231,34 @@ def test_titles_from_pages_are_text(site: Site) -> None:
     found = site.get("/api/search", q="marigold").json["results"][0]
     assert found["url"] == EVIL
     assert found["title"].startswith("<script>")
+
+
+def test_useful_pages_of_the_site_that_was_looked_for(site: Site) -> None:
+    """Below its home page, and only on the first page of results."""
+    found = site.get("/api/search", q="shop").json
+    assert found["results"][0]["url"] == SEED
+    assert f"{SEED}about" in [link["url"] for link in found["sitelinks"]]
+    assert 'class="sitelinks"' in site.get("/", q="shop").text
+    assert site.get("/api/search", q="shop", n="1", page="2").json["sitelinks"] == []
+    assert site.get("/api/search", q="product").json["sitelinks"] == []
+
+
+def test_an_index_that_is_made_again_is_noticed(serving: Serving, folder: Path, tmp_path: Path) -> None:
+    """Requests before, during and after a rebuild are answered."""
+    place = shutil.copytree(folder, tmp_path / "again", ignore=shutil.ignore_patterns("insight"))
+    site = serving(place)
+    before = site.get("/api/search", q="product").json
+    done = update_index(existing(place), rebuild=True)
+    assert done.added > 15
+    after = site.get("/api/search", q="product").json
+    assert [one["url"] for one in after["results"]] == [one["url"] for one in before["results"]]
+    shutil.rmtree(place / "search" / "g0001")
+    assert site.get("/api/search", q="product").json["total"] == before["total"]
+
+
+def test_many_readers_at_once(site: Site) -> None:
+    """Searches, copies and facts of sites, which all open files of the collection."""
+    paths = ["/?q=product", "/api/search?q=letter", f"/cached?url={SEED}about", "/api/sites/shop.test", "/suggest?q=p"]
+    with ThreadPoolExecutor(16) as threads:
+        replies = list(threads.map(site.get, paths * 16))
+    assert {reply.status for reply in replies} == {200}

@@ -1,9 +1,9 @@
-"""What holds for every request: the Host header, header fields of answers, time for slow readers, a line in the log."""
+"""What holds for every request: the Host header, header fields of answers, a line in the log."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import re
 import time
 from urllib.parse import quote, urlsplit
 
@@ -28,6 +28,8 @@ FIELDS = {
     "cache-control": "no-store",
 }
 """Header fields of every answer, unless it has its own."""
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::[0-9]{1,5})?")
+"""A Host header: a name or an address, and a port."""
 _LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
@@ -36,7 +38,6 @@ class Middleware:
 
     def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
         self._app = app
-        self._timeout = settings.timeout
         self._hosts = _accepted_hosts(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -53,22 +54,20 @@ class Middleware:
                 headers = MutableHeaders(scope=message)
                 for name, value in FIELDS.items():
                     headers.setdefault(name, value)
-            async with asyncio.timeout(self._timeout):
-                await send(message)
+            await send(message)
 
         app = self._app if self._is_expected(scope) else _MISDIRECTED
         try:
             await app(scope, receive, sent)
-        except TimeoutError:
-            pass  # a client that does not read: uvicorn closes the connection of an answer that is not complete
         finally:
             self._log(scope, status, time.perf_counter() - began)
 
     def _is_expected(self, scope: Scope) -> bool:
         """Whether the Host header names this server. A name of others that leads to 127.0.0.1 does not (rebinding)."""
-        host = Headers(scope=scope).get("host", "").lower()
-        name = host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
-        return self._hosts is None or name in self._hosts
+        if self._hosts is None:
+            return True
+        found = _HOST.fullmatch(Headers(scope=scope).get("host", "").lower())
+        return found is not None and found[1] in self._hosts
 
     def _log(self, scope: Scope, status: int, seconds: float) -> None:
         if not access.isEnabledFor(logging.INFO):
@@ -86,4 +85,4 @@ def _accepted_hosts(settings: ServeSettings) -> frozenset[str] | None:
     if not settings.is_loopback:
         return None
     public = urlsplit(settings.public_url).hostname
-    return _LOOPBACK_NAMES | ({public} if public else set())
+    return _LOOPBACK_NAMES | {settings.host} | ({public} if public else set())

@@ -1,7 +1,8 @@
 """Runs the application in uvicorn: in the foreground for the command, in a thread for programs.
 
-The first Ctrl-C (or SIGTERM) lets requests under way end, the second ends at once. A client that does not finish its
-request header within the time of `ServeSettings.timeout` is disconnected; uvicorn itself would wait.
+The first Ctrl-C (or SIGTERM) lets requests under way end, the second ends at once. A client that does not finish the
+header of a request, or does not read an answer, within the time of `ServeSettings.timeout` is disconnected; uvicorn
+itself would wait.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
+import h11
 import uvicorn
 from msgspec.structs import replace
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -30,20 +32,45 @@ GRACE = 10
 _BACKLOG = 128
 _MAX_HEADER = 64 * 1024
 """Bytes of a request line with its header: the default of uvicorn."""
+_MAX_AHEAD = 64 * 1024
+"""Bytes of further requests that may arrive before one is answered. Browsers send none; uvicorn would keep them all."""
 
 
 class _Protocol(H11Protocol):
-    """Closes connections whose next request does not arrive."""
+    """Closes connections whose next request does not arrive, or whose client does not read."""
 
     timeout = 30.0
+    _unread: asyncio.TimerHandle | None = None
+    _ahead = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.loop.call_later(self.timeout, self._close_if_waiting)
 
+    def data_received(self, data: bytes) -> None:
+        self._ahead = self._ahead + len(data) if self.conn.their_state is h11.DONE else 0
+        if self._ahead > _MAX_AHEAD:
+            self.transport.abort()
+        else:
+            super().data_received(data)
+
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self.loop.call_later(self.timeout, self._close_if_waiting)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(self.timeout, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+        super().connection_lost(exc)
 
     def _close_if_waiting(self) -> None:
         """Close unless an answer is being made: endpoints have their own time."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from periplus.search import Hit, Query, Results, parse_query
+from periplus.search import Hit, Query, Sitelink, parse_query
 
 from .counters import counters_of
 from .served import ServedCollection
@@ -67,13 +67,6 @@ class Found(Struct, frozen=True):
     """Whether `/cached` may show it."""
     parts: Mapping[str, float] = {}
     """What adds up to the score; only with `explain=1`, which needs an operator."""
-
-
-class Sitelink(Struct, frozen=True):
-    """A useful page of the site of the first result."""
-
-    url: str
-    title: str
 
 
 class Answer(Struct, frozen=True):
@@ -132,7 +125,7 @@ def answer_of(collection: ServedCollection, asked: Asked, *, explains: bool = Fa
         page=asked.page,
         has_next=has_next,
         results=tuple(_found(hit, explains, shows_copies) for hit in hits),
-        sitelinks=_sitelinks(results) if asked.page == 1 else (),
+        sitelinks=results.sitelinks if asked.page == 1 else (),
         suggestion=results.suggestion,
     )
 
@@ -164,10 +157,6 @@ def _found(hit: Hit, explains: bool, shows_copies: bool) -> Found:
         has_copy=hit.may_show_copy and shows_copies,
         parts={name: round(part, 4) for name, part in hit.parts.items()} if explains else {},
     )
-
-
-def _sitelinks(results: Results) -> tuple[Sitelink, ...]:
-    return tuple(Sitelink(each.url, each.title) for each in getattr(results, "sitelinks", ()))
 
 
 def _time(seconds: float | None) -> datetime | None:

@@ -6,6 +6,7 @@ lent to one request at a time.
 
 from __future__ import annotations
 
+import ipaddress
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from msgspec import Struct
 
 from periplus.assembly.collection import Collection, existing
-from periplus.assembly.indexing import open_index
+from periplus.assembly.indexing import current_generation, open_index
 from periplus.model import UsageError
 
 from .tokens import Tokens, read_tokens
@@ -38,7 +39,6 @@ _REMEMBERED_FOR = 60.0
 """Seconds for which facts are kept that take a walk over a whole table or index."""
 _MAX_REMEMBERED = 256
 """Facts of one collection that are kept."""
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class ServeSettings(Struct, frozen=True, kw_only=True):
@@ -60,14 +60,17 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
     max_body: int = 1_000_000
     """Bytes of a request body."""
     timeout: float = 30.0
-    """Seconds for a request to arrive, for an answer to begin, and for a client to read the next part of it."""
+    """Seconds for a request to arrive, for an answer to begin, and for a client that does not read."""
     max_connections: int = 250
     """Connections at once; more are answered with 503."""
 
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can connect."""
-        return self.host in _LOOPBACK
+        try:
+            return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
 
     def check(self) -> None:
         """Raise `UsageError` if this would let strangers in."""
@@ -110,7 +113,7 @@ class ServedCollection:
     @property
     def has_index(self) -> bool:
         """Whether `periplus index` has been run."""
-        return self._index_file.is_file()
+        return current_generation(self.collection.layout) is not None
 
     @property
     def shows_copies(self) -> bool:
@@ -140,10 +143,6 @@ class ServedCollection:
                 del self._remembered[next(iter(self._remembered))]
         return made
 
-    @property
-    def _index_file(self) -> Path:
-        return self.collection.layout.search / "documents.sqlite"
-
     @contextmanager
     def index(self) -> Iterator[Index]:
         """Lend the search index to one request. Raises `UsageError` if there is none."""
@@ -160,9 +159,10 @@ class ServedCollection:
         index.close()
 
     def _borrowed(self) -> tuple[Index, int]:
-        """An idle index, or a new one; indexes of a folder that was deleted and made again are closed."""
+        """An idle index, or a new one; indexes of earlier generations are closed."""
         found = self.collection
-        number = self._index_file.stat().st_ino if self.has_index else 0
+        folder = current_generation(found.layout)
+        number = 0 if folder is None else folder.stat().st_ino
         with self._lock:
             stale = [index for each, index in self._idle if each != number]
             self._idle = [(each, index) for each, index in self._idle if each == number]

@@ -34,6 +34,14 @@ def test_words_joined_by_punctuation_belong_together() -> None:
     assert parse_query("plain words").joined == ()
 
 
+def test_options_of_programs_are_words() -> None:
+    """Two dashes, or a single letter, are not an exclusion."""
+    query = parse_query("command line option --enable-shared -x -spam")
+    assert query.words == ("command", "line", "option", "enable", "shared", "x")
+    assert query.joined == (("enable", "shared"),)
+    assert query.without == (("spam",),)
+
+
 def test_bounds() -> None:
     """A long query is cut, and says so."""
     query = parse_query(" ".join(f"w{number}" for number in range(200)))

@@ -7,6 +7,7 @@ import pytest
 from periplus.search.engine import Match, Weights
 from periplus.search.evaluation import Judged, average_precision, evaluate, ndcg
 from periplus.search.ranking import Candidate, grouped, is_name_of, rank
+from periplus.search.results import rounded, site_looked_for, sitelinks
 from periplus.search.snippets import snippet_of
 from periplus.search.spelling import corrected
 
@@ -62,6 +63,31 @@ def test_a_site_has_two_places_until_others_run_out() -> None:
     assert [one.candidate.url for one in shown] == ["https://a.test/0", "https://a.test/1", "https://b.test/b"]
     assert more == {"a.test": 2}
     assert len(grouped(ranked, 10)[0]) == 5
+
+
+def test_sitelinks_belong_to_a_site_that_was_looked_for() -> None:
+    """The home page comes first, and leads clearly or has the name that was typed."""
+    home, other = page("", 6.0, site="www.example.org", is_home=True), page("x", 5.5, site="b.test")
+    ranked = lambda *pages: rank(pages, (), now=0, weights=Weights())  # noqa: E731
+    assert site_looked_for(ranked(home, other), ("example",)) == "www.example.org"
+    assert site_looked_for(ranked(home, other), ("words",)) == ""
+    assert site_looked_for(ranked(home, page("x", 3.0, site="b.test")), ("words",)) == "www.example.org"
+    assert site_looked_for(ranked(page("x", 9.0, site="b.test"), home), ("example",)) == ""
+    assert site_looked_for([], ("example",)) == ""
+
+
+def test_sitelinks_are_few_and_not_results_already() -> None:
+    """A link without a title is shown by its URL."""
+    links = [(f"https://a.test/{number}", "") for number in range(9)]
+    found = sitelinks(links, ["https://a.test/0"])
+    assert [link.url for link in found] == [f"https://a.test/{number}" for number in range(1, 7)]
+    assert found[0].title == "https://a.test/1"
+
+
+@pytest.mark.parametrize(("total", "shown"), [(0, 0), (999, 999), (1000, 1000), (1234, 1200), (1_987_654, 2_000_000)])
+def test_large_counts_are_rounded(total: int, shown: int) -> None:
+    """Exact to a thousand."""
+    assert rounded(total) == shown
 
 
 def test_a_snippet_shows_the_words() -> None:

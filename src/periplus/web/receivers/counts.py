@@ -6,6 +6,8 @@ from collections import Counter
 from enum import Enum
 from threading import Lock
 
+from ..counters import Counters
+
 
 class Kind(Enum):
     """What a message is."""
@@ -24,9 +26,9 @@ class Result(Enum):
     HELD = "held"
     """its URLs are kept until its key is checked"""
     RELEASED = "released"
-    """the key of a held message is valid: a second result of the same message"""
+    """a key was checked and is valid: all messages held for it are kept for the crawl"""
     DROPPED = "dropped"
-    """the key of a held message is not valid: a second result of the same message"""
+    """a key was checked and is not valid: all messages held for it are dropped"""
     WRONG_KEY = "wrong-key"
     """its key was checked before and is not valid"""
     INVALID = "invalid"
@@ -48,16 +50,19 @@ class Result(Enum):
 
 
 class MessageCounts:
-    """Any thread may count."""
+    """Counts of a server. Any thread may count. `counters`: those that `/metrics` reads, of the first collection."""
 
-    def __init__(self) -> None:
+    def __init__(self, counters: Counters | None = None) -> None:
+        self._counters = counters
         self._counts: Counter[tuple[Kind, Result]] = Counter()
         self._lock = Lock()
 
-    def add(self, kind: Kind, result: Result, number: int = 1) -> None:
-        """Count messages."""
+    def add(self, kind: Kind, result: Result, counters: Counters | None = None) -> None:
+        """Count a message; `counters` are those of the collection that it is for, if that is known."""
         with self._lock:
-            self._counts[kind, result] += number
+            self._counts[kind, result] += 1
+        if (chosen := counters or self._counters) is not None:
+            chosen.message(kind.value, result.value)
 
     def items(self) -> list[tuple[str, str, int]]:
         """Kind, result and number, in the order of kinds and results; without those that did not occur."""

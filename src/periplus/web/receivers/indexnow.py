@@ -20,6 +20,9 @@ from .limits import SenderLimits
 
 log = logging.getLogger("periplus.web")
 
+Found = list[tuple[Intake, list[Discovery]]]
+"""Collections, each with the URLs of a message that belong to it; none without."""
+
 
 class IndexNowReceiver:
     """Receives messages for some collections. Any thread may use it."""
@@ -36,17 +39,17 @@ class IndexNowReceiver:
 
     def receive(self, submission: Submission, address: str) -> Answer:
         """Answer a message, by the statuses of the protocol; its URLs are on the disk by then."""
-        result, answer = self._received(submission, address)
-        self._counts.add(Kind.INDEXNOW, result)
+        found = self._by_intake(submission)
+        result, answer = self._received(submission, found, address)
+        self._counts.add(Kind.INDEXNOW, result, found[0][0].counters if found else None)
         return answer
 
-    def _received(self, submission: Submission, address: str) -> tuple[Result, Answer]:
+    def _received(self, submission: Submission, found: Found, address: str) -> tuple[Result, Answer]:
         if (status := submission.refusal) is not None:
             reasons = ", ".join(dict.fromkeys(problem.reason for problem in submission.problems))
             return Result.INVALID, Answer(status, f"This message cannot be used: {reasons or 'no URL'}.")
         if wait := self._limits.wait_for_urls(address, len(submission.urls), time.monotonic()):
             return Result.LIMITED, too_many(wait)
-        found = self._by_intake(submission)
         if not found:
             return Result.OUT_OF_SCOPE, Answer(202, "Received. No collection crawls this host.")
         claim = Claim(submission.host, submission.key, submission.key_location)
@@ -59,7 +62,8 @@ class IndexNowReceiver:
             return self._kept(found)
         return self._held(claim, found) if has_room else (Result.FULL, full())
 
-    def _by_intake(self, submission: Submission) -> list[tuple[Intake, list[Discovery]]]:
+    def _by_intake(self, submission: Submission) -> Found:
+        """The URLs of a message for each collection that they belong to."""
         now = time.time()
         urls = [url for each in submission.urls if (url := canonical(each)) is not None]
         found = [
@@ -68,12 +72,12 @@ class IndexNowReceiver:
         ]
         return [(intake, discoveries) for intake, discoveries in found if discoveries]
 
-    def _kept(self, found: list[tuple[Intake, list[Discovery]]]) -> tuple[Result, Answer]:
+    def _kept(self, found: Found) -> tuple[Result, Answer]:
         if not all(intake.inbox.append(discoveries) for intake, discoveries in found):
             return Result.FULL, full()
         return Result.ACCEPTED, Answer(200, "Received.")
 
-    def _held(self, claim: Claim, found: list[tuple[Intake, list[Discovery]]]) -> tuple[Result, Answer]:
+    def _held(self, claim: Claim, found: Found) -> tuple[Result, Answer]:
         if not all(intake.inbox.hold(claim, discoveries) for intake, discoveries in found):
             return Result.FULL, full()
         with self._lock:
@@ -89,6 +93,14 @@ class IndexNowReceiver:
 
     def check(self, claim: Claim) -> None:
         """Fetch the key file of a claim, and release or drop the URLs that wait for it."""
+        try:
+            self._check(claim)
+        except BaseException:
+            with self._lock:
+                self._keys.check_again(claim, time.monotonic())
+            raise
+
+    def _check(self, claim: Claim) -> None:
         location = canonical(claim.location) or Url(claim.location)
         requests = next((each for each in self._intakes if each.holds(location)), self._intakes[0]).requests()
         outcome = requests.get(location, max_bytes=MAX_KEY_FILE, types=KEY_TYPES)
@@ -97,7 +109,9 @@ class IndexNowReceiver:
         if state is KeyState.UNKNOWN:
             return
         is_proved = state is KeyState.PROVED
+        counters = None
         for intake in self._intakes:
             if number := intake.inbox.release(claim) if is_proved else intake.inbox.drop(claim):
                 log.info("%s: %d URLs %s", claim.location, number, "accepted" if is_proved else "dropped: wrong key")
-        self._counts.add(Kind.INDEXNOW, Result.RELEASED if is_proved else Result.DROPPED)
+                counters = counters or intake.counters
+        self._counts.add(Kind.INDEXNOW, Result.RELEASED if is_proved else Result.DROPPED, counters)

@@ -17,6 +17,7 @@ from periplus.store import Inbox, is_begun
 from periplus.store.tables import scan
 from periplus.urls import site_of
 
+from ..counters import Counters, counters_of
 from ..served import ServedCollection
 
 SCOPE_AGE: Final = 60.0
@@ -42,6 +43,11 @@ class Intake:
     def name(self) -> str:
         """The name of the collection."""
         return self._served.name
+
+    @property
+    def counters(self) -> Counters:
+        """What `/metrics` shows of the collection."""
+        return counters_of(self._served)
 
     @property
     def settings(self) -> ReceiverSettings:

@@ -96,6 +96,10 @@ class KeyChecks:
             self._asked_at.popitem(last=False)
         return due
 
+    def check_again(self, claim: Claim, now: float) -> None:
+        """A check was not completed, through a fault on our side."""
+        self._waiting[claim] = _Check(now + RETRIES[-1])
+
     def checked(self, claim: Claim, outcome: FetchOutcome, now: float) -> KeyState:
         """The file was fetched, or not. `UNKNOWN`: it will be fetched again."""
         self._asked_at[claim.host] = now

@@ -42,7 +42,7 @@ class Receivers:
         self._intakes = [Intake(each) for each in chosen]
         settings = [intake.settings for intake in self._intakes]
         self.is_open = bool(chosen)
-        self.counts = MessageCounts()
+        self.counts = MessageCounts(self._intakes[0].counters if self._intakes else None)
         self.limits = SenderLimits(
             max((each.messages_per_second for each in settings), default=1.0),
             max((each.urls_per_hour for each in settings), default=1),
@@ -94,7 +94,7 @@ class Receivers:
 
     def _ask(self, subscriber: Subscriber, subscription: Subscription) -> None:
         if not subscriber.ask(subscription):
-            self.counts.add(Kind.WEBSUB, Result.REFUSED)
+            self.counts.add(Kind.WEBSUB, Result.REFUSED, subscriber.intake.counters)
 
 
 def _logged(job: Callable[P, object], *arguments: P.args, **named: P.kwargs) -> None:

@@ -45,15 +45,15 @@ class ReportReceiver:
 
     def ping(self, text: str, address: str) -> Answer:
         """A sitemap changed: the crawl is to read it soon."""
-        result, answer = self._pinged_sitemap(text, address)
-        self._counts.add(Kind.SITEMAP_PING, result)
+        url = canonical(text.strip()) if text else None
+        intakes = [] if url is None else [intake for intake in self._intakes if intake.may_publish(url)]
+        result, answer = self._pinged_sitemap(url, intakes, address)
+        self._counts.add(Kind.SITEMAP_PING, result, intakes[0].counters if intakes else None)
         return answer
 
-    def _pinged_sitemap(self, text: str, address: str) -> tuple[Result, Answer]:
-        url = canonical(text.strip()) if text else None
+    def _pinged_sitemap(self, url: Url | None, intakes: Sequence[Intake], address: str) -> tuple[Result, Answer]:
         if url is None:
             return Result.INVALID, Answer(400, "Give the URL of a sitemap: /ping?sitemap=URL")
-        intakes = [intake for intake in self._intakes if intake.may_publish(url)]
         if not intakes:
             return Result.OUT_OF_SCOPE, Answer(422, "No collection crawls the site of this sitemap.")
         now = time.monotonic()
@@ -91,7 +91,7 @@ class ReportReceiver:
         for intake in self._intakes:
             found = [url for url in valid if intake.holds(url)]
             if found and not intake.inbox.append([Discovery(url, Source.PING, now) for url in found]):
-                self._counts.add(Kind.CHANGED, Result.FULL)
+                self._counts.add(Kind.CHANGED, Result.FULL, intake.counters)
                 return full()
             accepted.update(found)
         self._counts.add(Kind.CHANGED, Result.ACCEPTED if accepted else Result.OUT_OF_SCOPE)

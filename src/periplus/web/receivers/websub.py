@@ -95,9 +95,9 @@ class WebSubReceiver:
             self._counts.add(Kind.WEBSUB, Result.UNKNOWN)
             return Answer(404, "There is no such subscription.")
         if subscriber.subscriptions.verify(token, intent, time.time()):
-            self._counts.add(Kind.WEBSUB, Result.VERIFIED)
+            self._counts.add(Kind.WEBSUB, Result.VERIFIED, subscriber.intake.counters)
             return Answer(200, intent.challenge)
-        self._counts.add(Kind.WEBSUB, Result.REFUSED)
+        self._counts.add(Kind.WEBSUB, Result.REFUSED, subscriber.intake.counters)
         if intent.mode == "denied":
             subscriber.subscriptions.refused(token, time.time())
             return Answer(200, "Understood.")
@@ -106,7 +106,8 @@ class WebSubReceiver:
     def receive(self, token: str, signature: str | None, body: bytes, address: str) -> Answer:
         """Take a message of a hub. A sender without the secret is not told so: it gets 202 like the hub."""
         result, answer = self._received(token, signature, body, address)
-        self._counts.add(Kind.WEBSUB, result)
+        subscriber = self._of(token)
+        self._counts.add(Kind.WEBSUB, result, None if subscriber is None else subscriber.intake.counters)
         return answer
 
     def _received(self, token: str, signature: str | None, body: bytes, address: str) -> tuple[Result, Answer]:
@@ -114,6 +115,8 @@ class WebSubReceiver:
         subscription = None if subscriber is None else subscriber.subscriptions.get(token)
         if subscriber is None or subscription is None:
             return Result.UNKNOWN, Answer(404, "There is no such subscription.")
+        if not subscription.is_active(time.time()):
+            return Result.UNKNOWN, Answer(410, "This subscription has ended.")
         method = websub.check_signature(
             signature, body, subscription.secret.encode(), accepts_sha1=not subscription.is_strong
         )

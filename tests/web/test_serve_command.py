@@ -1,0 +1,181 @@
+"""`periplus serve` and `periplus.serve`: how they start, what they say, how they end."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.web.asking import Site
+
+import periplus
+from periplus.web import extra
+from periplus.web.tokens import Tokens, read_tokens
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+    """The command, once it says where it listens, and the lines that it said."""
+    command = [sys.executable, "-m", "periplus", "serve", *arguments, "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr
+    lines: list[str] = []
+    try:
+        while not lines or "http://" not in lines[-1]:
+            line = process.stderr.readline()
+            assert line, lines
+            lines.append(line.strip())
+        yield process, lines
+    finally:
+        process.kill()
+        process.communicate(timeout=60)
+
+
+def url_in(line: str) -> str:
+    found = re.search(r"http://\S+", line)
+    assert found
+    return found[0]
+
+
+FORM = (
+    b"POST /login HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n"
+    b"Content-Type: application/x-www-form-urlencoded\r\n"
+)
+"""The beginning of a form."""
+
+
+def test_it_serves_until_it_is_stopped(folder: Path) -> None:
+    """The address is on stderr; the first signal lets a form under way arrive, refuses others, and ends with code 0."""
+    body = b"next=/x"
+    with started(str(folder)) as (process, lines):
+        assert "small" in lines[-1]
+        site = Site(url_in(lines[-1]))
+        assert site.get("/", q="product").status == 200
+        with site.connect() as connection:
+            connection.sendall(FORM + f"Content-Length: {len(body)}\r\n\r\n".encode())
+            site.get("/")  # the form has arrived as far as it was sent
+            process.send_signal(signal.SIGINT)
+            wait_until_refused(site)
+            connection.sendall(body)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 303")
+        out, rest = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert out == ""
+        assert "GET / 200" in rest
+        assert "product" not in rest
+
+
+def test_a_second_signal_ends_it_at_once(folder: Path) -> None:
+    """Whatever is under way."""
+    with started(str(folder)) as (process, lines):
+        site = Site(url_in(lines[-1]))
+        with site.connect() as connection:
+            connection.sendall(FORM + b"Content-Length: 9\r\n\r\n")
+            site.get("/")
+            process.send_signal(signal.SIGTERM)
+            wait_until_refused(site)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
+
+
+def wait_until_refused(site: Site) -> None:
+    """Until the server accepts no more connections."""
+    while True:
+        try:
+            site.get("/")
+        except OSError:
+            return
+
+
+def test_a_token_is_made_and_printed_once(folder: Path, tmp_path: Path) -> None:
+    """For its owner only. Searching needs none if everyone may search."""
+    file = tmp_path / "token"
+    with started(str(folder), "--token-file", str(file), "--public-search") as (_, lines):
+        token = file.read_text().strip()
+        assert len(token) >= 32
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert token in lines[0]
+        site = Site(url_in(lines[-1]))
+        assert site.get("/", q="product").status == 200
+        assert site.get("/api/sites/shop.test").status == 401
+        assert site.get("/api/sites/shop.test", {"Authorization": f"Bearer {token}"}).status == 200
+    assert read_tokens(file) == Tokens(token)
+    file.write_text(f"{token}\n\nthe-token-of-viewers\n")
+    assert read_tokens(file) == Tokens(token, "the-token-of-viewers")
+
+
+def test_errors_say_what_to_do(folder: Path) -> None:
+    """With exit code 2, one line and the next step."""
+    command = [sys.executable, "-m", "periplus", "serve", str(folder), "--host", "0.0.0.0"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 2
+    assert "--token-file" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_wrong_options_are_refused_before_anything_is_written(folder: Path, tmp_path: Path) -> None:
+    """No token is made for a folder that is not a collection; a port in use is an error of ours."""
+    with pytest.raises(periplus.UsageError, match="not a collection"):
+        periplus.serve(tmp_path / "none", token_file=tmp_path / "t")
+    assert not (tmp_path / "t").exists()
+    (tmp_path / "short").write_text("short\n")
+    with pytest.raises(periplus.UsageError, match="at least 16"):
+        periplus.serve(folder, token_file=tmp_path / "short")
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(periplus.UsageError, match="cannot listen"):
+        periplus.serve(folder, port=taken.getsockname()[1])
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xff\xfe"])
+def test_files_without_a_token(tmp_path: Path, content: bytes) -> None:
+    """An empty file must not open the door."""
+    (tmp_path / "t").write_bytes(content)
+    with pytest.raises(periplus.UsageError):
+        read_tokens(tmp_path / "t")
+
+
+def test_without_the_extra_the_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the line to type."""
+    monkeypatch.setattr(extra, "PACKAGES", ("starlette", "a_package_that_is_not_there"))
+    with pytest.raises(periplus.UsageError, match="a_package_that_is_not_there") as raised:
+        extra.check_installed()
+    assert "pip install 'periplus[web]'" in raised.value.hint
+
+
+def test_programs_serve_as_the_command_does(folder: Path) -> None:
+    """`periplus.open(DIR).serve()` blocks until Ctrl-C and returns."""
+    code = (
+        "import logging, sys, periplus\n"
+        "logging.basicConfig(level=logging.INFO, stream=sys.stderr)\n"
+        f"periplus.open({str(folder)!r}).serve(port=0)\n"
+        f"periplus.serve([{str(folder)!r}], port=0)\n"
+        "print('done')\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    )
+    assert process.stderr
+    guard = threading.Timer(120, process.kill)
+    guard.start()
+    try:
+        for _ in range(2):
+            line = process.stderr.readline()
+            while "serving at" not in line:
+                assert line
+                line = process.stderr.readline()
+            assert Site(url_in(line)).get("/", q="product").status == 200
+            process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        assert out == "done\n"
+        assert process.returncode == 0
+    finally:
+        guard.cancel()
+        process.kill()
+        process.communicate()
