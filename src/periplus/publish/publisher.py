@@ -17,7 +17,10 @@ from periplus.urls import whatwg
 
 from . import archives, changes_feed, hooks
 from .files import write_file
+from .inventory.application import Asgi, Wsgi
 from .ledger import Ledger
+from .middleware import AsgiMiddleware, WsgiMiddleware
+from .middleware.live import Live
 from .push import PushResult, Sender, feed, key_of
 from .resources import Inventory
 from .robots_block import NotOurs, with_block
@@ -66,6 +69,7 @@ class Publisher:
         self._home = Path(ledger) if ledger is not None else self.folder / LEDGER
         self._home.mkdir(parents=True, exist_ok=True)
         self.ledger = Ledger(self._home / "ledger.sqlite")
+        self._lives: list[Live] = []
 
     def __enter__(self) -> Self:
         return self
@@ -74,7 +78,9 @@ class Publisher:
         self.close()
 
     def close(self) -> None:
-        """Close the ledger."""
+        """Write what middleware gathered in this process, and close the ledger."""
+        for live in self._lives:
+            live.close()
         self.ledger.close()
 
     def is_own(self, path: str) -> bool:
@@ -133,6 +139,19 @@ class Publisher:
         """Whether the files tell of all that happened."""
         last = self.ledger.db.execute("select coalesce(max(id), 0) from events").fetchone()[0]
         return bool(last == (self.ledger.note("listed_event") or 0))
+
+    def asgi(self, app: Asgi) -> AsgiMiddleware:
+        """An ASGI application with the files, validators and observations of this publisher in front of it."""
+        return AsgiMiddleware(app, self._live())
+
+    def wsgi(self, app: Wsgi) -> WsgiMiddleware:
+        """A WSGI application with the files, validators and observations of this publisher in front of it."""
+        return WsgiMiddleware(app, self._live())
+
+    def _live(self) -> Live:
+        live = Live(self.ledger.path, self.folder, self.base_url, self.settings, self.clock, self.robots_lines)
+        self._lives.append(live)
+        return live
 
     def push(self, *, is_early: bool = False) -> list[PushResult]:
         """Send what is due to the receivers of `[push]`; with `is_early` without waiting for further changes."""

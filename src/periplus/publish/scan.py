@@ -389,7 +389,7 @@ def _apply_one(db: sqlite3.Connection, found: tuple[Any, ...], dates: _Dates) ->
     sql = "select id, lastmod, confirmed, gone, hidden, minor from resources where url = ?"
     number, lastmod, confirmed, gone, was_hidden, minor = db.execute(sql, (url,)).fetchone()
     claimed = lastmod
-    what, minor = _what(_decode_judgement(judged), minor, dates.chrome)
+    what, minor = what_happened(_decode_judgement(judged), minor, dates.chrome)
     if gone is not None:
         what, lastmod = "returned", changed_date(source_date, gone, dates.now)
     elif what == "changed":
@@ -399,13 +399,13 @@ def _apply_one(db: sqlite3.Connection, found: tuple[Any, ...], dates: _Dates) ->
         " source_date=?, confirmed=?, minor=?, lastmod=?, gone=null where id=?",
         (*values, minor, lastmod, number),
     )
-    kind = _kind(what, is_hidden=bool(hidden), was_hidden=bool(was_hidden))
+    kind = event_kind(what, is_hidden=bool(hidden), was_hidden=bool(was_hidden))
     if kind and not (kind == "changed" and lastmod == claimed):  # an application has already reported this change
         event(db, url, title, kind, dates.now, lastmod)
     return what
 
 
-def _what(judged: Judgement, minor: float, chrome: Chrome) -> tuple[str, float]:
+def what_happened(judged: Judgement, minor: float, chrome: Chrome) -> tuple[str, float]:
     """What happened to a resource, and the sum of its minor edits after that."""
     if judged.level is ChangeLevel.SAME:
         return "same", minor
@@ -418,7 +418,7 @@ def _what(judged: Judgement, minor: float, chrome: Chrome) -> tuple[str, float]:
     return "changed", 0.0
 
 
-def _kind(what: str, *, is_hidden: bool, was_hidden: bool) -> str:
+def event_kind(what: str, *, is_hidden: bool, was_hidden: bool) -> str:
     """The event that readers of the site are told of."""
     if is_hidden:
         return "" if was_hidden else "removed"

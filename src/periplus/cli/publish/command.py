@@ -19,6 +19,7 @@ from periplus.cli.crawl.live import count, counted
 from periplus.model import UsageError
 from periplus.publish import Published, Publisher, PublishSettings
 from periplus.publish.push import PushResult
+from periplus.publish.trial_server import folder_app, trial_server
 from periplus.store.folder_lock import FolderLocked
 
 publish = typer.Typer(
@@ -168,6 +169,27 @@ def push(
             time.sleep(max(settings.push.debounce, 1.0))
     if any(result.next_at is None and not result.is_sent for result in sent):
         raise typer.Exit(1)
+
+
+@publish.command()
+def serve(
+    out: Out,
+    ledger: LedgerFolder = None,
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on; 0: any free port.")
+    ] = 8000,
+) -> None:
+    """Serve the published site on this machine, as the middleware would: to try it out. Ctrl-C stops.
+
+    Example: periplus publish serve -o public
+    """
+    settings = _known_settings(out, ledger)
+    folders = [Path(settings.source.folder), out] if settings.source.folder else [out]
+    with Publisher(out, settings, ledger=ledger) as publisher:
+        app = publisher.wsgi(folder_app(folders, clean_urls=settings.source.clean_urls))
+        with trial_server(app, port) as server:
+            stderr_console().print(Text(f"Serving {out} at http://127.0.0.1:{server.server_port}/"), soft_wrap=True)
+            server.serve_forever()
 
 
 def _say_sent(sent: list[PushResult], waiting: int, *, is_json: bool, is_quiet: bool) -> None:
