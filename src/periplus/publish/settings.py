@@ -19,8 +19,6 @@ class SiteSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     base_url: str = ""
     """The address of its root."""
-    resync: bool = False
-    """Whether ResourceSync documents are written, too."""
 
 
 class SourceSettings(Struct, frozen=True, forbid_unknown_fields=True):
