@@ -60,6 +60,10 @@ SUDDEN_LEAST: Final = 20
 """If more than this share and this number of resources are missing at once, the source is taken to be incomplete."""
 
 
+LONGEST_SCAN: Final = 3_600.0
+"""Seconds after the start of a scan within which what an application reports is newer than what the scan found."""
+
+
 class TooManyGone(PeriplusError):  # noqa: N818 - reads as what is the case
     """Most of the site is missing from its source: more likely a half-written folder than a wish to remove it."""
 
@@ -392,7 +396,7 @@ def _apply_one(db: sqlite3.Connection, found: tuple[Any, ...], dates: _Dates) ->
     what, minor = what_happened(_decode_judgement(judged), minor, dates.chrome)
     if gone is not None:
         what, lastmod = "returned", changed_date(source_date, gone, dates.now)
-    elif what == "changed":
+    elif what == "changed" and not 0 < confirmed - dates.now < LONGEST_SCAN:
         lastmod = changed_date(source_date, max(confirmed, dates.scanned_at), dates.now)
     db.execute(
         "update resources set mime=?, size=?, stamp=?, digest=?, content=?, title=?, details=?, hidden=?,"

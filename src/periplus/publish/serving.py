@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -72,7 +73,7 @@ def not_modified(
     else:
         since = read_http(headers.get("if-modified-since", ""))
         is_same = since is not None and known.lastmod is not None and since >= int(known.lastmod)
-    return Answer(304, tuple(validators(known))) if is_same else None
+    return Answer(304, validators(known)) if is_same else None
 
 
 def is_personal(headers: Mapping[str, str], settings: ServingSettings) -> bool:
@@ -80,12 +81,13 @@ def is_personal(headers: Mapping[str, str], settings: ServingSettings) -> bool:
     return not settings.public and ("cookie" in headers or "authorization" in headers)
 
 
-def validators(known: Known) -> list[tuple[str, str]]:
+@lru_cache(maxsize=4_096)
+def validators(known: Known) -> tuple[tuple[str, str], ...]:
     """The headers that let a crawler ask whether a page has changed."""
     found = [("ETag", known.etag)] if known.etag else []
     if known.lastmod is not None:
         found.append(("Last-Modified", write_http(known.lastmod)))
-    return found
+    return tuple(found)
 
 
 def is_shared(status: int, headers: Mapping[str, str]) -> bool:

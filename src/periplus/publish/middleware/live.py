@@ -82,8 +82,6 @@ class Live:
 
     def open(self) -> None:
         """Begin in this process, if that has not happened: a fork begins again, with a ledger of its own."""
-        if self._pid == os.getpid():
-            return
         with self._opening:
             if self._pid == os.getpid():
                 return
@@ -114,7 +112,8 @@ class Live:
 
     def early_answer(self, method: str, path: str, query: str, headers: Mapping[str, str]) -> Answer | None:
         """The answer that the application need not give; `None` if it must be asked. `path` is percent-encoded."""
-        self.open()
+        if self._pid != os.getpid():
+            self.open()
         self._refresh()
         if not query and (is_sealed := self._own.get(path)) is not None:
             file = self._file(path.removeprefix(self._root), is_sealed=is_sealed)
@@ -164,8 +163,7 @@ class Live:
 
     def count(self, agent: str, path: str, status: int, size: int) -> None:
         """Count a visit of a crawler."""
-        name = crawler_name(agent)
-        if not name or not self.settings.count_visits:
+        if not self.settings.count_visits or not (name := crawler_name(agent)):
             return
         key = (int(self.clock() // 60), name, path[:LONGEST_PATH], status)
         found = self._visits.get(key)
