@@ -90,6 +90,8 @@ def test_a_published_folder_is_faultless_for_auditors_and_other_readers(tmp_path
         audit = json.loads(periplus("audit", base, *options).stdout)
         assert audit["pages"] == PAGES
         assert [found["name"] for found in audit["findings"] if found["severity"] in ("error", "warning")] == []
+        read_by_usp = pytest.importorskip("usp.tree").sitemap_tree_for_homepage(base, use_known_paths=False)
+        assert len({page.url for page in read_by_usp.all_pages()}) == PAGES
         sitemap, feed = get(port, "/sitemap.xml"), get(port, "/changes.atom")
         assert get(port, "/.periplus-publish/publish.toml") is None
     assert sitemap is not None
