@@ -9,6 +9,7 @@ transaction. So a kill at any moment leaves the ledger as it was before the scan
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -111,6 +112,7 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._turn = threading.RLock()
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self.db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -134,19 +136,20 @@ class Ledger:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: all of it is kept, or nothing."""
-        try:
-            self.db.execute("begin immediate")
-        except sqlite3.OperationalError as error:
-            raise LedgerBusy(
-                f"another process is writing {self.path}", hint="try again when it has finished"
-            ) from error
-        try:
-            yield self.db
-        except BaseException:
-            self.db.execute("rollback")
-            raise
-        self.db.execute("commit")
+        """A transaction: all of it is kept, or nothing. Threads take turns."""
+        with self._turn:
+            try:
+                self.db.execute("begin immediate")
+            except sqlite3.OperationalError as error:
+                raise LedgerBusy(
+                    f"another process is writing {self.path}", hint="try again when it has finished"
+                ) from error
+            try:
+                yield self.db
+            except BaseException:
+                self.db.execute("rollback")
+                raise
+            self.db.execute("commit")
 
     def row(self, url: str) -> Row | None:
         """What is known of a resource."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -196,3 +197,12 @@ def test_hooks_date_pages_now_and_a_scan_does_not_repeat_them(site: Site) -> Non
         assert row is not None
         assert row.lastmod == hooked_at
         assert publisher.ledger.db.execute("select count(*) from events").fetchone() == events
+
+
+def test_threads_share_a_publisher(site: Site) -> None:
+    site.scan()
+    with site.publisher() as publisher, ThreadPoolExecutor(4) as threads:
+        done = [threads.submit(publisher.changed, f"/made-{number}.html") for number in range(100)]
+        for one in done:
+            one.result()
+        assert publisher.status().published == 130
