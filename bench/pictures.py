@@ -105,11 +105,11 @@ def take(browser: Chromium, address: str, name: Path) -> None:
         for shade in ("", "-dark"):
             browser.visit(address, width, is_dark=bool(shade))
             time.sleep(1.5)  # what a script adds
-            path = name.with_name(f"{name.name}{suffix}{shade}.png")
+            file = name.with_name(f"{name.name}{suffix}{shade}.png")
             picture = browser.picture(height)
-            assert len(picture) < MOST_BYTES, f"{path.name} has {len(picture):,} bytes"
-            path.write_bytes(picture)
-            print(f"{path}  {len(picture):,} bytes")
+            assert len(picture) < MOST_BYTES, f"{file.name} has {len(picture):,} bytes"
+            file.write_bytes(picture)
+            print(f"{file}  {len(picture):,} bytes")
     assert not browser.complaints, browser.complaints
 
 

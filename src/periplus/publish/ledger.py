@@ -9,6 +9,7 @@ transaction. So a kill at any moment leaves the ledger as it was before the scan
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +22,8 @@ from periplus.model import CollectionDamaged, PeriplusError
 
 from .dating import Content
 
-FORMAT: Final = 1
-"""The number of the tables' form; another form is refused."""
+FORMAT: Final = 2
+"""The number of the tables' form; a later form is refused."""
 PATIENCE: Final = 30.0
 """Seconds that a writer waits for another one: far longer than any transaction but the end of a large scan takes."""
 EVENTS_KEPT: Final = 100_000
@@ -50,6 +51,10 @@ create table if not exists outbox(
     id integer primary key, url text not null, kind text not null, target text not null, at real not null,
     attempts integer not null default 0, next_at real not null, answer text not null default '', done_at real);
 create index if not exists waiting on outbox(next_at) where done_at is null;
+create index if not exists messages on outbox(target, url);
+create table if not exists visits(minute integer not null, agent text not null, path text not null,
+    status integer not null, hits integer not null, bytes integer not null,
+    primary key(minute, agent, path, status)) without rowid;
 create table if not exists notes(name text primary key, value blob not null) without rowid;
 """
 
@@ -107,6 +112,7 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._turn = threading.RLock()
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self.db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -114,9 +120,9 @@ class Ledger:
             self.db.execute("pragma synchronous=full")
             self.db.execute("pragma temp_store=file")
             version = self.db.execute("pragma user_version").fetchone()[0]
-            if version not in (0, FORMAT):
+            if version > FORMAT:
                 raise LedgerDamaged(f"{path} has form {version}; this version of Periplus reads form {FORMAT}")
-            if version == 0:
+            if version < FORMAT:
                 self.db.executescript(f"begin immediate;{_TABLES}pragma user_version={FORMAT};commit;")
         except sqlite3.OperationalError as error:
             raise LedgerBusy(f"{path} cannot be opened: {error}") from error
@@ -130,19 +136,20 @@ class Ledger:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: all of it is kept, or nothing."""
-        try:
-            self.db.execute("begin immediate")
-        except sqlite3.OperationalError as error:
-            raise LedgerBusy(
-                f"another process is writing {self.path}", hint="try again when it has finished"
-            ) from error
-        try:
-            yield self.db
-        except BaseException:
-            self.db.execute("rollback")
-            raise
-        self.db.execute("commit")
+        """A transaction: all of it is kept, or nothing. Threads take turns."""
+        with self._turn:
+            try:
+                self.db.execute("begin immediate")
+            except sqlite3.OperationalError as error:
+                raise LedgerBusy(
+                    f"another process is writing {self.path}", hint="try again when it has finished"
+                ) from error
+            try:
+                yield self.db
+            except BaseException:
+                self.db.execute("rollback")
+                raise
+            self.db.execute("commit")
 
     def row(self, url: str) -> Row | None:
         """What is known of a resource."""

@@ -9,17 +9,22 @@ from typing import Final, Self
 
 from msgspec import Struct
 
-from periplus.formats.robots import parse
+from periplus.formats.indexnow import key_file
+from periplus.formats.robots import Robots, parse
 from periplus.model import UsageError
 from periplus.store.folder_lock import FolderLock
 from periplus.urls import whatwg
 
-from . import archives, changes_feed
+from . import archives, changes_feed, hooks
 from .files import write_file
+from .inventory.application import Asgi, Wsgi
 from .ledger import Ledger
+from .middleware import AsgiMiddleware, WsgiMiddleware
+from .middleware.live import Live
+from .push import PushResult, Sender, feed, key_of
 from .resources import Inventory
 from .robots_block import NotOurs, with_block
-from .scan import ScanResult, scan
+from .scan import ScanResult, hidden_reason, scan
 from .settings import PublishSettings
 from .sitemaps import SitemapFiles, Written
 from .status import PublishStatus, status_of
@@ -64,6 +69,7 @@ class Publisher:
         self._home = Path(ledger) if ledger is not None else self.folder / LEDGER
         self._home.mkdir(parents=True, exist_ok=True)
         self.ledger = Ledger(self._home / "ledger.sqlite")
+        self._lives: list[Live] = []
 
     def __enter__(self) -> Self:
         return self
@@ -72,7 +78,9 @@ class Publisher:
         self.close()
 
     def close(self) -> None:
-        """Close the ledger."""
+        """Write what middleware gathered in this process, and close the ledger."""
+        for live in self._lives:
+            live.close()
         self.ledger.close()
 
     def is_own(self, path: str) -> bool:
@@ -80,7 +88,7 @@ class Publisher:
         name = path.rpartition("/")[2]
         return (
             (name.startswith("sitemap") and name.endswith((".xml", ".xml.gz")))
-            or path in (changes_feed.NAME, "robots.txt")
+            or path in (changes_feed.NAME, "robots.txt", self._key_name())
             or path.startswith(f"{self.settings.archives.folder}/")
         )
 
@@ -90,17 +98,68 @@ class Publisher:
         """Scan the sources of the site, and write what changed."""
         lock = FolderLock(self._home, "scanning")
         try:
-            robots = self.folder / "robots.txt"
             found = scan(
                 self.ledger,
                 inventories,
                 self.clock(),
-                robots=parse(robots.read_bytes()) if robots.is_file() else None,
+                robots=self._robots(),
                 is_deep=is_deep,
                 wants_images=self.settings.sitemap.images,
                 allows_removals=allows_removals,
             )
-            return self._write(found)
+            written, names, robots = self._write()
+            return Published(found, written, names, robots)
+        finally:
+            lock.close()
+
+    def changed(self, url: str, *, title: str = "") -> None:
+        """Report that a page is new or has changed now. `write` then brings the files up to date."""
+        found = hooks.address(url, self.base_url)
+        hooks.changed(self.ledger, found, self.clock(), title=title, hidden=lambda: self._hidden(found))
+
+    def removed(self, url: str) -> bool:
+        """Report that a page is gone now; whether it was known."""
+        return hooks.removed(self.ledger, hooks.address(url, self.base_url), self.clock())
+
+    def moved(self, old: str, new: str) -> None:
+        """Report that a page has another address now."""
+        found = hooks.address(new, self.base_url)
+        old = hooks.address(old, self.base_url)
+        hooks.moved(self.ledger, old, found, self.clock(), hidden=lambda: self._hidden(found))
+
+    def write(self) -> Written:
+        """Write the files that tell of what was reported since they were written."""
+        lock = FolderLock(self._home, "scanning")
+        try:
+            return self._write()[0]
+        finally:
+            lock.close()
+
+    def is_written(self) -> bool:
+        """Whether the files tell of all that happened."""
+        last = self.ledger.db.execute("select coalesce(max(id), 0) from events").fetchone()[0]
+        return bool(last == (self.ledger.note("listed_event") or 0))
+
+    def asgi(self, app: Asgi) -> AsgiMiddleware:
+        """An ASGI application with the files, validators and observations of this publisher in front of it."""
+        return AsgiMiddleware(app, self._live())
+
+    def wsgi(self, app: Wsgi) -> WsgiMiddleware:
+        """A WSGI application with the files, validators and observations of this publisher in front of it."""
+        return WsgiMiddleware(app, self._live())
+
+    def _live(self) -> Live:
+        live = Live(self.ledger.path, self.folder, self.base_url, self.settings, self.clock, self.robots_lines)
+        self._lives.append(live)
+        return live
+
+    def push(self, *, is_early: bool = False) -> list[PushResult]:
+        """Send what is due to the receivers of `[push]`; with `is_early` without waiting for further changes."""
+        folder = self._home / "push"
+        folder.mkdir(exist_ok=True)
+        lock = FolderLock(folder, "sending")
+        try:
+            return Sender(self.ledger, self.settings, self.base_url, self.clock).send(is_early=is_early)
         finally:
             lock.close()
 
@@ -108,7 +167,7 @@ class Publisher:
         """What is published, what is not and why, and what changed last."""
         return status_of(self.ledger)
 
-    def _write(self, found: ScanResult) -> Published:
+    def _write(self) -> tuple[Written, int, str]:
         now = self.clock()
         files = SitemapFiles(self.ledger, self.folder, self.base_url, self.settings.sitemap, self.settings.news)
         written = files.update(now)
@@ -117,7 +176,27 @@ class Publisher:
             names = archives.ArchiveFiles(self.ledger, self.folder / self.settings.archives.folder).update()
         if self.settings.feed.enabled:
             self._write_feed()
-        return Published(found, written, len(names), self._write_robots(files.announced, names))
+        if self.settings.push.indexnow:
+            self._write_key()
+        robots = self._write_robots(files.announced, names)
+        feed(self.ledger, self.settings, self.base_url, now)
+        return written, len(names), robots
+
+    def _write_key(self) -> None:
+        file = key_file(key_of(self.ledger))
+        if not (self.folder / file.name).exists():
+            write_file(self.folder / file.name, file.body)
+
+    def _key_name(self) -> str:
+        key = self.ledger.note("indexnow_key")
+        return "" if key is None else key_file(str(key)).name
+
+    def _robots(self) -> Robots | None:
+        path = self.folder / "robots.txt"
+        return parse(path.read_bytes()) if path.is_file() else None
+
+    def _hidden(self, url: str) -> str:
+        return hidden_reason(url, None, self._robots())
 
     def _write_feed(self) -> None:
         body = changes_feed.changes_feed(self.ledger, self.base_url, self.settings.feed)

@@ -60,6 +60,10 @@ SUDDEN_LEAST: Final = 20
 """If more than this share and this number of resources are missing at once, the source is taken to be incomplete."""
 
 
+LONGEST_SCAN: Final = 3_600.0
+"""Seconds after the start of a scan within which what an application reports is newer than what the scan found."""
+
+
 class TooManyGone(PeriplusError):  # noqa: N818 - reads as what is the case
     """Most of the site is missing from its source: more likely a half-written folder than a wish to remove it."""
 
@@ -176,7 +180,7 @@ class _Scan:
             packed(content),
             page.title if page is not None and page.title else resource.title,
             packed(details),
-            _hidden(resource.url, page, self._robots),
+            hidden_reason(resource.url, page, self._robots),
             resource.source_date,
             msgspec.msgpack.encode(judged),
         )
@@ -263,7 +267,7 @@ def _judged(resource: Resource, row: Row | None, content: Content | None, page: 
     return Judgement(ChangeLevel.SAME if is_same else ChangeLevel.MAJOR)
 
 
-def _hidden(url: str, page: Page | None, robots: Robots | None) -> str:
+def hidden_reason(url: str, page: Page | None, robots: Robots | None) -> str:
     """Why a resource is not published; empty if it is."""
     if robots is not None and not robots.allows("*", url):
         return "robots"
@@ -278,7 +282,7 @@ def _apply(running: _Scan, ledger: Ledger, now: float, *, is_complete: bool, all
     db = ledger.db
     db.execute("create table temp.same(id integer primary key)")
     db.executemany("insert or ignore into temp.same values(?)", ((number,) for number in sorted(running.same)))
-    gone = _gone(db, allows_removals=allows_removals) if is_complete else []
+    gone = _gone(db, now, allows_removals=allows_removals) if is_complete else []
     new_dates = [
         date
         for (date,) in db.execute("select source_date from temp.found where id is null and source_date is not null")
@@ -291,7 +295,7 @@ def _apply(running: _Scan, ledger: Ledger, now: float, *, is_complete: bool, all
         counts[_apply_one(db, found, judged_by)] += 1
     for number, url, title, lastmod in gone:
         db.execute("update resources set gone = ? where id = ?", (now, number))
-        _event(db, url, title, "removed", now, lastmod)
+        event(db, url, title, "removed", now, lastmod)
     db.execute("delete from events where id <= (select max(id) from events) - ?", (EVENTS_KEPT,))
     if is_complete:
         ledger.keep_note("scanned_at", now)
@@ -313,11 +317,14 @@ def _apply(running: _Scan, ledger: Ledger, now: float, *, is_complete: bool, all
     )
 
 
-def _gone(db: sqlite3.Connection, *, allows_removals: bool) -> list[tuple[int, str, str, float | None]]:
-    gone = db.execute("""
+def _gone(db: sqlite3.Connection, now: float, *, allows_removals: bool) -> list[tuple[int, str, str, float | None]]:
+    gone = db.execute(
+        """
         select id, url, title, lastmod from resources
-        where gone is null and id not in (select id from temp.same)
-        and id not in (select id from temp.found where id is not null)""").fetchall()
+        where gone is null and confirmed <= ? and id not in (select id from temp.same)
+        and id not in (select id from temp.found where id is not null)""",
+        (now,),  # what an application reported while the scan ran stays
+    ).fetchall()
     known = db.execute("select count(*) from resources where gone is null").fetchone()[0]
     if len(gone) > max(SUDDEN_LEAST, SUDDEN_SHARE * known) and not allows_removals:
         raise TooManyGone(
@@ -373,33 +380,36 @@ def _apply_one(db: sqlite3.Connection, found: tuple[Any, ...], dates: _Dates) ->
     values = (mime, size, stamp, digest, content, title, details, hidden, source_date, dates.now)
     if number is None:
         lastmod = first_date(source_date, dates.build, dates.now)
-        db.execute(
+        is_new = db.execute(
             "insert into resources(mime, size, stamp, digest, content, title, details, hidden, source_date, confirmed,"
-            " minor, url, section, lastmod, first_seen) values(?,?,?,?,?,?,?,?,?,?,0,?,?,?,?)",
-            (*values, url, _section(url), lastmod, dates.now),
-        )
-        if not hidden:
-            _event(db, url, title, "new", dates.now, lastmod)
-        return "new" if lastmod is not None or source_date is None else "new without its date"
-    sql = "select lastmod, confirmed, gone, hidden, minor from resources where id = ?"
-    lastmod, confirmed, gone, was_hidden, minor = db.execute(sql, (number,)).fetchone()
-    what, minor = _what(_decode_judgement(judged), minor, dates.chrome)
+            " minor, url, section, lastmod, first_seen) values(?,?,?,?,?,?,?,?,?,?,0,?,?,?,?)"
+            " on conflict(url) do nothing",
+            (*values, url, section_of(url), lastmod, dates.now),
+        ).rowcount
+        if is_new and not hidden:
+            event(db, url, title, "new", dates.now, lastmod)
+        if is_new:
+            return "new" if lastmod is not None or source_date is None else "new without its date"
+    sql = "select id, lastmod, confirmed, gone, hidden, minor from resources where url = ?"
+    number, lastmod, confirmed, gone, was_hidden, minor = db.execute(sql, (url,)).fetchone()
+    claimed = lastmod
+    what, minor = what_happened(_decode_judgement(judged), minor, dates.chrome)
     if gone is not None:
         what, lastmod = "returned", changed_date(source_date, gone, dates.now)
-    elif what == "changed":
+    elif what == "changed" and not 0 < confirmed - dates.now < LONGEST_SCAN:
         lastmod = changed_date(source_date, max(confirmed, dates.scanned_at), dates.now)
     db.execute(
         "update resources set mime=?, size=?, stamp=?, digest=?, content=?, title=?, details=?, hidden=?,"
         " source_date=?, confirmed=?, minor=?, lastmod=?, gone=null where id=?",
         (*values, minor, lastmod, number),
     )
-    kind = _kind(what, is_hidden=bool(hidden), was_hidden=bool(was_hidden))
-    if kind:
-        _event(db, url, title, kind, dates.now, lastmod)
+    kind = event_kind(what, is_hidden=bool(hidden), was_hidden=bool(was_hidden))
+    if kind and not (kind == "changed" and lastmod == claimed):  # an application has already reported this change
+        event(db, url, title, kind, dates.now, lastmod)
     return what
 
 
-def _what(judged: Judgement, minor: float, chrome: Chrome) -> tuple[str, float]:
+def what_happened(judged: Judgement, minor: float, chrome: Chrome) -> tuple[str, float]:
     """What happened to a resource, and the sum of its minor edits after that."""
     if judged.level is ChangeLevel.SAME:
         return "same", minor
@@ -412,7 +422,7 @@ def _what(judged: Judgement, minor: float, chrome: Chrome) -> tuple[str, float]:
     return "changed", 0.0
 
 
-def _kind(what: str, *, is_hidden: bool, was_hidden: bool) -> str:
+def event_kind(what: str, *, is_hidden: bool, was_hidden: bool) -> str:
     """The event that readers of the site are told of."""
     if is_hidden:
         return "" if was_hidden else "removed"
@@ -421,11 +431,12 @@ def _kind(what: str, *, is_hidden: bool, was_hidden: bool) -> str:
     return "changed" if what == "changed" else ""
 
 
-def _event(db: sqlite3.Connection, url: str, title: str, kind: str, at: float, lastmod: float | None) -> None:
+def event(db: sqlite3.Connection, url: str, title: str, kind: str, at: float, lastmod: float | None) -> None:
+    """Note what readers of the site are told of."""
     db.execute("insert into events(url, title, kind, at, lastmod) values(?,?,?,?,?)", (url, title, kind, at, lastmod))
 
 
-def _section(url: str) -> str:
+def section_of(url: str) -> str:
     """The first segment of the path, by which sitemaps are ordered."""
     parts = url.partition("?")[0].split("/", 4)
     return parts[3] if len(parts) > 4 else ""

@@ -19,8 +19,6 @@ class SiteSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     base_url: str = ""
     """The address of its root."""
-    resync: bool = False
-    """Whether ResourceSync documents are written, too."""
 
 
 class SourceSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,11 +107,28 @@ class PushSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Whom to tell of changes: IndexNow endpoints, and receivers of sitemap pings."""
 
     indexnow: tuple[str, ...] = ()
+    """IndexNow endpoints, such as `https://api.indexnow.org/indexnow`, which passes messages on to several engines."""
     ping: tuple[str, ...] = ()
+    """Receivers of `?sitemap=URL`. The public ones of Google and Bing are closed."""
     debounce: float = 60.0
     """Seconds for which changes are gathered."""
     repeat: float = 600.0
     """Seconds in which an address is not sent twice."""
+
+
+class ServingSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the middleware does with the requests of a web application."""
+
+    trust_for: float = 0.0
+    """Seconds after a scan or a hook for which a 304 is answered without asking the application; 0: never."""
+    public: bool = False
+    """Whether pages are the same for visitors with cookies and credentials."""
+    observe: float = 0.1
+    """Share of the pages passing by whose content is compared with the ledger."""
+    discover: bool = False
+    """Whether pages passing by that the ledger does not know are added to it, if their address has no query."""
+    count_visits: bool = True
+    """Whether visits of crawlers are counted, by minute."""
 
 
 class PublishSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,6 +142,7 @@ class PublishSettings(Struct, frozen=True, forbid_unknown_fields=True):
     robots: RobotsSettings = field(default_factory=RobotsSettings)
     feed: FeedSettings = field(default_factory=FeedSettings)
     push: PushSettings = field(default_factory=PushSettings)
+    serving: ServingSettings = field(default_factory=ServingSettings)
 
 
 def settings_for(base_url: str) -> PublishSettings:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,9 @@ from periplus.cli.consoles import stderr_console, stdout_console
 from periplus.cli.crawl.live import count, counted
 from periplus.model import UsageError
 from periplus.publish import Published, Publisher, PublishSettings
+from periplus.publish.push import PushResult
+from periplus.publish.trial_server import folder_app, trial_server
+from periplus.store.folder_lock import FolderLocked
 
 publish = typer.Typer(
     name="publish",
@@ -121,9 +125,7 @@ def status(out: Out, ledger: LedgerFolder = None, json: options.Json = False) ->
 
     Example: periplus publish status -o public
     """
-    if not settings_path(out, ledger).exists():
-        raise UsageError(f"{out} has no publish.toml", hint="run: periplus publish scan FOLDER --base-url URL -o OUT")
-    settings = load_settings(out, ledger)
+    settings = _known_settings(out, ledger)
     with Publisher(out, settings, ledger=ledger) as publisher:
         facts = publisher.status()
     if json:
@@ -138,6 +140,76 @@ def status(out: Out, ledger: LedgerFolder = None, json: options.Json = False) ->
     )
     for change in facts.last_changes:
         console.print(Text(f"  {change.kind:8} {change.url}"), soft_wrap=True)
+
+
+@publish.command()
+def push(
+    out: Out,
+    ledger: LedgerFolder = None,
+    now: Annotated[bool, typer.Option("--now", help="Do not wait for further changes to send with these.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Stay, write what applications report, and send what becomes due.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Send what changed to the receivers of [push]: IndexNow, WebSub, sitemap pings.
+
+    Example: periplus publish push -o public
+    """
+    settings = _known_settings(out, ledger)
+    with Publisher(out, settings, ledger=ledger) as publisher:
+        while True:
+            if not publisher.is_written():
+                with suppress(FolderLocked):  # a scan runs, and writes the files itself
+                    publisher.write()
+            sent = publisher.push(is_early=now)
+            _say_sent(sent, publisher.status().waiting, is_json=json, is_quiet=follow)
+            if not follow:
+                break
+            time.sleep(max(settings.push.debounce, 1.0))
+    if any(result.next_at is None and not result.is_sent for result in sent):
+        raise typer.Exit(1)
+
+
+@publish.command()
+def serve(
+    out: Out,
+    ledger: LedgerFolder = None,
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on; 0: any free port.")
+    ] = 8000,
+) -> None:
+    """Serve the published site on this machine, as the middleware would: to try it out. Ctrl-C stops.
+
+    Example: periplus publish serve -o public
+    """
+    settings = _known_settings(out, ledger)
+    folders = [Path(settings.source.folder), out] if settings.source.folder else [out]
+    with Publisher(out, settings, ledger=ledger) as publisher:
+        app = publisher.wsgi(folder_app(folders, clean_urls=settings.source.clean_urls))
+        with trial_server(app, port) as server:
+            stderr_console().print(Text(f"Serving {out} at http://127.0.0.1:{server.server_port}/"), soft_wrap=True)
+            server.serve_forever()
+
+
+def _say_sent(sent: list[PushResult], waiting: int, *, is_json: bool, is_quiet: bool) -> None:
+    if is_json:
+        for result in sent:
+            typer.echo(msgspec.json.encode(result))
+        return
+    console = stdout_console()
+    for result in sent:
+        later = "" if result.next_at is None else "; it is sent again"
+        text = f"{result.target}: {counted(result.messages, 'message')}: {result.answer}{later}"
+        console.print(Text(text), soft_wrap=True)
+    if not is_quiet:
+        console.print(Text(f"{counted(waiting, 'message')} waiting"), soft_wrap=True)
+
+
+def _known_settings(out: Path, ledger: Path | None) -> PublishSettings:
+    if not settings_path(out, ledger).exists():
+        raise UsageError(f"{out} has no publish.toml", hint="run: periplus publish scan FOLDER --base-url URL -o OUT")
+    return load_settings(out, ledger)
 
 
 def _say(done: Published, out: Path) -> None:

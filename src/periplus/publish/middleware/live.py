@@ -1,0 +1,289 @@
+"""The state of the middleware in one process. It begins at the first request, so that servers may fork before."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import queue
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from periplus.publish import changes_feed
+from periplus.publish.archives import LIST
+from periplus.publish.dating import Content, raw_digest
+from periplus.publish.files import digest_of
+from periplus.publish.ledger import Ledger
+from periplus.publish.observing import observe
+from periplus.publish.robots_block import NotOurs, with_block
+from periplus.publish.serving import Answer, Known, OwnFile, file_answer, not_modified
+from periplus.publish.settings import PublishSettings
+from periplus.urls import canonical
+
+MOST_KNOWN: Final = 10_000
+"""Pages whose rows are kept in memory."""
+MOST_WAITING: Final = 64
+"""Pages that wait to be compared; more pass by unread: 128 MB at most."""
+MOST_COUNTED: Final = 10_000
+"""Different visits that are counted in a minute; more are not."""
+PERIOD: Final = 60.0
+"""Seconds between two writes of counted visits, two looks at the same page, and two messages in the log."""
+VISITS_KEPT: Final = 30 * 1_440
+"""Minutes for which counted visits are kept."""
+LONGEST_PATH: Final = 512
+_CRAWLER = re.compile(r"[\w.-]{0,40}(?:bot|crawl|spider|slurp|fetcher|scan)[\w.-]{0,40}", re.IGNORECASE)
+_decode_content = msgspec.msgpack.Decoder(Content).decode
+_log = logging.getLogger("periplus.publish")
+Lines = Callable[[Sequence[str], list[str]], list[str]]
+
+
+@lru_cache(maxsize=4_096)
+def crawler_name(agent: str) -> str:
+    """The name by which a crawler calls itself; empty for what is not a crawler."""
+    found = _CRAWLER.search(agent[:512])
+    return found[0] if found else ""
+
+
+class Live:
+    """What the middleware of one process knows and gathers."""
+
+    def __init__(
+        self,
+        ledger: Path,
+        folder: Path,
+        base_url: str,
+        settings: PublishSettings,
+        clock: Callable[[], float],
+        lines: Lines,
+    ) -> None:
+        self.settings = settings.serving
+        self.clock = clock
+        self.base = base_url
+        self.has_robots = settings.robots.manage and urlsplit(base_url).path == "/"
+        self._origin = base_url[: len(base_url) - len(urlsplit(base_url).path)]
+        self._root = urlsplit(base_url).path
+        self._path = ledger
+        self._folder = folder
+        self._archives = settings.archives.folder
+        self._hub = settings.feed.hub
+        self._lines = lines
+        self._pid = 0
+        self._complained = -PERIOD
+        self._opening = threading.Lock()
+
+    def open(self) -> None:
+        """Begin in this process, if that has not happened: a fork begins again, with a ledger of its own."""
+        with self._opening:
+            if self._pid == os.getpid():
+                return
+            self._ledger = Ledger(self._path)
+            self._version = -1
+            self._known: dict[str, Known | None] = {}
+            self._own: dict[str, bool] = {}
+            self._files: dict[str, tuple[tuple[int, int], OwnFile]] = {}
+            self._robots: list[str] | None = None
+            self._scanned_at = 0.0
+            self._looked: dict[str, float] = {}
+            self._visits: dict[tuple[int, str, str, int], list[int]] = {}
+            self._waiting: queue.Queue[tuple[str, bytes] | None] = queue.Queue(MOST_WAITING)
+            self._thread = threading.Thread(target=self._write, name="periplus-publish", daemon=True)
+            self._thread.start()
+            atexit.register(self.close)
+            self._pid = os.getpid()
+
+    def close(self) -> None:
+        """Write what was gathered, and end the thread."""
+        if self._pid != os.getpid():
+            return
+        self._pid = 0
+        atexit.unregister(self.close)
+        self._waiting.put(None)
+        self._thread.join(10.0)
+        self._ledger.close()
+
+    def early_answer(self, method: str, path: str, query: str, headers: Mapping[str, str]) -> Answer | None:
+        """The answer that the application need not give; `None` if it must be asked. `path` is percent-encoded."""
+        if self._pid != os.getpid():
+            self.open()
+        self._refresh()
+        if not query and (is_sealed := self._own.get(path)) is not None:
+            file = self._file(path.removeprefix(self._root), is_sealed=is_sealed)
+            if file is not None:
+                return file_answer(method, headers, file)
+        if self.settings.trust_for > 0 and ("if-none-match" in headers or "if-modified-since" in headers):
+            known = self.known(path, query)
+            if known is not None:
+                return not_modified(method, headers, known, self.clock(), self.settings)
+        return None
+
+    def known(self, path: str, query: str) -> Known | None:
+        """What the ledger knows of a page."""
+        key = f"{path}?{query}" if query else path
+        try:
+            return self._known[key]
+        except KeyError:
+            pass
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        found = self._known[key] = self._row(key)
+        return found
+
+    def wants(self, path: str, query: str) -> bool:
+        """Whether to look at the content of this page now."""
+        if random.random() >= self.settings.observe:  # noqa: S311 - a sample, not a secret
+            return False
+        key = f"{path}?{query}" if query else path
+        if self.known(path, query) is None and (query or not self.settings.discover):
+            return False
+        now = time.monotonic()
+        if now - self._looked.get(key, -PERIOD) < PERIOD:
+            return False
+        if len(self._looked) >= MOST_KNOWN:
+            self._looked.clear()
+        self._looked[key] = now
+        return True
+
+    def saw(self, path: str, query: str, body: bytes) -> None:
+        """Compare a page that passed by with the ledger, in the thread, if its bytes are not the same."""
+        known = self.known(path, query)
+        if known is not None and known.raw == raw_digest(body):
+            return
+        url = canonical(f"{self._origin}{path}?{query}" if query else self._origin + path)
+        if url is not None and not self._waiting.full():
+            self._waiting.put_nowait((url, body))
+
+    def count(self, agent: str, path: str, status: int, size: int) -> None:
+        """Count a visit of a crawler."""
+        if not self.settings.count_visits or not (name := crawler_name(agent)):
+            return
+        key = (int(self.clock() // 60), name, path[:LONGEST_PATH], status)
+        found = self._visits.get(key)
+        if found is not None:
+            found[0] += 1
+            found[1] += size
+        elif len(self._visits) < MOST_COUNTED:
+            self._visits[key] = [1, size]
+
+    def robots(self, body: bytes) -> bytes:
+        """A robots.txt of the application with our block."""
+        if self._robots is None:
+            db = self._ledger.db
+            kinds = "select name from files where kind in ({}) and dropped_at is null order by {}"
+            sitemaps = [name for (name,) in db.execute(kinds.format("'index', 'news'", "name"))]
+            archives = [name for (name,) in db.execute(kinds.format("'archive'", "id desc"))]
+            self._robots = self._lines(sitemaps, archives)
+        try:
+            return with_block(body, self._robots)
+        except NotOurs:
+            return body
+
+    def complain(self, error: Exception) -> None:
+        """Log a failure of the middleware, at most once a minute."""
+        if time.monotonic() - self._complained >= PERIOD:
+            self._complained = time.monotonic()
+            _log.error("the publisher's middleware failed and let a request pass: %r", error, exc_info=error)
+
+    def _refresh(self) -> None:
+        """Forget what is in memory if another connection has written to the ledger."""
+        version = self._ledger.db.execute("pragma data_version").fetchone()[0]
+        if version == self._version:
+            return
+        self._scanned_at = float(self._ledger.note("scanned_at") or 0.0)
+        self._known = {}
+        self._robots = None
+        self._own = self._own_paths()
+        self._version = version
+
+    def _own_paths(self) -> dict[str, bool]:
+        """The paths of the files written by the publisher, and whether they stay as they are."""
+        db = self._ledger.db
+        root = self._root
+        own = {
+            f"{root}{self._archives}/{name}" if kind == "archive" else root + name: bool(is_sealed)
+            for name, kind, is_sealed in db.execute("select name, kind, is_sealed from files")
+        }
+        key = self._ledger.note("indexnow_key")
+        others = (changes_feed.NAME, f"{self._archives}/{LIST}", *((f"{key}.txt",) if key else ()))
+        return own | {root + name: False for name in others}
+
+    def _file(self, name: str, *, is_sealed: bool) -> OwnFile | None:
+        path = self._folder / name
+        try:
+            about = path.stat()
+        except OSError:
+            return None
+        stamp = (about.st_mtime_ns, about.st_size)
+        kept = self._files.get(name)
+        if kept is not None and kept[0] == stamp:
+            return kept[1]
+        body = path.read_bytes()
+        link = f'<{self._hub}>; rel="hub", <{self.base}{name}>; rel="self"' if self._hub else ""
+        file = OwnFile(name, body, digest_of(body), is_sealed, "" if name.startswith(self._archives) else link)
+        if len(self._files) >= 8 or len(body) > 1 << 20:
+            self._files.clear()
+        if len(body) <= 1 << 20:
+            self._files[name] = (stamp, file)
+        return file
+
+    def _row(self, key: str) -> Known | None:
+        url = canonical(self._origin + key)
+        sql = "select content, lastmod, confirmed from resources where url = ? and gone is null and hidden = ''"
+        row = self._ledger.db.execute(sql, (url,)).fetchone()
+        if row is None:
+            return None
+        packed, lastmod, confirmed = row
+        content = None if packed is None else _decode_content(packed)
+        etag = ""
+        if content is not None:
+            etag = f'W/"{content.raw if content.digests is None else content.digests.main:x}"'
+        raw = None if content is None else content.raw
+        return Known(etag, lastmod, max(confirmed, self._scanned_at), raw)
+
+    def _write(self) -> None:
+        """The thread: compare pages, and write visits once a minute."""
+        try:
+            ledger = Ledger(self._path)
+        except Exception as error:  # without the thread pages pass by unread
+            self.complain(error)
+            return
+        next_write = time.monotonic() + PERIOD
+        is_open = True
+        while is_open:
+            try:
+                found = self._waiting.get(timeout=max(next_write - time.monotonic(), 0.01))
+                if found is None:
+                    is_open = False
+                else:
+                    observe(ledger, *found, self.clock(), adds_new=self.settings.discover)
+            except queue.Empty:
+                pass
+            except Exception as error:  # one page is not worth the thread
+                self.complain(error)
+            if not is_open or time.monotonic() >= next_write:
+                next_write = time.monotonic() + PERIOD
+                self._write_visits(ledger)
+        ledger.close()
+
+    def _write_visits(self, ledger: Ledger) -> None:
+        visits, self._visits = self._visits, {}
+        if not visits:
+            return
+        try:
+            with ledger.writing() as db:
+                db.executemany(
+                    "insert into visits values(?,?,?,?,?,?) on conflict do update set"
+                    " hits = hits + excluded.hits, bytes = bytes + excluded.bytes",
+                    [(*key, hits, size) for key, (hits, size) in visits.items()],
+                )
+                db.execute("delete from visits where minute < ?", (int(self.clock() // 60) - VISITS_KEPT,))
+        except Exception as error:  # counts are lost, the application goes on
+            self.complain(error)
