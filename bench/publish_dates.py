@@ -122,9 +122,8 @@ def main(pages: int = 5_000, days: int = 60) -> None:
     found = measure(pages, days)
     print(f"{pages:,} pages, {days} days: {found.changed:,} changes, {found.moved:,} dates moved")
     print(f"precision {found.precision:.4f}, recall {found.recall:.4f}, moved on the two bait days {found.baits}")
-    print(
-        f"by modification times {found.by_times:,} dates would have moved: precision {found.changed / found.by_times:.3f}"
-    )
+    share = found.changed / found.by_times
+    print(f"by modification times {found.by_times:,} dates would have moved: precision {share:.3f}")
 
 
 if __name__ == "__main__":
