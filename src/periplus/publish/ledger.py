@@ -1,7 +1,7 @@
 """What is known of each resource of a site, in one SQLite file.
 
 Web applications fork and run several workers: any number of processes may read, one writes at a time, and any tool
-reads the file. A scan gathers what it found in temporary tables, which lock nobody out, and applies all of it in one
+reads the file. A scan gathers what it found in temporary tables, which block no reader, and applies all of it in one
 transaction. So a kill at any moment leaves the ledger as it was before the scan or as it is after.
 """
 

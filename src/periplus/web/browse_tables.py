@@ -198,7 +198,7 @@ def _plain_row(row: Row) -> Row:
 
 
 def _bounded(rows: Iterator[tuple[Any, ...]], most: int) -> Iterator[tuple[Any, ...]]:
-    """At most so many rows and `MAX_BYTES` of them."""
+    """At most this many rows, and `MAX_BYTES` of them."""
     left = MAX_BYTES
     for row in islice(rows, most):
         left -= sum(len(value) if isinstance(value, str | bytes) else 16 for value in row)
