@@ -16,7 +16,7 @@ RUN PERIPLUS_NATIVE=1 pip wheel --no-cache-dir --no-deps --wheel-dir wheels .
 FROM python:3.11-slim
 COPY constraints.txt /install/
 COPY --from=build /build/wheels /install/
-RUN pip install --no-cache-dir --constraint /install/constraints.txt /install/*.whl && rm -r /install
+RUN pip install --no-cache-dir --constraint /install/constraints.txt "$(echo /install/*.whl)[search,web]" && rm -r /install
 RUN useradd --uid 1000 --create-home periplus && install --directory --owner periplus /data
 USER periplus
 WORKDIR /data
