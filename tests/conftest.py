@@ -26,11 +26,13 @@ LEAST_MEMORY = 8 << 30
 def pytest_configure(config: pytest.Config) -> None:
     """Put temporary folders in memory where there is room: thousands of commits wait for a disk otherwise.
 
-    And let Python keep bytecode: tests start hundreds of programs, and each would compile all sources again.
+    And let Python keep bytecode: tests start hundreds of programs, and each would compile all sources again. Their
+    linear algebra is small: threads for it, which every one of them would start, only take time from the others.
     """
     _begin_elsewhere(config)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= LEAST_MEMORY:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 

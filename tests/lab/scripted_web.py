@@ -71,6 +71,8 @@ class _Web(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # one packet an answer: a body behind its header waits 40 ms for an acknowledgement
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
         web = cast("_Web", self.server).web

@@ -53,7 +53,7 @@ WAYS = {"alone": Way(), "two-workers": Way(workers=2), "five-pages-a-visit": Way
 @pytest.fixture(scope="module")
 def world() -> World:
     """Fifteen sites, seven of them on two machines; robots files of eight kinds, none of which asks for a delay."""
-    return World(28, 15, pages=150)
+    return World(28, 15, pages=100)
 
 
 @pytest.fixture(scope="module", params=WAYS)

@@ -191,8 +191,17 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
         yield opened
 
 
-@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [360, 800, 1280])
+@pytest.mark.parametrize(
+    ("width", "is_dark"),
+    [
+        (360, False),
+        (1280, True),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in ((360, True), (800, False), (800, True), (1280, False))
+        ),
+    ],
+)
 def test_a_browser_shows_it_without_a_fault(made: Made, browser: Chromium, width: int, is_dark: bool) -> None:
     """No error, no request but for the file itself, nothing wider than the screen, letters that can be read."""
     browser.complaints.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -114,8 +115,18 @@ def test_a_collection_is_audited_without_fetching(run: Run, web: ScriptedWeb, tm
     assert run("audit", folder, "--site", "nobody.test").returncode == 2
 
 
+class Late(dict[str, str | bytes]):
+    """A site that takes 10 ms for every answer."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """What is there, later."""
+        time.sleep(0.01)
+        return super().get(key, default)
+
+
 def test_slow_pages_are_found(run: Run, web: ScriptedWeb) -> None:
     """By the bound that was asked for."""
+    web.said = Late(web.said)
     found = json.loads(run(*typed(web, "--json", "--slow", "0.001", "--examples", "2")).stdout)["findings"]
     slow = next(each for each in found if each["name"] == "slow-pages")
     assert len(slow["examples"]) == min(2, slow["count"])

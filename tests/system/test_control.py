@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -12,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from tests.lab.crawling import rows
@@ -28,7 +29,7 @@ from periplus.model import CollectionError
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 
-SECONDS = 2.0
+SECONDS = 1.5
 """How long nothing may arrive while a crawl is paused: many times what it takes between two requests."""
 
 
@@ -57,15 +58,66 @@ def crawling(web: RunningLab, out: Path, *args: str, **more: Any) -> Iterator[su
         yield process
 
 
+class Live(NamedTuple):
+    """A crawl that several tests ask, one after the other; it is paused between them."""
+
+    web: RunningLab
+    out: Path
+    process: subprocess.Popen[str]
+
+
+@contextmanager
+def left_running(folder: Path, workers: str) -> Iterator[Live]:
+    """A crawl of two of four sites that lasts as long as its tests."""
+    world = World(11, 4, pages=3000)
+    with (
+        RunningLab(Server(world, SteppedClock(world.epoch), pace=0.01)) as web,
+        crawling(web, folder / "c", "--workers", workers, delay="0.05", seeds=2) as process,
+    ):
+        yield Live(web, folder / "c", process)
+
+
+@pytest.fixture(scope="module")
+def one_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with left_running(tmp_path_factory.mktemp("one"), "1") as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with left_running(tmp_path_factory.mktemp("two"), "2") as live:
+        yield live
+
+
+@contextmanager
+def going_on(live: Live) -> Iterator[Live]:
+    """Let a crawl go on until the test ends."""
+    with ControlClient(live.out) as crawl:
+        crawl.ask("resume")
+        yield live
+        crawl.ask("pause")
+
+
+@pytest.fixture
+def alone(one_worker: Live) -> Iterator[Live]:
+    with going_on(one_worker) as live:
+        yield live
+
+
+@pytest.fixture(params=["one_worker", "two_workers"])
+def live(request: pytest.FixtureRequest) -> Iterator[Live]:
+    with going_on(request.getfixturevalue(request.param)) as live:
+        yield live
+
+
 def pages_of(client: ControlClient) -> int:
     found: int = client.ask("status")["progress"]["tally"]["pages"]
     return found
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_paused_crawl_asks_for_nothing_until_it_is_resumed(web: RunningLab, tmp_path: Path, workers: str) -> None:
-    out = tmp_path / "c"
-    with crawling(web, out, "--workers", workers) as process, ControlClient(out) as crawl:
+def test_a_paused_crawl_asks_for_nothing_until_it_is_resumed(live: Live) -> None:
+    web, out, process = live
+    with ControlClient(out) as crawl:
         assert crawl.ask("pause")["is_paused"]
         time.sleep(0.3)  # requests under way end
         before = web.log.total
@@ -77,7 +129,7 @@ def test_a_paused_crawl_asks_for_nothing_until_it_is_resumed(web: RunningLab, tm
         wait_until(lambda: web.log.total > before + 20, process)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_excluded_urls_are_shown_first_and_never_asked_for_again(
     web: RunningLab, tmp_path: Path, run: Run, workers: str
 ) -> None:
@@ -114,18 +166,6 @@ def test_excluded_urls_are_shown_first_and_never_asked_for_again(
         assert crawl.ask("status")["excluded"] == []
 
 
-def test_refused_urls_are_rows_with_the_pattern(web: RunningLab, tmp_path: Path) -> None:
-    out = tmp_path / "c"
-    pattern = f"{hosts(web)[0]}/*"
-    with crawling(web, out, "--workers", "1") as process, ControlClient(out) as crawl:
-        matching = crawl.ask("exclude", pattern=pattern)["matching"]
-        wait_until(lambda: crawl.ask("status")["progress"]["tally"]["excluded"].get("excluded", 0) >= matching, process)
-        crawl.ask("stop")
-        process.wait(60)
-    found = rows(out, "select count(*) as n from fetches where outcome = 'excluded'")
-    assert found[0]["n"] >= matching > 0
-
-
 @pytest.mark.parametrize("order", ["breadth_first", "indegree"])
 def test_preferred_urls_are_asked_for_next(web: RunningLab, tmp_path: Path, order: str) -> None:
     """Of the pages that wait at a site, those of the pattern come before all others."""
@@ -147,9 +187,9 @@ def test_preferred_urls_are_asked_for_next(web: RunningLab, tmp_path: Path, orde
     assert [target for target in first if not target.endswith(digit)] == []
 
 
-def test_the_pace_holds_for_all_sites_together(web: RunningLab, tmp_path: Path) -> None:
-    out = tmp_path / "c"
-    with crawling(web, out, "--workers", "1", delay="0.01") as process, ControlClient(out) as crawl:
+def test_the_pace_holds_for_all_sites_together(alone: Live) -> None:
+    web, out, process = alone
+    with ControlClient(out) as crawl:
         assert crawl.ask("pace", rate=5)["rate"] == 5
         time.sleep(0.5)
         web.log.clear()
@@ -157,12 +197,12 @@ def test_the_pace_holds_for_all_sites_together(web: RunningLab, tmp_path: Path) 
         assert 0 < web.log.total <= 5 * (SECONDS + 1)
         crawl.ask("pace")
         before = web.log.total
-        wait_until(lambda: web.log.total > before + 100, process)
+        wait_until(lambda: web.log.total > before + 50, process)
         with pytest.raises(CollectionError, match="rate must be at least 0"):
             crawl.ask("pace", rate=-1)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_a_crawl_that_is_killed_after_its_answer_knows_what_it_was_told(
     web: RunningLab, tmp_path: Path, workers: str
 ) -> None:
@@ -185,27 +225,27 @@ def test_a_crawl_that_is_killed_after_its_answer_knows_what_it_was_told(
     assert "http://elsewhere.test/" not in {visit.url for visit in web.log.visits()}
 
 
-def test_a_submitted_sitemap_is_fetched(web: RunningLab, tmp_path: Path) -> None:
-    out = tmp_path / "c"
+def test_a_submitted_sitemap_is_fetched(alone: Live) -> None:
+    web, out, process = alone
     named = f"http://{hosts(web)[0]}/submitted.xml"
-    with crawling(web, out, "--workers", "1") as process, ControlClient(out) as crawl:
+    with ControlClient(out) as crawl:
         assert crawl.ask("submit", sitemaps=[named])["taken"] == 1
         wait_until(lambda: named in {visit.url for visit in web.log.visits()}, process)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_widened_scope_holds(web: RunningLab, tmp_path: Path, workers: str) -> None:
-    out, other = tmp_path / "c", hosts(web)[2]
-    with crawling(web, out, "--workers", workers, seeds=2) as process, ControlClient(out) as crawl:
+def test_a_widened_scope_holds(live: Live) -> None:
+    web, out, process = live
+    other = hosts(web)[2]
+    with ControlClient(out) as crawl:
         assert crawl.ask("discover", urls=[f"http://{other}/"])["outside"] == [f"http://{other}/"]
         assert crawl.ask("widen", urls=[f"http://{other}/"])["taken"] == 1
         wait_until(lambda: len(web.log.visits(other)) > 10, process)
         assert crawl.ask("discover", urls=[f"http://{other}/told"])["outside"] == []
 
 
-def test_status_is_one_value_that_grows(web: RunningLab, tmp_path: Path, run: Run) -> None:
-    out = tmp_path / "c"
-    with crawling(web, out, "--workers", "2") as process, ControlClient(out) as crawl:
+def test_status_is_one_value_that_grows(live: Live, run: Run) -> None:
+    web, out, process = live
+    with ControlClient(out) as crawl:
         first = crawl.ask("status")
         assert first.keys() == set(LiveStatus.__struct_fields__)
         assert (first["kind"], first["pid"], first["collection"]) == ("crawl", process.pid, str(out))
@@ -218,12 +258,14 @@ def test_status_is_one_value_that_grows(web: RunningLab, tmp_path: Path, run: Ru
         shown = run("info", str(out), "--live")
         assert "pages" in shown.stdout
         assert shown.returncode == 0
-    assert run("info", str(out), "--live").returncode == 2
 
 
 def test_stop_ends_the_crawl_and_keeps_everything(web: RunningLab, tmp_path: Path, run: Run) -> None:
-    out = tmp_path / "c"
+    """Also the URLs that a pattern refused: they are rows."""
+    out, pattern = tmp_path / "c", f"{hosts(web)[0]}/*"
     with crawling(web, out, "--workers", "1", "--json") as process, ControlClient(out) as crawl:
+        matching = crawl.ask("exclude", pattern=pattern)["matching"]
+        wait_until(lambda: crawl.ask("status")["progress"]["tally"]["excluded"].get("excluded", 0) >= matching, process)
         assert crawl.ask("stop")["is_stopping"]
         stdout, _ = process.communicate(timeout=60)
         assert process.returncode == 130
@@ -231,19 +273,28 @@ def test_stop_ends_the_crawl_and_keeps_everything(web: RunningLab, tmp_path: Pat
     assert not (out / SOCKET).exists()
     with pytest.raises(NoCrawlRuns):
         crawl.ask("status")
+    assert run("info", str(out), "--live").returncode == 2
     assert json.loads(run("info", str(out), "--json").stdout)["tally"]["pages"] == json.loads(stdout)["pages"]
+    found = rows(out, "select count(*) as n from fetches where outcome = 'excluded'")
+    assert found[0]["n"] >= matching > 0
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningLab, Path]]:
+    """A web of 60 pages and a collection of all of them, whose next visits are slower."""
+    world = World(11, 2, pages=60)
+    with RunningLab(Server(world, SteppedClock(world.epoch), pace=0.01)) as web:
+        out = tmp_path_factory.mktemp("finished") / "c"
+        with running(*asked(web, "-o", str(out), "--workers", "1", delay="0.02", seeds=2)) as process:
+            process.communicate(timeout=120)
+        settings = out / "periplus.toml"
+        settings.write_text(settings.read_text().replace("delay = 0.02", "delay = 0.3"))
+        yield web, out
 
 
 @pytest.mark.parametrize("command", ["watch", "refresh"])
-def test_other_commands_can_be_controlled_too(
-    start_lab: Callable[[Server], RunningLab], tmp_path: Path, command: str
-) -> None:
-    world = World(11, 2, pages=60)
-    web, out = start_lab(Server(world, SteppedClock(world.epoch), pace=0.01)), tmp_path / "c"
-    with running(*asked(web, "-o", str(out), "--workers", "1", delay="0.02", seeds=2)) as process:
-        process.communicate(timeout=120)
-    settings = out / "periplus.toml"
-    settings.write_text(settings.read_text().replace("delay = 0.02", "delay = 0.3"))
+def test_other_commands_can_be_controlled_too(finished: tuple[RunningLab, Path], tmp_path: Path, command: str) -> None:
+    web, out = finished[0], Path(shutil.copytree(finished[1], tmp_path / "c"))
     web.log.clear()
     told = f"http://{hosts(web)[0]}/told"
     with running(command, str(out), *(("--budget", "8640000") if command == "watch" else ())) as process:
@@ -264,23 +315,22 @@ def test_other_commands_can_be_controlled_too(
                     crawl.ask("pace", rate=1)
 
 
-def test_only_the_owner_may_open_the_socket_and_bad_requests_are_answered(web: RunningLab, tmp_path: Path) -> None:
+def test_only_the_owner_may_open_the_socket_and_bad_requests_are_answered(one_worker: Live) -> None:
     """Bounded: lines, clients, URLs, patterns."""
-    out = tmp_path / "c"
-    with crawling(web, out, "--workers", "1"):
-        assert stat.S_IMODE((out / SOCKET).stat().st_mode) == 0o600
-        with ControlClient(out) as crawl:
-            for line in (b"", b"{", b"[1]", b'{"verb": "fly"}', b'{"verb": "exclude"}', b'{"verb": "status", "x": 1}'):
-                assert b'"error":"not a request' in crawl.ask_raw(line)
-            for pattern in ("", "re:(a+)+", "x" * 3000):
-                with pytest.raises(CollectionError):
-                    crawl.ask("exclude", pattern=pattern)
-            with pytest.raises(CollectionError, match="10001 URLs"):
-                crawl.ask("discover", urls=["http://a.test/"] * 10_001)
-            with pytest.raises(CollectionError, match="1 dates for 2 URLs"):
-                crawl.ask("discover", urls=["http://a.test/", "http://b.test/"], dates=[1.0])
-            assert pages_of(crawl) > 0
-        _check_bounds(out)
+    out = one_worker.out
+    assert stat.S_IMODE((out / SOCKET).stat().st_mode) == 0o600
+    with ControlClient(out) as crawl:
+        for line in (b"", b"{", b"[1]", b'{"verb": "fly"}', b'{"verb": "exclude"}', b'{"verb": "status", "x": 1}'):
+            assert b'"error":"not a request' in crawl.ask_raw(line)
+        for pattern in ("", "re:(a+)+", "x" * 3000):
+            with pytest.raises(CollectionError):
+                crawl.ask("exclude", pattern=pattern)
+        with pytest.raises(CollectionError, match="10001 URLs"):
+            crawl.ask("discover", urls=["http://a.test/"] * 10_001)
+        with pytest.raises(CollectionError, match="1 dates for 2 URLs"):
+            crawl.ask("discover", urls=["http://a.test/", "http://b.test/"], dates=[1.0])
+        assert pages_of(crawl) > 0
+    _check_bounds(out)
 
 
 def _check_bounds(out: Path) -> None:

@@ -45,8 +45,8 @@ def lab_of(start_lab: Callable[[Server], RunningLab], pages: int) -> RunningLab:
 
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
-    """Some 90 pages on nine hosts."""
-    return lab_of(start_lab, 90)
+    """Some 60 pages on nine hosts."""
+    return lab_of(start_lab, 60)
 
 
 @pytest.fixture
@@ -56,8 +56,8 @@ def large_lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
 
 
 def test_killed_at_any_moment_nothing_is_lost_or_fetched_again(lab: RunningLab, tmp_path: Path) -> None:
-    """Five moments of chance: soon after the start, in the middle of a crawl, in recovery."""
-    kill_and_compare(lab, tmp_path, asked(lab), kills=5, seed=1)
+    """Three moments of chance: soon after the start, in the middle of a crawl, in recovery."""
+    kill_and_compare(lab, tmp_path, asked(lab), kills=3, seed=1)
 
 
 @pytest.mark.slow
@@ -68,7 +68,7 @@ def test_killed_at_thirty_moments(large_lab: RunningLab, tmp_path: Path) -> None
 
 def test_killed_in_front_of_operations_on_the_disk(lab: RunningLab, tmp_path: Path) -> None:
     """In commits, while a WARC file is full and the next begins, while rows become Parquet, and in recovery."""
-    strike_and_compare(lab, tmp_path, lives=6, seed=0)
+    strike_and_compare(lab, tmp_path, lives=4, seed=0)
 
 
 @pytest.mark.slow

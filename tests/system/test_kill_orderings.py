@@ -16,13 +16,13 @@ from periplus.store import DiskState
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 
-KILLS = 3
+KILLS = 2
 
 
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
-    """Some 90 pages on nine hosts."""
-    world = small_world(90)
+    """Some 60 pages on nine hosts."""
+    world = small_world(60)
     return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
 
 

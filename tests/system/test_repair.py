@@ -6,10 +6,10 @@ import shutil
 import signal
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow.dataset
@@ -51,12 +51,45 @@ pytest_plugins = ["periplus.lab.pytest_plugin"]
 SLOW = pytest.mark.slow
 
 
-@pytest.fixture
-def lab() -> Any:
+class Whole(NamedTuple):
+    """A crawl that was never disturbed, and how many requests it took."""
+
+    folder: Path
+    requests: int
+
+
+@pytest.fixture(scope="module")
+def shared_lab() -> Iterator[RunningLab]:
     """Some pages on nine hosts."""
     world = small_world(60)
     with RunningLab(Server(world, SteppedClock(world.epoch), pace=0.01)) as running_lab:
         yield running_lab
+
+
+@pytest.fixture
+def lab(shared_lab: RunningLab) -> RunningLab:
+    """The same, with an empty log."""
+    shared_lab.log.clear()
+    return shared_lab
+
+
+@pytest.fixture(scope="module")
+def whole_crawls(shared_lab: RunningLab, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Asked], Whole]:
+    """Crawls what is asked for to its end, once for all tests that ask for the same."""
+    known: list[tuple[Asked, Whole]] = []
+
+    def whole(what: Asked) -> Whole:
+        for before, found in known:
+            if before == what:
+                return found
+        folder = tmp_path_factory.mktemp("whole")
+        shared_lab.log.clear()
+        finish(folder, what)
+        known.append((what, Whole(folder, shared_lab.log.total)))
+        shared_lab.log.clear()
+        return known[-1][1]
+
+    return whole
 
 
 def rows(folder: Path, table: str) -> Counter[bytes]:
@@ -92,15 +125,15 @@ def problems(folder: Path, shards: int) -> list[str]:
     return [f"{part.path}: {part.problem}" for part in found if part.kind != INDEXES]
 
 
-def test_a_killed_crawl_is_not_damaged(lab: RunningLab, tmp_path: Path) -> None:
+def test_a_killed_crawl_is_not_damaged(lab: RunningLab, whole_crawls: Callable[[Asked], Whole], tmp_path: Path) -> None:
     """Half a record, rows in spools, a journal: all of that is what the next crawl expects."""
     what = asked(lab, workers=2)
+    whole = whole_crawls(what).folder
     killed_crawl(lab, tmp_path / "docs", what, 40)
     assert problems(tmp_path / "docs", 2) == []
     repair_now(tmp_path / "docs", what)
     finish(tmp_path / "docs", what)
-    finish(tmp_path / "whole", what)
-    assert set(captures(tmp_path / "docs")) == set(captures(tmp_path / "whole"))
+    assert set(captures(tmp_path / "docs")) == set(captures(whole))
     assert set(fetched(tmp_path / "docs").values()) == {1}
 
 
@@ -124,37 +157,37 @@ def asked_again(lab: RunningLab, folder: Path, what: Asked, whole: Path, shards:
 @pytest.mark.parametrize(
     "ordering", ["breadth_first", pytest.param("opic", marks=SLOW), pytest.param("batch", marks=SLOW)]
 )
-def test_a_lost_state_is_rebuilt(lab: RunningLab, tmp_path: Path, ordering: str, share: float) -> None:
+def test_a_lost_state_is_rebuilt(
+    lab: RunningLab, whole_crawls: Callable[[Asked], Whole], tmp_path: Path, ordering: str, share: float
+) -> None:
     """The crawl ends as one that was never damaged: the same requests, rows and counts; nothing is fetched again."""
     what = asked(lab, crawl__ordering=ordering)
-    finish(tmp_path / "whole", what)
-    total = lab.log.total
-    lab.log.clear()
+    whole, total = whole_crawls(what)
     killed_crawl(lab, tmp_path / "docs", what, round(total * share))
     lose_state(tmp_path / "docs", 0)
     done = repair_now(tmp_path / "docs", what)
     assert (done.remaining, done.new_states, done.lost) == ((), (0,), {})
     assert done.adopted == len(list(captures(tmp_path / "docs")))
-    assert asked_again(lab, tmp_path / "docs", what, tmp_path / "whole") == {}
-    assert same(crawled(tmp_path / "docs"), crawled(tmp_path / "whole")) == {}
+    assert asked_again(lab, tmp_path / "docs", what, whole) == {}
+    assert same(crawled(tmp_path / "docs"), crawled(whole)) == {}
     assert problems(tmp_path / "docs", 1) == []
 
 
 @pytest.mark.parametrize("lost", [(1,), pytest.param((0, 1), marks=SLOW)])
-def test_shards_that_lose_their_states(lab: RunningLab, tmp_path: Path, lost: tuple[int, ...]) -> None:
+def test_shards_that_lose_their_states(
+    lab: RunningLab, whole_crawls: Callable[[Asked], Whole], tmp_path: Path, lost: tuple[int, ...]
+) -> None:
     """What links from other shards' pages is found in their archives; batches are counted from 1 again."""
     folder, what = tmp_path / "docs", asked(lab, workers=2)
-    finish(tmp_path / "whole", what)
-    total = lab.log.total
-    lab.log.clear()
+    whole, total = whole_crawls(what)
     killed_crawl(lab, folder, what, total // 2)
     for shard in lost:
         lose_state(folder, shard)
     done = repair_now(folder, what)
     assert (done.remaining, done.new_states) == ((), lost)
-    assert asked_again(lab, folder, what, tmp_path / "whole", lost) == {}
-    assert crawled(folder).pages == crawled(tmp_path / "whole").pages
-    assert crawled(folder).links == crawled(tmp_path / "whole").links
+    assert asked_again(lab, folder, what, whole, lost) == {}
+    assert crawled(folder).pages == crawled(whole).pages
+    assert crawled(folder).links == crawled(whole).links
     assert set(fetched(folder).values()) == {1}
     assert fetched(folder).total() == len(list(captures(folder)))
     assert problems(folder, 2) == []
@@ -234,18 +267,18 @@ def knowledge(folder: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "table", [pytest.param(name, marks=() if name == "links" else SLOW) for name in sorted(SCHEMAS)]
 )
-def test_tables_of_a_killed_crawl_are_rebuilt(lab: RunningLab, tmp_path: Path, table: str) -> None:
+def test_tables_of_a_killed_crawl_are_rebuilt(
+    lab: RunningLab, whole_crawls: Callable[[Asked], Whole], tmp_path: Path, table: str
+) -> None:
     """The state is whole and goes on; the rows of one table come from the archive, and none is there twice."""
     folder, what = tmp_path / "docs", asked(lab)
-    finish(tmp_path / "whole", what)
-    total = lab.log.total
-    lab.log.clear()
+    whole, total = whole_crawls(what)
     killed_crawl(lab, folder, what, round(total * 0.7))
     for path in [*folder.glob(f"tables/{table}/*"), *folder.glob(f"state/shard-*/spool/{table}-*")]:
         path.unlink()
     assert repair_now(folder, what).remaining == ()
     finish(folder, what)
-    assert same(crawled(folder), crawled(tmp_path / "whole")) == {}
+    assert same(crawled(folder), crawled(whole)) == {}
 
 
 def test_files_are_listed_through_every_resize(lab: RunningLab, tmp_path: Path) -> None:
@@ -323,19 +356,19 @@ def test_a_repair_that_is_killed_is_finished_by_the_next(tmp_path: Path, strike:
 
 
 @pytest.mark.parametrize("left", [pytest.param(left, marks=SLOW) for left in (3, 200, 12, 1)])
-def test_a_killed_repair_of_one_shard_among_two(lab: RunningLab, tmp_path: Path, left: int) -> None:
+def test_a_killed_repair_of_one_shard_among_two(
+    lab: RunningLab, whole_crawls: Callable[[Asked], Whole], tmp_path: Path, left: int
+) -> None:
     """Killed shortly before its end, while batches are numbered from 1 and the new state is put in place."""
     folder, what = tmp_path / "docs", asked(lab, workers=2)
-    finish(tmp_path / "whole", what)
-    total = lab.log.total
-    lab.log.clear()
+    whole, total = whole_crawls(what)
     killed_crawl(lab, folder, what, total // 2)
     lose_state(folder, 1)
     strike = operations(Path(shutil.copytree(folder, tmp_path / "counted")), what) - left
     assert killed_repair(folder, what, strike) == -signal.SIGKILL
     assert repair_now(folder, what).remaining == ()
-    assert asked_again(lab, folder, what, tmp_path / "whole", (1,)) == {}
-    assert crawled(folder).pages == crawled(tmp_path / "whole").pages
+    assert asked_again(lab, folder, what, whole, (1,)) == {}
+    assert crawled(folder).pages == crawled(whole).pages
     assert set(fetched(folder).values()) == {1}
 
 

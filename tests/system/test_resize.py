@@ -184,7 +184,7 @@ def test_nothing_is_lost_or_fetched_again(lab: RunningLab, tmp_path: Path) -> No
     lost(lab.log.visits(), folder, births)
 
 
-@pytest.mark.parametrize("after", [1, 3, 5])
+@pytest.mark.parametrize("after", [1, 3, pytest.param(5, marks=pytest.mark.slow)])
 def test_what_is_known_moves_whole(half: tuple[Path, Asked], tmp_path: Path, after: int) -> None:
     """Every record, queue entry and file is where it belongs, once; totals stay; only what must has moved."""
     what, folder = half[1], tmp_path / "copy"
@@ -214,7 +214,7 @@ def test_killed_in_front_of_operations_on_the_disk(
     known, counted = at_rest(rest, what), tallied(rest)
     chance = random.Random(seed)
     deaths = 0
-    for _ in range(6):
+    for _ in range(3):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(rest, folder)
         for _ in range(3):
@@ -227,7 +227,7 @@ def test_killed_in_front_of_operations_on_the_disk(
         resize_now(folder, what, after)
         assert held(folder) == known
         assert tallied(folder) == counted
-    assert deaths >= 10
+    assert deaths >= 5
 
 
 def test_killed_while_shards_come_to_rest(half: tuple[Path, Asked], tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_killed_while_shards_come_to_rest(half: tuple[Path, Asked], tmp_path: Pa
     shutil.copytree(half[0], rest)
     known, counted = at_rest(rest, what), tallied(rest)
     shutil.copytree(half[0], folder)
-    for strike in range(10, 100, 15):
+    for strike in range(10, 100, 30):
         process = _context.Process(target=resizing_life, args=(folder, what, 3, strike))
         process.start()
         process.join(PATIENCE)

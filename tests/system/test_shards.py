@@ -162,7 +162,7 @@ def test_a_shard_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
     assert process.exitcode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("moment", [0.3, 1.0])
+@pytest.mark.parametrize("moment", [0.3, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_ctrl_c_of_a_terminal_reaches_the_coordinator_alone(lab: RunningLab, tmp_path: Path, moment: float) -> None:
     """The whole group gets the signal, also shards that have just begun: no error is printed, no process is left."""
     program = [sys.executable, "-c", "from periplus.cli import main; main()", "crawl", f"http://{lab.world.hosts[0]}/"]

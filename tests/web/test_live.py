@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,26 @@ pytest_plugins = ["periplus.lab.pytest_plugin"]
 @pytest.fixture
 def web(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
     return small_lab(start_lab)
+
+
+@pytest.fixture(scope="module")
+def left_running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A crawl that several tests watch, one after the other; it is paused between them."""
+    out = tmp_path_factory.mktemp("live") / "c"
+    with (
+        ExitStack() as opened,
+        crawling(small_lab(lambda server: opened.enter_context(RunningLab(server))), out) as process,
+    ):
+        yield process, out
+
+
+@pytest.fixture
+def out(left_running: tuple[subprocess.Popen[str], Path]) -> Iterator[Path]:
+    """The collection of that crawl, which goes on until the test ends."""
+    with ControlClient(left_running[1]) as crawl:
+        crawl.ask("resume")
+        yield left_running[1]
+        crawl.ask("pause")
 
 
 class Listener:
@@ -61,6 +83,13 @@ class Listener:
         data = next((line[6:] for line in block.splitlines() if line.startswith("data: ")), "null")
         return kind.removeprefix("event: "), json.loads(data)
 
+    def fields(self) -> Any:
+        """Those of the next event that is no note of what was done."""
+        while True:
+            kind, data = self.event()
+            if kind == "status":
+                return data
+
     def close(self) -> None:
         self._connection.close()
 
@@ -85,66 +114,57 @@ def csrf(site: Site, path: str = "/live") -> str:
 
 
 def test_events_have_the_whole_view_first_and_then_what_changed(
-    web: RunningLab, tmp_path: Path, serving: Serving, listen: Callable[..., Listener]
+    out: Path, serving: Serving, listen: Callable[..., Listener]
 ) -> None:
-    out = tmp_path / "c"
-    with crawling(web, out):
-        site = serving(out)
-        listener = listen(site)
-        assert listener.status == 200
-        assert "text/event-stream" in listener.head
-        assert "x-accel-buffering: no" in listener.head.lower()
-        kind, view = listener.event()
-        assert (kind, view["state"]) == ("status", "running")
-        whole, seen = set(view), dict(view)
-        for _ in range(3):
-            kind, fields = listener.event()
-            if kind == "status":
-                assert 0 < len(fields) < len(whole)
-                assert changed_fields(seen, seen | fields) == fields
-                seen |= fields
-        assert seen["pages"] > view["pages"]
-        with ControlClient(out) as crawl:
-            assert crawl.ask("status")["progress"]["tally"]["pages"] >= seen["pages"]
+    site = serving(out)
+    listener = listen(site)
+    assert listener.status == 200
+    assert "text/event-stream" in listener.head
+    assert "x-accel-buffering: no" in listener.head.lower()
+    kind, view = listener.event()
+    assert (kind, view["state"]) == ("status", "running")
+    whole, seen = set(view), dict(view)
+    for _ in range(3):
+        fields = listener.fields()
+        assert 0 < len(fields) < len(whole)
+        assert changed_fields(seen, seen | fields) == fields
+        seen |= fields
+    assert seen["pages"] > view["pages"]
+    with ControlClient(out) as crawl:
+        assert crawl.ask("status")["progress"]["tally"]["pages"] >= seen["pages"]
 
 
 def test_a_hundred_pages_listen_and_one_more_is_refused(
-    web: RunningLab, tmp_path: Path, serving: Serving, listen: Callable[..., Listener]
+    out: Path, left_running: tuple[subprocess.Popen[str], Path], serving: Serving, listen: Callable[..., Listener]
 ) -> None:
     """A place is free again when a page is closed; pages and controls work all the time."""
-    out = tmp_path / "c"
-    with crawling(web, out) as process:
-        site = serving(out)
-        listeners = [listen(site) for _ in range(MAX_LISTENERS)]
-        assert {each.status for each in listeners} == {200}
-        refused = listen(site)
-        assert refused.status == 503
-        assert "retry-after" in refused.head.lower()
-        assert site.get("/live").status == 200
-        assert [each.event()[0] for each in listeners] == ["status"] * MAX_LISTENERS
-        assert [each.event()[0] for each in listeners] == ["status"] * MAX_LISTENERS
-        listeners[0].close()
-        wait_until(lambda: listen(site).status == 200, process)
+    site = serving(out)
+    listeners = [listen(site) for _ in range(MAX_LISTENERS)]
+    assert {each.status for each in listeners} == {200}
+    refused = listen(site)
+    assert refused.status == 503
+    assert "retry-after" in refused.head.lower()
+    assert site.get("/live").status == 200
+    assert [each.event()[0] for each in listeners] == ["status"] * MAX_LISTENERS
+    assert all(each.fields() for each in listeners)
+    listeners[0].close()
+    wait_until(lambda: listen(site).status == 200, left_running[0])
 
 
-def test_a_slow_listener_gets_the_newest(
-    web: RunningLab, tmp_path: Path, serving: Serving, listen: Callable[..., Listener]
-) -> None:
+def test_a_slow_listener_gets_the_newest(out: Path, serving: Serving, listen: Callable[..., Listener]) -> None:
     """Whatever it missed, what it has when it has read everything is what the crawl says."""
-    out = tmp_path / "c"
-    with crawling(web, out):
-        site = serving(out)
-        slow = listen(site)
-        slow._connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
-        time.sleep(4)
-        seen: dict[str, Any] = {}
-        with ControlClient(out) as crawl:
-            crawl.ask("pause")
-            time.sleep(2.5)
-            pages = crawl.ask("status")["progress"]["tally"]["pages"]
-        while seen.get("pages") != pages or seen.get("state") != "paused":
-            kind, fields = slow.event()
-            seen |= fields if kind == "status" else {}
+    site = serving(out)
+    slow = listen(site)
+    slow._connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+    time.sleep(2.5)
+    seen: dict[str, Any] = {}
+    with ControlClient(out) as crawl:
+        crawl.ask("pause")
+        time.sleep(2.5)
+        pages = crawl.ask("status")["progress"]["tally"]["pages"]
+    while seen.get("pages") != pages or seen.get("state") != "paused":
+        kind, fields = slow.event()
+        seen |= fields if kind == "status" else {}
 
 
 def test_controls_of_the_page_take_effect(web: RunningLab, tmp_path: Path, serving: Serving) -> None:
@@ -181,28 +201,25 @@ def test_controls_of_the_page_take_effect(web: RunningLab, tmp_path: Path, servi
         assert site.post("/live/control", {"verb": "pause", "csrf": token}).status == 409
 
 
-def test_viewers_see_and_only_operators_control(web: RunningLab, tmp_path: Path, serving: Serving) -> None:
-    out = tmp_path / "c"
-    with crawling(web, out):
-        site = serving(out, token="o" * 20, viewer_token="v" * 20)
-        viewer, operator = {"Authorization": f"Bearer {'v' * 20}"}, {"Authorization": f"Bearer {'o' * 20}"}
-        assert site.get("/live").status == 303
-        page = site.get("/live", viewer)
-        assert page.status == 200
-        assert "/live/control" not in page.text
-        assert site.post("/live/control", {"verb": "pause"}, viewer).status == 403
-        body = b'{"verb": "pause"}'
-        assert site.ask("POST", "/api/live/control", viewer, body).status == 403
-        answer = site.ask("POST", "/api/live/control", operator, body)
-        assert answer.json == {"verb": "pause", "result": {"is_paused": True, "rate": None}}
-        assert site.ask("GET", "/api/live", viewer).json["controls"]["is_paused"]
-        assert site.ask("POST", "/api/live/control", operator, b"[]").status == 400
+def test_viewers_see_and_only_operators_control(out: Path, serving: Serving) -> None:
+    site = serving(out, token="o" * 20, viewer_token="v" * 20)
+    viewer, operator = {"Authorization": f"Bearer {'v' * 20}"}, {"Authorization": f"Bearer {'o' * 20}"}
+    assert site.get("/live").status == 303
+    page = site.get("/live", viewer)
+    assert page.status == 200
+    assert "/live/control" not in page.text
+    assert site.post("/live/control", {"verb": "pause"}, viewer).status == 403
+    body = b'{"verb": "pause"}'
+    assert site.ask("POST", "/api/live/control", viewer, body).status == 403
+    answer = site.ask("POST", "/api/live/control", operator, body)
+    assert answer.json == {"verb": "pause", "result": {"is_paused": True, "rate": None}}
+    assert site.ask("GET", "/api/live", viewer).json["controls"]["is_paused"]
+    assert site.ask("POST", "/api/live/control", operator, b"[]").status == 400
 
 
-def test_the_queue_is_shown_by_site_and_as_text(web: RunningLab, tmp_path: Path, serving: Serving) -> None:
+def test_the_queue_is_shown_by_site_and_as_text(out: Path, serving: Serving) -> None:
     """The download has every URL that waits, each once; of one site, in its order."""
-    out = tmp_path / "c"
-    with crawling(web, out), ControlClient(out) as crawl:
+    with ControlClient(out) as crawl:
         crawl.ask("pause")
         time.sleep(2.5)  # until what was under way has ended and everything is committed
         waiting = crawl.ask("exclude", pattern="*", preview=True)

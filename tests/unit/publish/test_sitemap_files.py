@@ -137,11 +137,12 @@ def test_old_files_stay_two_days_after_the_last_index_that_named_them(tmp_path: 
     ("kind", "share", "bar"),
     [("even", 0.01, 0.043), ("few", 0.1, 0.047), ("mix", 0.173, 0.206)],
 )
-def test_what_a_crawler_must_read_again_a_day(tmp_path: Path, kind: str, share: float, bar: float) -> None:
+@pytest.mark.parametrize("days", [30, pytest.param(60, marks=pytest.mark.slow)])  # compacted once, and twice
+def test_what_a_crawler_must_read_again_a_day(tmp_path: Path, kind: str, share: float, bar: float, days: int) -> None:
     """The measured shares of a log with files of a twentieth of the site, within a fifth."""
     import random
 
-    pages, days = 600, 60
+    pages = 600
     rows = Rows(
         tmp_path, pages, PublishSettings(SiteSettings(BASE), sitemap=SitemapSettings("log", urls_per_file=pages // 20))
     )
@@ -215,7 +216,7 @@ def _kill_scans(out: Path, kills: int) -> None:
 
 
 def test_kills_leave_a_consistent_set(tmp_path: Path) -> None:
-    _kill_scans(tmp_path, 6)
+    _kill_scans(tmp_path, 4)
 
 
 @pytest.mark.slow
