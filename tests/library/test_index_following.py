@@ -18,10 +18,11 @@ from tests.library.small_web import SEED, attentive, quick, shop
 
 import periplus
 from periplus.assembly.collection import existing
-from periplus.assembly.indexing import cached_copy, current_generation, follow_index, open_index, update_index
+from periplus.assembly.indexing import current_generation, follow_index, open_index, update_index
 from periplus.cli.index import FOLLOW_EVERY
 from periplus.model import CollectionDamaged, CollectionInUse
 from periplus.search import Index
+from periplus.store.export.documents import Document, last_document
 
 LOCK = "indexer.lock"
 
@@ -159,16 +160,22 @@ def test_link_texts_are_indexed_again_when_they_change(collection: periplus.Coll
 
 
 def test_a_copy_is_shown_unless_the_page_forbids_it(collection: periplus.Collection) -> None:
-    """`noarchive`, and pages that are not in the index, have none."""
+    """`noarchive` is told with a hit; a page that was never fetched has no copy."""
     collection.index()
-    found = existing(collection.folder)
-    copy = cached_copy(found, f"{SEED}about")
+    layout = existing(collection.folder).layout
+
+    def copy_of(url: str) -> Document | None:
+        return last_document(layout.tables, layout.spooled, layout.warc, url)
+
+    copy = copy_of(f"{SEED}about")
     assert copy is not None
     assert b"long time" in copy.body
-    assert copy.fetched_at > 0
+    assert copy.capture.fetched_at.timestamp() > 0
     assert collection.search("private")[0].may_show_copy is False
-    assert cached_copy(found, f"{SEED}private") is None
-    assert cached_copy(found, f"{SEED}nowhere") is None
+    private = copy_of(f"{SEED}private")
+    assert private is not None
+    assert private.page.directives.noarchive
+    assert copy_of(f"{SEED}nowhere") is None
 
 
 def test_the_shop_has_sitelinks(collection: periplus.Collection) -> None:

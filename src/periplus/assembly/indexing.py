@@ -93,15 +93,6 @@ class Indexed(Struct, frozen=True):
     relinked: int = 0
 
 
-class CachedCopy(Struct, frozen=True):
-    """A page as it was fetched: its body without content codings."""
-
-    url: str
-    body: bytes
-    content_type: str
-    fetched_at: float
-
-
 class _Page(Struct, frozen=True):
     page_rank: float
     anchors: tuple[str, ...]
@@ -171,34 +162,6 @@ def follow_index(
             if now != seen:
                 yield _updated(collection, False, say, tell, follows=True)
                 seen = now
-
-
-def cached_copy(collection: Collection, url: str) -> CachedCopy | None:
-    """The copy of a page that may be shown to others, from the archive.
-
-    None if the page is not in the index, asks not to be shown as a copy (`noarchive`), or cannot be read.
-    """
-    import pyarrow.compute as pc
-
-    from periplus.store.export.captures import COLUMNS, find_original, good_captures
-    from periplus.store.tables import scan
-
-    with open_index(collection) as index:
-        if not index.may_show_copy(url):
-            return None
-    layout, last = collection.layout, None
-    spooled = layout.spooled
-    for batch in scan(layout.tables, "fetches", spooled=spooled, columns=COLUMNS):
-        for _, capture in good_captures(batch.filter(pc.equal(batch["url"], url)), {}):
-            last = capture if last is None or capture.fetched_at >= last.fetched_at else last
-    if last is None:
-        return None
-    if last.stored.is_revisit:
-        last = find_original(layout.tables, spooled, last)
-    found = read_document(layout.warc, last)
-    if isinstance(found, str) or found.page.directives.noarchive:
-        return None
-    return CachedCopy(url, found.body, last.content_type or "text/html", last.fetched_at.timestamp())
 
 
 @contextmanager

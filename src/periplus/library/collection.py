@@ -13,7 +13,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow.compute as pc
 from msgspec import Struct
 
 from periplus.assembly import Refreshed, Selection
@@ -39,8 +38,8 @@ from periplus.insight.changes import (
 )
 from periplus.model import CollectionInUse, Url, UsageError
 from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
-from periplus.store.export.captures import COLUMNS, find_original, good_captures, latest_captures
-from periplus.store.tables import Spooled, scan
+from periplus.store.export.captures import captures_of, find_original, latest_captures
+from periplus.store.tables import Spooled
 from periplus.urls import site_of
 from periplus.web.served import DEFAULT_PORT
 
@@ -149,10 +148,8 @@ class Collection:
     def _versions(self, url: str) -> Iterator[Page]:
         """Every good version of one URL, oldest first."""
         spooled = self._spooled()
-        for batch in scan(self._layout.tables, "fetches", spooled=spooled, columns=COLUMNS):
-            rows = batch.filter(pc.equal(batch["url"], url))
-            for _, capture in good_captures(rows, {}):
-                yield Page(capture, self._layout.warc, lambda each: find_original(self._layout.tables, spooled, each))
+        for capture in captures_of(self._layout.tables, spooled, url):
+            yield Page(capture, self._layout.warc, lambda each: find_original(self._layout.tables, spooled, each))
 
     def changes(
         self,

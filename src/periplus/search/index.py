@@ -198,11 +198,6 @@ class Index:
                     may_show_copy=not record.is_hidden,
                 )
 
-    def may_show_copy(self, url: str) -> bool:
-        """Whether a document is here and does not ask to be left out of caches (`noarchive`)."""
-        record = self._documents.get_many([id_of(url)]).get(id_of(url))
-        return record is not None and not record.is_hidden
-
     def standings(self) -> dict[int, tuple[float, int, float]]:
         """When each document was fetched, `hash_of` the texts of links to it, and its PageRank, by `id_of` its URL."""
         with _damage_in(self.folder):

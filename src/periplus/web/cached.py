@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from html import escape
 
-import pyarrow.compute as pc
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from periplus.formats.encodings import decode
-from periplus.store.export.captures import COLUMNS, Capture, find_original, good_captures
-from periplus.store.export.documents import Document, read_document
-from periplus.store.tables import scan
+from periplus.store.export.documents import Document, last_document
 from periplus.urls import canonical
 
 from .rendering import moment, outside
@@ -58,7 +55,8 @@ def _cached(request: Request) -> Response:
         raise HTTPException(404, _NO_COPY)
     if request.state.audience < Audience.VIEWER and not _is_indexed(collection, str(url)):
         raise HTTPException(404, _NO_COPY)
-    document = _document(collection, str(url))
+    layout = collection.collection.layout
+    document = last_document(layout.tables, layout.spooled, layout.warc, str(url))
     if document is None or document.page.directives.noarchive:
         raise HTTPException(404, _NO_COPY)
     banner = _BANNER.format(url=escape(outside(document.capture.url)), date=moment(document.capture.fetched_at))
@@ -72,21 +70,6 @@ def _is_indexed(collection: ServedCollection, url: str) -> bool:
         return False
     with collection.index() as index:
         return url in index
-
-
-def _document(collection: ServedCollection, url: str) -> Document | None:
-    """The last good version of a page, from the archive."""
-    layout = collection.collection.layout
-    spooled = layout.spooled
-    last: Capture | None = None
-    for batch in scan(layout.tables, "fetches", spooled=spooled, columns=COLUMNS):
-        for _, capture in good_captures(batch.filter(pc.equal(batch["url"], url)), {}):
-            if last is None or capture.fetched_at >= last.fetched_at:
-                last = capture
-    if last is None:
-        return None
-    found = read_document(layout.warc, find_original(layout.tables, spooled, last) if last.body_at is None else last)
-    return None if isinstance(found, str) else found
 
 
 def _html(document: Document) -> str:

@@ -64,6 +64,13 @@ def good_captures(batch: pa.RecordBatch, originals: dict[str, Stored]) -> Iterat
         yield row, _capture(batch.slice(row, 1).to_pylist()[0], originals)
 
 
+def captures_of(tables: Path, spooled: Sequence[Spooled], url: str) -> Iterator[Capture]:
+    """Every good version of one URL, in the order of the table. Bodies stored elsewhere are left to `find_original`."""
+    for batch in scan(tables, "fetches", spooled=spooled, columns=COLUMNS):
+        for _, capture in good_captures(batch.filter(pc.equal(batch["url"], url)), {}):
+            yield capture
+
+
 def find_original(tables: Path, spooled: Sequence[Spooled], capture: Capture) -> Capture:
     """A capture that refers to an earlier body, with the place of that body if it is in the collection."""
     digest = capture.stored.digest

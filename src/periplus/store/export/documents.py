@@ -9,6 +9,7 @@ A capture that cannot be read is a value with a reason, counted in the summary o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,8 +21,9 @@ from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
 from periplus.model import CollectionDamaged, Page
 
+from ..tables import Spooled
 from ..warc import read_record
-from .captures import Capture
+from .captures import Capture, captures_of, find_original
 from .markdown import to_markdown, to_text
 
 DAMAGED, NO_ORIGINAL, NO_TEXT = "damaged", "no-original", "no-text"
@@ -73,6 +75,16 @@ def _without_mark(body: bytes) -> bytes:
     for mark in _BYTE_ORDER_MARKS:
         body = body.removeprefix(mark)
     return body
+
+
+def last_document(tables: Path, spooled: Sequence[Spooled], archive: Path, url: str) -> Document | None:
+    """The last good version of one page; `None` if there is none or it cannot be read."""
+    newest_first = reversed(list(captures_of(tables, spooled, url)))
+    last = max(newest_first, key=lambda capture: capture.fetched_at, default=None)
+    if last is None:
+        return None
+    found = read_document(archive, find_original(tables, spooled, last) if last.body_at is None else last)
+    return None if isinstance(found, str) else found
 
 
 def read_document(archive: Path, capture: Capture) -> Document | str:
