@@ -162,7 +162,7 @@ def test_programs_serve_as_the_command_does(folder: Path) -> None:
     code = (
         "import logging, sys, periplus\n"
         "logging.basicConfig(level=logging.INFO, stream=sys.stderr)\n"
-        f"periplus.open({str(folder)!r}).serve(port=0)\n"
+        f"periplus.open({str(folder)!r}).serve(port=0, receive=True)\n"
         f"periplus.serve([{str(folder)!r}], port=0)\n"
         "print('done')\n"
     )
@@ -173,12 +173,14 @@ def test_programs_serve_as_the_command_does(folder: Path) -> None:
     guard = threading.Timer(120, process.kill)
     guard.start()
     try:
-        for _ in range(2):
+        for receives in (True, False):
             line = process.stderr.readline()
             while "serving at" not in line:
                 assert line
                 line = process.stderr.readline()
-            assert Site(url_in(line)).get("/", q="product").status == 200
+            site = Site(url_in(line))
+            assert site.get("/", q="product").status == 200
+            assert (site.get("/indexnow").status != 404) is receives
             process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
         assert out == "done\n"

@@ -20,6 +20,7 @@ from periplus.publish import (
     git_dates,
     read_rows,
 )
+from periplus.publish.files import write_file
 from periplus.publish.publisher import LEDGER
 
 SETTINGS: Final = "publish.toml"
@@ -45,10 +46,7 @@ def load_settings(
 def save_settings(settings: PublishSettings, out: Path, ledger: Path | None = None) -> Path:
     """Write the settings beside the ledger, so that the next scan needs no options."""
     path = settings_path(out, ledger)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(path.name + ".new")
-    draft.write_text(dump(settings, HEADER), encoding="utf-8")
-    draft.replace(path)
+    write_file(path, dump(settings, HEADER).encode())
     return path
 
 
@@ -79,5 +77,5 @@ def inventories(publisher: Publisher, settings: PublishSettings) -> Iterator[lis
             yield [RowInventory(read_rows(file), publisher.base_url)]
     else:
         raise UsageError(
-            "there is no source to scan", hint="give a folder: periplus publish scan FOLDER --base-url URL -o OUT"
+            "no source to scan was given", hint="give a folder: periplus publish scan FOLDER --base-url URL -o OUT"
         )

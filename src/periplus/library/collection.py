@@ -200,6 +200,7 @@ class Collection:
         token_file: str | PathLike[str] | None = None,
         public_search: bool = False,
         public_url: str = "",
+        receive: bool = False,
     ) -> None:
         """Serve the collection in a browser until Ctrl-C: `periplus serve`. `periplus.serve` does several."""
         serve(
@@ -209,6 +210,7 @@ class Collection:
             token_file=token_file,
             public_search=public_search,
             public_url=public_url,
+            receive=receive,
         )
 
     def search_eval(self, queries: int = 500) -> SearchEvaluation:

@@ -21,11 +21,13 @@ def serve(
     token_file: str | PathLike[str] | None = None,
     public_search: bool = False,
     public_url: str = "",
+    receive: bool = False,
 ) -> None:
     """Serve collections until Ctrl-C: search, pages about a collection, an API.
 
-    The keywords are the options of `periplus serve`. A second Ctrl-C raises `KeyboardInterrupt`. The logger
-    `periplus.web` has the address, `periplus.web.access` a line for each request. Needs the extra `periplus[web]`.
+    The keywords are options of `periplus serve`; `receive` takes messages of sites about changes. A second Ctrl-C
+    raises `KeyboardInterrupt`. The logger `periplus.web` has the address, `periplus.web.access` a line for each
+    request. Needs the extra `periplus[web]`.
     """
     check_installed()
     from periplus.web.running import serve as run
@@ -38,6 +40,7 @@ def serve(
         token_file=None if token_file is None else Path(token_file),
         public_search=public_search,
         public_url=public_url,
+        receive=receive,
     )
     if new_token:
         log.warning("a token was written to %s", token_file)
