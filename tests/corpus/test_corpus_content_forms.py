@@ -12,6 +12,7 @@ import pytest
 
 from periplus.content import read_page
 from periplus.model import Form
+from periplus.policy.forms import FormKind, kind_of
 
 pytestmark = pytest.mark.corpus
 
@@ -43,3 +44,15 @@ def test_fields_of_forms_are_kept(corpus: Path) -> None:
     losing = [names - ours for names, ours in with_fields if names - ours]
     assert len(with_fields) > 700
     assert len(losing) / len(with_fields) <= 0.01, losing
+
+
+def test_search_forms_are_recognised(corpus: Path) -> None:
+    """Of the forms that may be submitted at all (GET), hardly one is taken for a search that is not, or missed."""
+    forms = [
+        (form["type"] == "search", kind_of(ours) is FormKind.SEARCH)
+        for form, ours in annotated_forms(corpus / "forms_formasaurus")
+        if ours.method == "GET" and form["type"] not in ("skip", "not annotated")
+    ]
+    right = sum(is_search and is_found for is_search, is_found in forms)
+    assert right / sum(is_found for _, is_found in forms) >= 0.97
+    assert right / sum(is_search for is_search, _ in forms) >= 0.96

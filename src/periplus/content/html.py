@@ -18,9 +18,10 @@ from itertools import accumulate, chain
 from typing import Final, NamedTuple, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..formats.encodings import decode
-from ..model import Page, Problem, Url
+from ..model import Links, Page, Problem, Relations, Url
 from ..urls import canonical, resolve_all
 from .blocks import packed_blocks
 from .charset import Charset, sniff_charset
@@ -29,6 +30,7 @@ from .facts import base_of, by_tag, read_facts
 from .forms import forms_of, read_forms
 from .links import Urls, links_of, read_sources, resources_of
 from .mime import Kind, Mime, sniff_mime
+from .pagination import next_page
 from .redirects import read_onward, redirects_of
 from .relations import read_relations, read_relatives
 from .scan import resolve, scan
@@ -196,7 +198,7 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         main_text=columns.main.decode("utf-8", "replace"),
         links=links,
         resources=resources,
-        relations=read_relations(relatives, relative_urls, raw.link_headers, raw.url),
+        relations=_with_next(read_relations(relatives, relative_urls, raw.link_headers, raw.url), own, links),
         directives=facts.directives,
         refresh=refresh,
         script_redirect=script_target,
@@ -206,6 +208,14 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         problems=tuple(problems),
         blocks=packed_blocks(columns.blocks) if columns.blocks else b"",
     )
+
+
+def _with_next(declared: Relations, own: Url, links: Links) -> Relations:
+    """The relations of a page; the next one by its links, if it does not declare any."""
+    if declared.next is not None:
+        return declared
+    found = next_page(own, links)
+    return declared if found is None else replace(declared, next=found, is_next_declared=False)
 
 
 def _resolved(columns: Sequence[list[str]], base: str, own: Url | None, encoding: str) -> list[Urls]:

@@ -115,7 +115,10 @@ class Alternate(Struct, frozen=True, gc=False):
 
 
 class Relations(Struct, frozen=True):
-    """The relations of a page, from `<link>` elements and `Link` headers."""
+    """The relations of a page, from `<link>` elements and `Link` headers.
+
+    Where these do not name the next page, a link may: then `is_next_declared` is false (see `content.pagination`).
+    """
 
     canonical: Url | None = None
     next: Url | None = None
@@ -123,6 +126,7 @@ class Relations(Struct, frozen=True):
     amphtml: Url | None = None
     alternates: tuple[Alternate, ...] = ()
     feeds: tuple[Alternate, ...] = ()
+    is_next_declared: bool = True
 
 
 class Directives(Struct, frozen=True):
