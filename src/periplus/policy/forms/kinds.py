@@ -49,8 +49,8 @@ _SEARCH_NAMES: Final = frozenset(
 """Names of text fields that hold a query in most programs."""
 _LOGIN: Final = _any_of(
     "log[ -_]?in", "log[ -_]?on", "sign[ -_]?in", "anmeld", "einlog", "connexion", "identif", "iniciar", "entrar",
-    "вход", "войти", "авториз", "auth\\b", "authent", "authori[sz]", "openid", "remember", "username", "user_?name", "userid", "nickname",
-    "logar", "inlog", "přihl", "zaloguj", "accedi",
+    "вход", "войти", "авториз", "auth\\b", "authent", "authori[sz]", "openid", "remember", "username",
+    "user_?name", "userid", "nickname", "logar", "inlog", "přihl", "zaloguj", "accedi",
 )  # fmt: skip
 _REGISTER: Final = _any_of(
     "regist", "sign[ -_]?up", "create.{0,12}account", "join\\b", "inscri", "enrol", "регистр", "confirm",
