@@ -1,0 +1,77 @@
+"""Whether a form may be submitted, and the URL that submits it.
+
+Only a search by GET, on the same domain, whose fields can all be filled. Nothing that signs in, orders, subscribes,
+contacts or deletes (see `kinds`); a hidden field that differs between two loads of the page is a token, and the form is
+left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+from urllib.parse import quote_plus, urlsplit
+
+from periplus.model import Form, Url
+from periplus.urls import canonical, domain_of, site_of
+
+from .fields import Input, Use
+from .kinds import FormKind, kind_of
+
+_NEVER: Final = frozenset({"password", "file", "email", "tel", "textarea"})
+"""Types of fields that no search has."""
+_DANGEROUS: Final = re.compile(
+    r"log.?(?:in|out|off)|sign.?(?:in|out|up)|regist|delete|remove|destroy|cart|checkout|basket|order|buy|pay|"
+    r"subscri|unsubscri|comment|captcha|csrf|vote|admin|edit|upload",
+    re.IGNORECASE,
+)
+"""Words in the path of an action, or in the name of a field, of forms that do something."""
+_TOKEN: Final = re.compile(r"token|csrf|nonce|captcha|viewstate|session|sess?id", re.IGNORECASE)
+
+
+def refusal(form: Form, page: Url, *, earlier: Form | None = None) -> str:
+    """Why a form on a page may not be submitted; empty if it may. `earlier`: the same form at an earlier load."""
+    if form.method != "GET":
+        return "form-method"
+    if domain_of(site_of(form.action)) != domain_of(site_of(page)):
+        return "form-elsewhere"
+    if any(field.type in _NEVER for field in form.fields):
+        return "form-kind"
+    if _DANGEROUS.search(urlsplit(form.action).path) or any(_DANGEROUS.search(field.name) for field in form.fields):
+        return "form-kind"
+    if kind_of(form) is not FormKind.SEARCH:
+        return "form-kind"
+    if earlier is not None and _hidden(form) != _hidden(earlier):
+        return "form-token"
+    return "form-token" if any(_TOKEN.search(name) for name in _hidden(form)) else ""
+
+
+def needs_value(inputs: Iterable[Input]) -> bool:
+    """Whether a required field cannot be filled."""
+    return any(each.is_required and each.use is Use.CONSTANT and not each.bindings for each in inputs)
+
+
+def form_key(form: Form) -> str:
+    """By what a form is known: its action, and the names of its fields. A site shows one form on many pages."""
+    return " ".join((form.action, *sorted({field.name for field in form.fields})))
+
+
+def submission(form: Form, values: Mapping[str, str], encoding: str = "utf-8") -> Url | None:
+    """The URL that submits a form: these values, all else as it was. `None`: there is no such URL."""
+    pairs = []
+    for field in form.fields:
+        if field.type in {"submit", "button", "image", "reset", "checkbox"} or not field.name:
+            continue
+        value = values.get(field.name, field.value)
+        if field.name in values or field.type == "hidden" or value:
+            pairs.append(f"{quote_plus(field.name, encoding=encoding, errors='replace')}={_encoded(value, encoding)}")
+    base = form.action.partition("#")[0].partition("?")[0]
+    return canonical(f"{base}?{'&'.join(dict.fromkeys(pairs))}")
+
+
+def _encoded(value: str, encoding: str) -> str:
+    return quote_plus(value, encoding=encoding, errors="xmlcharrefreplace")
+
+
+def _hidden(form: Form) -> dict[str, str]:
+    return {field.name: field.value for field in form.fields if field.type == "hidden"}
