@@ -69,7 +69,10 @@ def test_jpeg_has_the_size_of_its_frame(width: int, height: int, before: bytes, 
     assert image_size(jpeg(width, height, before, fill, frame)) == ImageSize(width, height)
 
 
-@given(st.sampled_from([b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF89a", b"RIFF", b"\x00\x00\x00\x20ftypavif"]), st.binary())
+@given(
+    st.sampled_from([b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF89a", b"RIFF", b"\x00\x00\x00\x20ftypavif"]),
+    st.binary(),
+)
 def test_any_bytes_give_a_size_or_nothing(start: bytes, rest: bytes) -> None:
     found = image_size(start + rest)
     assert found is None or (found.width > 0 and found.height > 0)

@@ -67,6 +67,7 @@ def open_crawl(
         workers,
         seeds=() if revisits_only else [seed_discovery(config, seed, now) for seed in seeds],
         limit=config.crawl.limit or None,
+        max_bytes=config.crawl.max_bytes or None,
         seconds=config.crawl.duration or None,
         gather=gather,
         inbox=Inbox(layout.inbox),
@@ -93,8 +94,8 @@ def _rank_pages(config: Config, layout: Layout) -> None:
 
 
 def seed_discovery(config: Config, seed: Url, now: float) -> Discovery:
-    """A seed; where no pages are wanted, the robots.txt of its site in its place."""
-    if config.sitemaps.only:
+    """A seed; where no pages are wanted, or not before its site's lists, the robots.txt of its site in its place."""
+    if config.sitemaps.only or config.media.types:
         return Discovery(robots_url(seed), Source.SEED, now, purpose=Purpose.ROBOTS)
     return Discovery(seed, Source.SEED, now)
 

@@ -30,7 +30,7 @@ from periplus.model import (
     Url,
 )
 from periplus.policy.balance import BalanceSettings
-from periplus.policy.filters import Guard, Scope, SiteFilterState
+from periplus.policy.filters import Guard, MediaSettings, MediaTypes, Scope, SiteFilterState
 from periplus.policy.refresh import PageWeights, RefreshSettings
 from periplus.policy.sitemaps import RankOf
 from periplus.store import State, WarcEnd
@@ -75,7 +75,7 @@ from .links import LinkState, PageReader, ReadingSettings
 from .pipeline import PagePipeline, Pipeline, Processed
 from .revisit import PageComparer, Revisits, RevisitState, SampleRows, Watching
 from .router import ShardRouter
-from .sitemaps import SitemapRules, SitemapScheduler, SitemapState
+from .sitemaps import HeldSeeds, SitemapRules, SitemapScheduler, SitemapState
 from .stats import CrawlStats, EventCounter, IgnoredEvents
 
 LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
@@ -102,7 +102,10 @@ class ShardMeta(Struct):
 
 
 class MachineSettings(Struct, frozen=True):
-    """The settings of the parts of a machine, and which shard it is."""
+    """The settings of the parts of a machine, and which shard it is.
+
+    `held_seeds` are fetched only if their sites list nothing that the crawl is for (`media`).
+    """
 
     shard: int = 0
     shards: int = 1
@@ -117,6 +120,8 @@ class MachineSettings(Struct, frozen=True):
     churn: ChurnSettings = ChurnSettings()
     reading: ReadingSettings = ReadingSettings()
     sitemaps: SitemapRules = SitemapRules()
+    media: MediaSettings = MediaSettings()
+    held_seeds: tuple[Url, ...] = ()
     watching: Watching | None = None
     revisits_only: bool = False
 
@@ -199,13 +204,15 @@ class Machine:
             rank_of=rank_of,
             saved=_with_bodies(meta.sitemaps, load_body),
         )
+        held = (url for url in settings.held_seeds if self.router.owns_site(site_of(url)))
+        self._held = HeldSeeds(held, state, self.frontier, self.sitemaps, self.router.deliver)
 
     def _traps_of(self, site: Site) -> SiteFilterState | None:
         """What trap guards learnt of a site."""
         return self._records.get(site).traps
 
     def _page_pipeline(self, links: LinkState) -> PagePipeline:
-        scores = self.frontier.scores
+        scores, media = self.frontier.scores, MediaTypes(self._settings.media)
         reader = PageReader(
             self._settings.reading,
             learns=scores.learns,
@@ -214,9 +221,10 @@ class Machine:
             watches=self._settings.watching is not None,
             rows=self._state.recent_links,
             saved=links,
+            media=media,
         )
         comparer = PageComparer(self._records, self._settings.churn, shortest=self._settings.refresh.shortest)
-        return PagePipeline(self._state, reader, comparer, events=self._events, worth=scores.worth)
+        return PagePipeline(self._state, reader, comparer, events=self._events, worth=scores.worth, media=media)
 
     # inputs
 
@@ -233,6 +241,7 @@ class Machine:
                 if not is_read:
                     self.sitemaps.give_up_reading(now)
                 self.sitemaps.step(now)
+                self._held.release(now)
             case Discovered(discoveries=discoveries):
                 self.sitemaps.discovery.received(discoveries, now)
                 self.router.deliver(discoveries, now)
@@ -400,7 +409,7 @@ class Machine:
 
     def wants_tick(self, now: float) -> bool:
         """Whether a `Tick` would do something."""
-        return self.sitemaps.wants_step(now)
+        return self.sitemaps.wants_step(now) or self._held.are_due(now)
 
     def wants_grant(self, now: float) -> bool:
         """Whether a `Granted` could do something."""
@@ -416,7 +425,7 @@ class Machine:
 
     def is_idle(self, now: float) -> bool:
         """Whether nothing waits and nothing is under way; or the page budget was fetched."""
-        if not self.frontier.is_idle:
+        if not self.frontier.is_idle or self._held.are_due(now):
             return False
         return self.frontier.is_satisfied or self._settings.revisits_only or self.sitemaps.is_idle(now)
 

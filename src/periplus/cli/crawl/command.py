@@ -44,6 +44,8 @@ def crawl(
     out: options.Out,
     seeds: options.Seeds = None,
     limit: options.Limit = None,
+    media: options.Media = None,
+    max_bytes: options.MaxBytes = None,
     depth: options.Depth = None,
     scope: options.Scope = None,
     include: options.Include = None,
@@ -76,6 +78,8 @@ def crawl(
     asked = {
         **crawl_settings(
             limit=limit,
+            media=media,
+            max_bytes=max_bytes,
             depth=depth,
             scope=scope.value if scope else None,
             include=include,
