@@ -45,7 +45,8 @@ Judge = Callable[[str, Sequence[Url]], Sequence[tuple[Url, str]]]
 class Listed(Struct, frozen=True, gc=False):
     """A URL, the first sitemap that lists it, the metadata there, and in how many files it is.
 
-    `refused`: why no file may list it; empty if one may. `size` is in bytes, if an archive lists it. `lastmod` is POSIX time, as precise as `granularity` says.
+    `refused`: why no file may list it; empty if one may. `lastmod` is POSIX time, as precise as `granularity` says.
+    `size` is in bytes; only archives of metadata have it.
     """
 
     url: str
@@ -170,7 +171,8 @@ def _first(some: _Entries, places: NDArray[np.intp], counts: NDArray[np.uint32])
     rows = some.rows.take(pa.array(places))
     columns = (
         places.tolist(), counts[places].tolist(), _numbers(rows["lastmod"].cast(pa.int64()), 1e6),
-        _words(rows["lastmod_granularity"]), _words(rows["changefreq"]), _numbers(rows["priority"], 1.0), rows["size"].to_pylist(),
+        _words(rows["lastmod_granularity"]), _words(rows["changefreq"]), _numbers(rows["priority"], 1.0),
+        rows["size"].to_pylist(),
     )  # fmt: skip
     urls, refused, sitemap = some.urls, some.refused, some.sitemap
     for place, files, lastmod, granularity, changefreq, priority, size in zip(*columns, strict=True):

@@ -51,9 +51,10 @@ class Crawl:
     """A crawl: `run` it, or iterate over its `progress`.
 
     `limit` is the maximum number of pages of all shards, `max_bytes` of bytes, `seconds` the maximum duration from the
-    first request on: the start of workers does not count. `gather` makes the team of shards; by default, processes of this machine. `stop`
-    may be called by a signal handler; the crawl then ends its requests and keeps everything. `inbox` has URLs that
-    sites pushed: the crawl looks there several times a second, and removes what the shards have committed.
+    first request on: the start of workers does not count. `gather` makes the team of shards; by default, processes of
+    this machine. `stop` may be called by a signal handler; the crawl then ends its requests and keeps everything.
+    `inbox` has URLs that sites pushed: the crawl looks there several times a second, and removes what the shards have
+    committed.
     """
 
     def __init__(
