@@ -116,7 +116,9 @@ def _write_site(folder: Path, pages: int, images: int, random: Random) -> None:
         head = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1 + number % 900, 600)
         (folder / "img" / f"{number:05}.png").write_bytes(head + random.randbytes(size - len(head)))
     for number in range(pages):
-        own = "".join(f'<img src="/img/{one:05}.png">' for one in range(number * images // pages, (number + 1) * images // pages))
+        own = "".join(
+            f'<img src="/img/{one:05}.png">' for one in range(number * images // pages, (number + 1) * images // pages)
+        )
         links = "".join(f'<a href="/{one}.html">{one}</a>' for one in range(4 * number + 1, min(4 * number + 5, pages)))
         text = " ".join(f"page {number} says {random.randrange(1 << 30)}" for _ in range(40))
         name = "index.html" if number == 0 else f"{number}.html"
@@ -165,7 +167,10 @@ def main(files: int) -> None:
     with tempfile.TemporaryDirectory() as folder, PublishedSite(Path(folder) / "site", files) as site:
         found, _ = crawl_images(site, Path(folder) / "pics")
     print(f"crawl for images of {files:,} files: {found.images:,} of {found.wanted:,} images,", end=" ")
-    print(f"{found.html_requests} HTML requests (bar 0), metadata {found.metadata_share:.3%} of bytes (bar 0.2 %),", end=" ")
+    print(
+        f"{found.html_requests} HTML requests (bar 0), metadata {found.metadata_share:.3%} of bytes (bar 0.2 %),",
+        end=" ",
+    )
     print(f"{found.all_bytes / 1e6:.1f} MB in {found.seconds:.1f} s", flush=True)
     archive_refresh.main(files)
 
