@@ -6,6 +6,8 @@ formulas; this module feeds them from the records.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from periplus.model import Lane, Url, UrlRecord
 from periplus.policy.refresh import (
     NO_EVIDENCE,
@@ -22,6 +24,8 @@ from periplus.policy.refresh import (
     worth_its_cost,
 )
 from periplus.store import SiteState
+
+from .change_history import is_in_archive
 
 _UNKNOWN_SHARE = 0.5
 """Share of a page that a change replaces, while no change was seen on its site."""
@@ -41,13 +45,22 @@ class VisitValuer:
         """The value of a visit now, and when it will be worth its price."""
         page, evidence = unpack_page(record.evidence), site.signals or NO_EVIDENCE
         weight, hub = self._weight(record.url, record.gains, site), self.hub(record.gains, site)
-        return self.appraiser.appraise(page, evidence, weight, now, hub)
+        seen = self.appraiser.appraise(page, evidence, weight, now, hub)
+        if self.waits_for_archives(record, site) and not page.pending:
+            return replace(seen, due_at=page.visited_at + self.settings.longest)
+        return seen
 
     def due_at(self, record: UrlRecord, site: SiteState, now: float) -> float:
         """When a visit will be worth its price."""
         page, evidence = unpack_page(record.evidence), site.signals or NO_EVIDENCE
+        if self.waits_for_archives(record, site) and not page.pending:
+            return page.visited_at + self.settings.longest
         weight, hub = self._weight(record.url, record.gains, site), self.hub(record.gains, site)
         return self.appraiser.due_at(page, evidence, weight, now, hub)
+
+    def waits_for_archives(self, record: UrlRecord, site: SiteState) -> bool:
+        """Whether a page is visited again only if a metadata archive reports a change (`policy.refresh`)."""
+        return site.archives is not None and site.archives.is_exact(self.settings) and is_in_archive(record)
 
     def first_visit(self, url: Url, lane: Lane, site: SiteState) -> float:
         """The value of the first visit to a page."""
