@@ -1,4 +1,4 @@
-"""Refreshing by archives in virtual days: the scheduler of `periplus watch` on a site that `periplus.publish` publishes.
+"""Refreshing by archives in virtual days: the scheduler of `periplus watch` on a site published by `periplus.publish`.
 
 The pages change as in Figure 6 of Brandman et al. (2000): once a day, at its end, the site is scanned and its archives
 are written. The crawler reads the files that are new or changed, and spends the rest of the day's bandwidth on visits
@@ -45,12 +45,14 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
+from periplus.policy.refresh import ArchiveProof, RefreshSettings
 from periplus.publish import Publisher, PublishSettings, RowInventory
 from periplus.publish.settings import ArchiveSettings, SiteSettings
 from periplus.store import MemoryState
 from periplus.urls import site_of
 
 BASE = "https://www.example.org/"
+SITE = site_of(Url(BASE))
 BEGAN = 1_750_032_000.0
 """Midnight of the first day."""
 PAGE_BYTES = 13_000
@@ -141,32 +143,38 @@ def _read_changed(folder: Path, known: dict[str, bytes], dates: dict[int, float]
     return PublishedDay(changes, size)
 
 
-class _Watch:
+class Watched:
     """A crawler that has a fresh copy of every page, and revisits them."""
 
     def __init__(self, pages: int, visits: float) -> None:
         self.state = MemoryState()
-        self._sites = SiteRecords(self.state.sites)
+        self.sites = SiteRecords(self.state.sites)
         self.urls = [Url(f"{BASE}p/{page}") for page in range(pages)]
         self._numbers = {url: page for page, url in enumerate(self.urls)}
         seen = (FirstSeen(Source.ARCHIVE, BEGAN),)
         watching = Watching(visits)
-        self.revisits = Revisits(self.state, self._sites, watching=watching, random=Random(1))
-        site = self._sites.get(site_of(self.urls[0]))
+        self.revisits = Revisits(self.state, self.sites, watching=watching, random=Random(1))
+        site = self.sites.get(SITE)
         for url in self.urls:
             record = UrlRecord(
                 url, seen, fetched_at=BEGAN, status=200, lastmod=Lastmod(BEGAN - DAY, Granularity.SECOND)
             )
             reading = Reading(Digests(0, 0, 0, 0))
             self.state.records.put([self.revisits.visited(site, record, record, _fetched(url, BEGAN), reading, BEGAN)])
-        self._sites.flush()
+        self.sites.flush()
         self.waiting = deque[Queued]()
 
     @property
     def is_exact(self) -> bool:
         """Whether only archives decide."""
-        proof = self._sites.get(site_of(self.urls[0])).archives
-        return proof is not None and proof.is_exact(self.revisits._settings)
+        proof = self.sites.get(SITE).archives
+        return proof is not None and proof.is_exact(RefreshSettings())
+
+    def prove(self, proof: ArchiveProof) -> None:
+        """Let earlier visits have proved this of the archives."""
+        site = self.sites.get(SITE)
+        site.archives = proof
+        self.sites.changed(site)
 
     def hear(self, changes: list[tuple[int, float]], now: float) -> None:
         """Take what archives report."""
@@ -176,7 +184,7 @@ class _Watch:
             hints = Hints(lastmod=Lastmod(at, Granularity.SECOND))
             found = Discovery(known.url, Source.ARCHIVE, now, 1, hints=hints)
             self.state.records.put([self.revisits.mentioned(found, known)])
-        self.revisits.file_read(site_of(self.urls[0]), Source.ARCHIVE, len(self.urls), len(changes))
+        self.revisits.file_read(SITE, Source.ARCHIVE, len(self.urls), len(changes))
 
     def visit(self, now: float, stale: set[int]) -> int | None:
         """Make one visit, if one is worth it: the page; it is fresh then."""
@@ -191,10 +199,10 @@ class _Watch:
         page = self._numbers[entry.url]
         level = ChangeLevel.MAJOR if page in stale else ChangeLevel.SAME
         reading = Reading(Digests(0, 0, 0, 0), level=level)
-        site = self._sites.get(entry.site)
+        site = self.sites.get(entry.site)
         after = replace(before, fetched_at=now)
         self.state.records.put([self.revisits.visited(site, before, after, _fetched(entry.url, now), reading, now)])
-        self._sites.changed(site)
+        self.sites.changed(site)
         self.revisits.end_of_input()
         return page
 
@@ -207,7 +215,7 @@ def refreshed(site: PublishedDays, bandwidth: float, warm_up: int = WARM_UP) -> 
     """Watch a site with a bandwidth, in pages of it a day."""
     archives = float(np.mean([day.size for day in site.told[warm_up:]])) / PAGE_BYTES
     allowed = max(bandwidth * site.pages - archives, 1.0)
-    watch = _Watch(site.pages, allowed)
+    watch = Watched(site.pages, allowed)
     stale: set[int] = set()
     fresh, visits, needless, exact_from = [], 0, 0, None
     for day, told in enumerate(site.told):

@@ -20,6 +20,8 @@ from .live import by_source, count, counted, lasting, pace, size, top
 
 _SEEDS_SHOWN = _SITES_SHOWN = 10
 _PRIVATE = "private-address"
+_MEDIA = "select * from media"
+"""What is worth asking after a crawl for files."""
 _TOO_DEEP = "link-depth"
 
 
@@ -140,10 +142,16 @@ def say_places(console: Console, summary: Summary) -> None:
         (f"  {folder}/periplus.toml   what was asked; edit it and continue", "dim"),
         ("next:", "bold"),
         (f"  periplus info {folder}", ""),
-        (f"  periplus export {folder} --format markdown -o pages", ""),
+        (f"  periplus {_look_at(summary, folder)}", ""),
         (f"  periplus {_further(summary, folder)}", ""),
     ]
     _say(console, lines)
+
+
+def _look_at(summary: Summary, folder: str) -> str:
+    if summary.media is not None:
+        return f"query {folder} {shlex.quote(_MEDIA)}"
+    return f"export {folder} --format markdown -o pages"
 
 
 def _say(console: Console, lines: list[tuple[str, str]]) -> None:
@@ -181,13 +189,14 @@ def _left_lines(summary: Summary) -> list[tuple[str, str]]:
 def _end_lines(summary: Summary) -> list[tuple[str, str]]:
     run = summary.this_run
     errors = sum(summary.errors.values())
-    facts = f"{counted(run.pages, 'page')} in {lasting(run.seconds)} ({pace(run.pages_per_second)})"
+    what = "page" if summary.media is None else "answer"
+    facts = f"{counted(run.pages, what)} in {lasting(run.seconds)} ({pace(run.pages_per_second)})"
     if run.pages != summary.pages:
         facts += f", {count(summary.pages)} in all"
     facts += f"; {counted(summary.sites, 'site')}, {size(summary.bytes)}"
     lines = [(_why_ended(summary), "bold"), (f"  {facts}", "")]
     if (media := summary.media) is not None:
-        what = f"{counted(media.files, 'file')} of {', '.join(media.types)}, {size(media.bytes)}"
+        what = f"{counted(media.files, 'file')} ({', '.join(media.types)}), {size(media.bytes)}"
         lines.append(
             (f"  {what}; pages were {media.request_share:.0%} of requests, {media.byte_share:.0%} of bytes", "")
         )

@@ -376,7 +376,7 @@ class Revisits:
         return list(chain.from_iterable(self._draw(now) for _ in range(draws)))
 
     def _draw(self, now: float, *, is_spare: bool = False) -> list[Queued]:
-        """One page at random, unless it was visited recently or is gone; if `is_spare`, none of those left to archives."""
+        """One page at random, unless it was visited recently or is gone; if `is_spare`, none that awaits archives."""
         url = None if self._estimator is None else self._estimator.draw(self._random)
         [record] = [None] if url is None else self._state.records.get([url])
         if record is None or record.due_at is None or record.failures or why_worthless(self._weights(record.url)):
