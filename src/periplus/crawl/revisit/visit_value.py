@@ -6,8 +6,6 @@ formulas; this module feeds them from the records.
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from periplus.model import Lane, Url, UrlRecord
 from periplus.policy.refresh import (
     NO_EVIDENCE,
@@ -19,6 +17,7 @@ from periplus.policy.refresh import (
     RefreshSettings,
     new_page_worth,
     objective,
+    rate_of,
     unpack_page,
     unpack_page_gains,
     worth_its_cost,
@@ -44,16 +43,16 @@ class VisitValuer:
     def appraise(self, record: UrlRecord, site: SiteState, now: float) -> Appraisal:
         """The value of a visit now, and when it will be worth its price."""
         page, evidence = unpack_page(record.evidence), site.signals or NO_EVIDENCE
+        if not page.pending and self.waits_for_archives(record, site):  # its copy is fresh: a visit is worth nothing
+            due_at, rate = page.visited_at + self.settings.longest, rate_of(page, evidence)
+            return Appraisal(0.0, self.appraiser.price.value, due_at, rate, 1.0, 0)
         weight, hub = self._weight(record.url, record.gains, site), self.hub(record.gains, site)
-        seen = self.appraiser.appraise(page, evidence, weight, now, hub)
-        if self.waits_for_archives(record, site) and not page.pending:
-            return replace(seen, due_at=page.visited_at + self.settings.longest)
-        return seen
+        return self.appraiser.appraise(page, evidence, weight, now, hub)
 
     def due_at(self, record: UrlRecord, site: SiteState, now: float) -> float:
         """When a visit will be worth its price."""
         page, evidence = unpack_page(record.evidence), site.signals or NO_EVIDENCE
-        if self.waits_for_archives(record, site) and not page.pending:
+        if not page.pending and self.waits_for_archives(record, site):
             return page.visited_at + self.settings.longest
         weight, hub = self._weight(record.url, record.gains, site), self.hub(record.gains, site)
         return self.appraiser.due_at(page, evidence, weight, now, hub)
