@@ -13,6 +13,7 @@ from periplus.crawl.clock import SystemClock, Timescale
 from periplus.crawl.frontier import robots_url
 from periplus.crawl.sharding import Crawl, Gather
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
+from periplus.policy.filters import MediaTypes
 from periplus.store import Inbox, is_begun, known_ranks, listed_priorities, listed_ranks
 from periplus.store.tables import SCHEMAS
 from periplus.store.tables.reader import files_of
@@ -95,7 +96,8 @@ def _rank_pages(config: Config, layout: Layout) -> None:
 
 def seed_discovery(config: Config, seed: Url, now: float) -> Discovery:
     """A seed; where no pages are wanted, or not before its site's lists, the robots.txt of its site in its place."""
-    if config.sitemaps.only or config.media.types:
+    media = MediaTypes(config.media)
+    if config.sitemaps.only or (media and not media.wants_url(seed)):
         return Discovery(robots_url(seed), Source.SEED, now, purpose=Purpose.ROBOTS)
     return Discovery(seed, Source.SEED, now)
 

@@ -45,11 +45,16 @@ class HeldSeeds:
         if not self.are_due(now):
             return
         seeds, self._seeds = self._seeds, []
+        listing = self._listing_sites()
         known = zip(seeds, self._records.get(seeds), strict=True)
-        bare = [url for url, record in known if record is None and not self._lists(site_of(url))]
+        bare = [url for url, record in known if record is None and site_of(url) not in listing]
         if bare:
             self._deliver([Discovery(url, Source.SEED, now) for url in bare], now)
 
-    def _lists(self, site: Site) -> bool:
-        """Whether a file of this site lists something that the crawl is for."""
-        return any(node.entries > 0 for node in self._store.of_site(site))
+    def _listing_sites(self) -> set[Site]:
+        """Sites of files that list something the crawl is for, and sites whose robots.txt names such files."""
+        found: set[Site] = set()
+        for node in self._store:
+            if node.entries:
+                found |= {site_of(node.url), *self._store.vouching(node)}
+        return found
