@@ -123,9 +123,9 @@ def test_fetched_is_a_row_with_its_place(write: Write) -> None:
 def test_picture_has_its_size(write: Write) -> None:
     """Only of what the server sends as an image."""
     picture = b"GIF89a\x03\x00\x02\x00\x00\x00\x00"
-    for mime, size in (("image/gif", (3, 2)), ("text/html", (None, None))):
-        row = fetch_row(write, Fetched(TASK, 200, (("Content-Type", mime),), picture, NOW, 1.5, "192.0.2.1"), None)
-        assert (row["width"], row["height"]) == size
+    answers = [Fetched(TASK, 200, (("Content-Type", mime),), picture, NOW, 1.5) for mime in ("image/gif", "text/html")]
+    rows = write(*(FetchEnded(answer, NOW) for answer in answers))["fetches"]
+    assert [(row["width"], row["height"]) for row in rows] == [(3, 2), (None, None)]
 
 
 def test_other_outcomes_say_what_they_are(write: Write) -> None:
