@@ -67,7 +67,8 @@ def test_cost_is_known_before_the_first_file(site: PublishedSite, tmp_path: Path
     assert not any(sent.mime in ("image/png", "text/html") for sent in site.sent)
 
 
-def test_a_crawl_ends_at_its_maximum_of_bytes(site: PublishedSite, tmp_path: Path) -> None:
+def test_a_crawl_ends_at_its_maximum_of_bytes_and_continues_without(site: PublishedSite, tmp_path: Path) -> None:
+    site.sent.clear()
     settings = tmp_path / "settings.toml"
     settings.write_text("[politeness]\ndelay = 0.0\nslow_factor = 0.0\n")
     out = tmp_path / "pics"
@@ -78,6 +79,10 @@ def test_a_crawl_ends_at_its_maximum_of_bytes(site: PublishedSite, tmp_path: Pat
     assert summary.ended == "bytes"
     assert 60_000 <= summary.bytes < sum(sizes(site))
     assert 0 < summary.pages < IMAGES
+    summary = periplus.crawl(out=out, max_bytes=0).run()
+    assert (summary.ended, summary.pages) == ("complete", IMAGES)
+    assert sorted(sent.size for sent in site.sent if sent.mime == "image/png") == sorted(sizes(site))
+    assert not any(sent.mime == "text/html" for sent in site.sent)
 
 
 def test_image_sitemaps_lead_to_every_image_without_a_page_and_else_pages_do(tmp_path: Path) -> None:
