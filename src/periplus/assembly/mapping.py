@@ -21,10 +21,13 @@ def map_settings(
     scope: str | None = None,
     include: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
+    media: str | Sequence[str] | None = None,
 ) -> dict[str, object]:
     """The settings of a crawl that fetches no pages: what a site publishes about itself, in one shard if it is new."""
     workers = None if Layout(folder).shards else 1
-    chosen = crawl_settings(sitemap=sitemap, scope=scope, include=include, exclude=exclude, workers=workers)
+    chosen = crawl_settings(
+        sitemap=sitemap, scope=scope, include=include, exclude=exclude, media=media, workers=workers
+    )
     return {**chosen, "sitemaps.only": True, "sitemaps.follow": True}
 
 

@@ -13,6 +13,7 @@ from periplus.crawl.clock import SystemClock, Timescale
 from periplus.crawl.frontier import robots_url
 from periplus.crawl.sharding import Crawl, Gather
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
+from periplus.policy.filters import MediaTypes
 from periplus.store import Inbox, is_begun, known_ranks, listed_priorities, listed_ranks
 from periplus.store.tables import SCHEMAS
 from periplus.store.tables.reader import files_of
@@ -67,6 +68,7 @@ def open_crawl(
         workers,
         seeds=() if revisits_only else [seed_discovery(config, seed, now) for seed in seeds],
         limit=config.crawl.limit or None,
+        max_bytes=config.crawl.max_bytes or None,
         seconds=config.crawl.duration or None,
         gather=gather,
         inbox=Inbox(layout.inbox),
@@ -93,8 +95,9 @@ def _rank_pages(config: Config, layout: Layout) -> None:
 
 
 def seed_discovery(config: Config, seed: Url, now: float) -> Discovery:
-    """A seed; where no pages are wanted, the robots.txt of its site in its place."""
-    if config.sitemaps.only:
+    """A seed; where no pages are wanted, or not before its site's lists, the robots.txt of its site in its place."""
+    media = MediaTypes(config.media)
+    if config.sitemaps.only or (media and not media.wants_url(seed)):
         return Discovery(robots_url(seed), Source.SEED, now, purpose=Purpose.ROBOTS)
     return Discovery(seed, Source.SEED, now)
 

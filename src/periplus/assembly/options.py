@@ -10,13 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from periplus.config import parse_duration
+from periplus.config import parse_duration, parse_size
 from periplus.model import ConfigError, UsageError
 
 
 def crawl_settings(
     *,
     limit: int | None = None,
+    max_bytes: str | int | None = None,
+    media: str | Sequence[str] | None = None,
     depth: int | None = None,
     scope: str | None = None,
     include: Sequence[str] | None = None,
@@ -32,6 +34,8 @@ def crawl_settings(
     """The settings of the options that say what to crawl, and how fast."""
     return {
         "crawl.limit": limit,
+        "crawl.max_bytes": byte_count("--max-bytes", max_bytes),
+        "media.types": media_types(media),
         "crawl.for": duration("--for", for_),
         "crawl.rate": rate,
         "crawl.workers": workers,
@@ -73,6 +77,22 @@ def duration(option: str, value: str | float | None) -> float | None:
         return parse_duration(value)
     except ConfigError as error:
         raise UsageError(f"{option}: {error}", hint=error.hint) from error
+
+
+def byte_count(option: str, value: str | int | None) -> int | None:
+    """A number of bytes; a text such as `10MB` is read as it is on the command line."""
+    if value is None or isinstance(value, int):
+        return value
+    try:
+        return parse_size(value)
+    except ConfigError as error:
+        raise UsageError(f"{option}: {error}", hint=error.hint) from error
+
+
+def media_types(given: str | Sequence[str] | None) -> list[str] | None:
+    """Types of files, each by itself or several with commas between."""
+    texts = [given] if isinstance(given, str) else given or []
+    return [one.strip() for text in texts for one in text.split(",") if one.strip()] or None
 
 
 def addresses(pairs: Iterable[str] | Mapping[str, str]) -> dict[str, str] | None:

@@ -195,7 +195,10 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
             config.retirement,
             config.difference,
             config.scores,
+            config.media,
         ),
+        media=config.media,
+        held_seeds=asked.seeds if config.media.types and config.media.html and not asked.revisits_only else (),
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         revisits_only=asked.revisits_only,
     )
@@ -270,7 +273,7 @@ def _limiter(
 def _wire(asked: ShardMaker, clock: SystemClock) -> CurlWire:
     config = asked.config
     return CurlWire(
-        config.wire,
+        config.transfers,
         identity=config.identity,
         clock=clock,
         resolver=Resolver(config.dns, clock=clock),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from periplus.crawl.stats import CrawlStats
+from periplus.policy.filters import MediaTypes
 
 from .collection import Collection
 from .progress import Progress
@@ -20,12 +21,28 @@ class RunSummary(Struct, frozen=True):
     waited: float
 
 
+class MediaSummary(Struct, frozen=True):
+    """A crawl for files: how many were fetched, and how many pages had to be fetched to find them.
+
+    `request_share` and `byte_share` are those of pages. Without archives and image sitemaps they are 66 % and 30 % in
+    Brandman et al. (2000), section 4.2.
+    """
+
+    types: tuple[str, ...]
+    files: int
+    bytes: int
+    pages: int
+    page_bytes: int
+    request_share: float
+    byte_share: float
+
+
 class Summary(Struct, frozen=True):
     """A crawl at its end. Counts are since the collection began, except `this_run`.
 
-    `ended` is `complete` (nothing is left to fetch), `limit`, `time` or `interrupted`. `limit` (pages), `duration`
-    (seconds) and `max_depth` (links) are the bounds that were set. `has_unread`: sitemaps list URLs that are not yet
-    counted.
+    `ended` is `complete` (nothing is left to fetch), `limit`, `bytes`, `time` or `interrupted`. `limit` (pages),
+    `duration` (seconds), `max_bytes` and `max_depth` (links) are the bounds that were set. `has_unread`: sitemaps list
+    URLs that are not yet counted. `media` is for crawls for files, which `pages` and `new` count as well.
     """
 
     collection: str
@@ -53,6 +70,8 @@ class Summary(Struct, frozen=True):
     duration: float = 0.0
     max_depth: int = 0
     has_unread: bool = False
+    max_bytes: int = 0
+    media: MediaSummary | None = None
 
 
 def summary_of(
@@ -93,6 +112,30 @@ def summary_of(
         duration=collection.config.crawl.duration,
         max_depth=collection.config.budgets.max_depth,
         has_unread=progress.has_unread,
+        max_bytes=collection.config.crawl.max_bytes,
+        media=_media(MediaTypes(collection.config.media), tally),
+    )
+
+
+def _media(media: MediaTypes, tally: CrawlStats) -> MediaSummary | None:
+    """What a crawl for files fetched; `None` for a crawl of pages."""
+    if not media:
+        return None
+    files, pages = [
+        [(count, tally.type_bytes.get(kind, 0)) for kind, count in tally.types.items() if media.wants(kind) is is_file]
+        for is_file in (True, False)
+    ]
+    (count, size), (others, other_size) = [
+        (sum(n for n, _ in some), sum(n for _, n in some)) for some in (files, pages)
+    ]
+    return MediaSummary(
+        media.types,
+        count,
+        size,
+        others,
+        other_size,
+        round(others / max(count + others, 1), 4),
+        round(other_size / max(size + other_size, 1), 4),
     )
 
 
@@ -100,6 +143,8 @@ def _ended(collection: Collection, progress: Progress, *, is_interrupted: bool) 
     if is_interrupted:
         return "interrupted"
     asked = collection.config.crawl
+    if asked.max_bytes and progress.tally.downloaded >= asked.max_bytes and (progress.queued or progress.has_unread):
+        return "bytes"
     if not progress.queued and not (progress.has_unread and (asked.limit or asked.duration)):
         return "complete"
     return "limit" if asked.limit and (progress.tally.pages >= asked.limit or not asked.duration) else "time"

@@ -36,6 +36,19 @@ Limit = Annotated[
     int | None,
     typer.Option("--limit", metavar="PAGES", min=1, rich_help_panel=_FAR, help="Maximum pages to fetch in all."),
 ]
+MaxBytes = Annotated[
+    str | None,
+    typer.Option("--max-bytes", metavar="SIZE", rich_help_panel=_FAR, help="Maximum bytes to download, such as 10GB."),
+]
+Media = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--media",
+        metavar="TYPE",
+        rich_help_panel=_FAR,
+        help='Fetch files of this type, such as "image/*", instead of pages. May be repeated.',
+    ),
+]
 Depth = Annotated[
     int | None,
     typer.Option("--depth", metavar="LINKS", min=0, rich_help_panel=_FAR, help="Maximum number of links from a seed."),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
 from periplus.crawl.engine import EngineSettings
@@ -28,6 +29,8 @@ from periplus.policy.filters import (
     ExtensionSettings,
     FilterSettings,
     FilterStates,
+    MediaSettings,
+    MediaTypes,
     Patterns,
     PatternSettings,
     Scope,
@@ -63,6 +66,8 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """A file with more seeds, one a line, in the same folder."""
     limit: int = 0
     """Maximum number of pages, over all runs; 0: no limit."""
+    max_bytes: int = 0
+    """Maximum bytes to download, over all runs; requests under way then still end; 0: no limit."""
     duration: float = field(default=0.0, name="for")
     """Maximum time of a run, such as "10m" or "1h30m"; 0: no limit."""
     rate: float = 0.0
@@ -159,6 +164,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters that do not identify a page."""
     extensions: ExtensionSettings = ExtensionSettings()
     """Extensions of files that are not pages."""
+    media: MediaSettings = MediaSettings()
+    """A crawl for files of some types instead of pages."""
     reading: ReadingSettings = ReadingSettings()
     """How pages are read, and which of their links are followed."""
     sitemaps: SitemapSettings = SitemapSettings()
@@ -229,6 +236,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             ("scope", lambda: Scope((), self.scope)),
             ("patterns", lambda: Patterns(self.patterns)),
             ("extensions", lambda: Extensions(self.extensions)),
+            ("media", lambda: MediaTypes(self.media)),
             ("sessions", lambda: Sessions(self.sessions)),
             ("traps", lambda: Traps(FilterStates(), self.traps)),
             ("refresh", self._check_refresh),
@@ -259,11 +267,21 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             scope=self.scope,
             patterns=self.patterns,
             extensions=self.extensions,
+            media=self.media,
             budgets=self.budgets,
             shape=self.shape,
             sessions=self.sessions,
             traps=self.traps,
         )
+
+    @property
+    def transfers(self) -> WireSettings:
+        """The settings of the wire, with the types and the size of what the crawl is for."""
+        media = MediaTypes(self.media)
+        if not media:
+            return self.wire
+        longest = max(self.wire.max_page_bytes, self.media.max_file_bytes)
+        return replace(self.wire, accept_types=media.accepted(self.wire.accept_types), max_page_bytes=longest)
 
     @property
     def identity(self) -> Identity:

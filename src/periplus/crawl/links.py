@@ -34,6 +34,7 @@ from periplus.model import (
     UrlRecord,
     UrlRecords,
 )
+from periplus.policy.filters import MediaTypes
 
 
 class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,6 +50,8 @@ class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Number of recently seen links that are not looked up again: navigation repeats on every page of a site."""
 
 
+_DECLARED = {"video": "video/*", "audio": "audio/*", "source": "", "embed": "", "object": ""}
+"""Types of embedded files by the element; others embed images."""
 Share = Callable[[int], float]
 """How much each link of a page passes on, given how many it has."""
 
@@ -121,7 +124,8 @@ class LinkMemory:
 class PageReader:
     """Reads pages and their links. `learns`: every link matters to the ordering, `keeps_links`: each by itself.
 
-    `records` know what pages said at the last visit; `watches` says that there will be another.
+    `records` know what pages said at the last visit; `watches` says that there will be another. `media`: of a crawl for
+    files, which follows what pages embed, too.
     """
 
     def __init__(
@@ -134,8 +138,10 @@ class PageReader:
         watches: bool = False,
         rows: Rows[LinkChunk] | None = None,
         saved: LinkState | None = None,
+        media: MediaTypes | None = None,
     ) -> None:
         self._settings = settings or ReadingSettings()
+        self._media = media
         self._learns = learns
         self._keeps_links = keeps_links
         self._records = records
@@ -188,7 +194,7 @@ class PageReader:
             return []
         if self._learns:
             return self._valued_links(page, depth, now, share)
-        news = {*_linked(page), *_relatives(page)}
+        news = {*_linked(page), *self._others(page)}
         news -= self._seen.young
         news -= self._seen.old
         return self._report(page, news, depth, now) if news else []  # most pages of a site link where the others do
@@ -238,7 +244,7 @@ class PageReader:
         """Where a page leads, each URL once: as `_followed` but without anchors, and faster where no link has a rel."""
         if page.links.rels and not self._settings.follow_nofollow:
             return dict(self._followed(page))
-        return dict.fromkeys([*_linked(page), *_relatives(page)])
+        return dict.fromkeys([*_linked(page), *self._others(page)])
 
     def _followed(self, page: Page) -> Iterator[tuple[Url, str]]:
         """URL and anchor of what is followed."""
@@ -247,8 +253,16 @@ class PageReader:
         for position, (url, anchor) in enumerate(zip(links.urls, links.anchors, strict=True)):
             if position not in rels or "nofollow" not in rels[position].split():
                 yield url, anchor
-        for url in _relatives(page):
+        for url in self._others(page):
             yield url, ""
+
+    def _others(self, page: Page) -> Iterator[Url]:
+        """Where a page leads without a link: the same page by other names, its neighbours, and wanted files in it."""
+        yield from _relatives(page)
+        if self._media:
+            for resource in page.resources:
+                if self._media.wants_url(resource.url, _DECLARED.get(resource.tag, "image/*")):
+                    yield resource.url
 
 
 def _link(page: Page, url: Url, anchor: str, depth: int, now: float, gain: float) -> Discovery:

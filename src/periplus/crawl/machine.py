@@ -28,7 +28,7 @@ from periplus.model import (
     Site,
     Stored,
 )
-from periplus.policy.filters import Guard, Scope, SiteFilterState
+from periplus.policy.filters import Guard, MediaTypes, Scope, SiteFilterState
 from periplus.policy.refresh import PageWeights
 from periplus.policy.sitemaps import RankOf
 from periplus.store import State
@@ -71,7 +71,7 @@ from .machine_settings import MachineSettings, ShardMeta
 from .pipeline import PagePipeline, Pipeline, Processed
 from .revisit import PageComparer, Revisits, SampleRows
 from .router import ShardRouter
-from .sitemaps import SitemapScheduler, SitemapState
+from .sitemaps import HeldSeeds, SitemapScheduler, SitemapState
 from .stats import CrawlStats, EventCounter, IgnoredEvents
 
 LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
@@ -163,6 +163,8 @@ class Machine:
             rank_of=rank_of,
             saved=_with_bodies(meta.sitemaps, load_body),
         )
+        held = (url for url in settings.held_seeds if self.router.owns_site(site_of(url)))
+        self._held = HeldSeeds(held, state, self.frontier, self.sitemaps, self.router.deliver)
         self._load_learnt = load_learnt
         self._takers_of_learnt: dict[str, TakeLearnt] = {}
         self._takers_of_probes: dict[str, TakeProbe] = {}
@@ -191,7 +193,7 @@ class Machine:
         return self._records.get(site).traps
 
     def _page_pipeline(self, links: LinkState) -> PagePipeline:
-        scores = self.frontier.scores
+        scores, media = self.frontier.scores, MediaTypes(self._settings.media)
         reader = PageReader(
             self._settings.reading,
             learns=scores.learns,
@@ -200,9 +202,10 @@ class Machine:
             watches=self._settings.watching is not None,
             rows=self._state.recent_links,
             saved=links,
+            media=media,
         )
         comparer = PageComparer(self._records, self._settings.churn, shortest=self._settings.refresh.shortest)
-        return PagePipeline(self._state, reader, comparer, events=self._events, worth=scores.worth)
+        return PagePipeline(self._state, reader, comparer, events=self._events, worth=scores.worth, media=media)
 
     # inputs
 
@@ -219,6 +222,7 @@ class Machine:
                 if not is_read:
                     self.sitemaps.give_up_reading(now)
                 self.sitemaps.step(now)
+                self._held.release(now)
             case Discovered(discoveries=discoveries):
                 self.sitemaps.discovery.received(discoveries, now)
                 self.router.deliver(discoveries, now)
@@ -393,7 +397,7 @@ class Machine:
 
     def wants_tick(self, now: float) -> bool:
         """Whether a `Tick` would do something."""
-        return self.sitemaps.wants_step(now)
+        return self.sitemaps.wants_step(now) or self._held.are_due(now)
 
     def wants_grant(self, now: float) -> bool:
         """Whether a `Granted` could do something."""
@@ -409,7 +413,7 @@ class Machine:
 
     def is_idle(self, now: float) -> bool:
         """Whether nothing waits and nothing is under way; or the page budget was fetched."""
-        if not self.frontier.is_idle:
+        if not self.frontier.is_idle or self._held.are_due(now):
             return False
         return self.frontier.is_satisfied or self._settings.revisits_only or self.sitemaps.is_idle(now)
 

@@ -7,6 +7,7 @@ from msgspec import Struct, field
 from periplus.content import ChurnSettings
 from periplus.model import Url
 from periplus.policy.balance import BalanceSettings
+from periplus.policy.filters import MediaSettings
 from periplus.policy.refresh import RefreshSettings
 from periplus.store import WarcEnd
 
@@ -39,7 +40,10 @@ class ShardMeta(Struct):
 
 
 class MachineSettings(Struct, frozen=True):
-    """The settings of the parts of a machine, and which shard it is."""
+    """The settings of the parts of a machine, and which shard it is.
+
+    `held_seeds` are fetched only if their sites list nothing that the crawl is for (`media`).
+    """
 
     shard: int = 0
     shards: int = 1
@@ -54,5 +58,7 @@ class MachineSettings(Struct, frozen=True):
     churn: ChurnSettings = ChurnSettings()
     reading: ReadingSettings = ReadingSettings()
     sitemaps: SitemapRules = SitemapRules()
+    media: MediaSettings = MediaSettings()
+    held_seeds: tuple[Url, ...] = ()
     watching: Watching | None = None
     revisits_only: bool = False

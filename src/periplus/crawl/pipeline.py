@@ -6,6 +6,8 @@ resembles anything: it is a copy only if its text is, word for word, that of ano
 copy. A page that is gone leaves its cluster. How much a page has changed is decided by the `PageComparer`, which learns
 from every visit, also from one that brought no page because nothing changed.
 
+In a crawl for files (`media`), those that were asked for are not read as pages: only their bytes are compared.
+
 Each step is done for all answers before the next: what a step needs is then still in the processor's caches.
 """
 
@@ -16,10 +18,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
+from xxhash import xxh3_64_intdigest
+
 from periplus.content import version_of
 from periplus.model import (
     ChangeLevel,
     ChangeSeen,
+    Digests,
     Discovery,
     EventSink,
     Fetched,
@@ -37,6 +42,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
+from periplus.policy.filters import MediaTypes, type_of_header
 from periplus.store import State
 
 from .inputs import Answer
@@ -103,8 +109,11 @@ class PagePipeline:
         *,
         events: EventSink,
         worth: Callable[[Sequence[Url]], list[float]],
+        media: MediaTypes | None = None,
     ) -> None:
         self._reader = reader
+        self._records = state.records
+        self._media = media or MediaTypes()
         self._deduplicator = Deduplicator(state, comparer, worth=worth)
         self._events = events
 
@@ -112,13 +121,16 @@ class PagePipeline:
         """Read, deduplicate and compare; events report what was found."""
         read = self.read(answers, at)
         readings = self._deduplicator.judge([(each.answer.outcome, each.page) for each in read], at)
+        if self._media:
+            self._compare_files(answers, readings)
         self._record(_changes(answers, readings, at))
         return [each._replace(reading=reading) for each, reading in zip(read, readings, strict=True)]
 
     def read(self, answers: Sequence[Answer], at: float) -> list[Processed]:
         """Only read; events report what was found."""
-        pages = self._read([answer.outcome for answer in answers if answer.is_read and is_page(answer.outcome)])
-        read = [pages.get(answer.outcome.task.url) if is_page(answer.outcome) else None for answer in answers]
+        found = [answer if self._is_page(answer.outcome) else None for answer in answers]
+        pages = self._read([answer.outcome for answer in found if answer is not None and answer.is_read])
+        read = [None if answer is None else pages.get(answer.outcome.task.url) for answer in found]
         self._record(FetchEnded(each.outcome, at, each.stored) for each in answers if each.is_request)
         self._record(PageRead(page, at) for page in read if page is not None)
         return [Processed(answer, page, None) for answer, page in zip(answers, read, strict=True)]
@@ -128,6 +140,25 @@ class PagePipeline:
         outcome = answer.outcome
         is_there = isinstance(outcome, Fetched) and 200 <= outcome.status < 300 and answer.is_read
         return self._read([outcome]).get(outcome.task.url) if is_there else None
+
+    def _is_page(self, outcome: FetchOutcome) -> bool:
+        return is_page(outcome) and not self._is_file(outcome)
+
+    def _is_file(self, outcome: FetchOutcome) -> bool:
+        """Whether an answer is a file that the crawl is for; without a type its URL decides."""
+        if not self._media or not isinstance(outcome, Fetched) or not is_page(outcome):
+            return False
+        mime = type_of_header(next((value for name, value in outcome.headers if name.lower() == "content-type"), None))
+        return self._media.wants(mime) if mime else self._media.wants_url(outcome.task.url)
+
+    def _compare_files(self, answers: Sequence[Answer], readings: list[Reading | None]) -> None:
+        """Put the result for each file in its place: it has changed if its bytes have."""
+        places = [place for place, answer in enumerate(answers) if self._is_file(answer.outcome)]
+        records = self._records.get([answers[place].outcome.task.url for place in places]) if places else []
+        for place, known in zip(places, records, strict=True):
+            outcome = answers[place].outcome
+            if isinstance(outcome, Fetched):
+                readings[place] = _file_reading(outcome.body, None if known is None else known.digests)
 
     def _record(self, events: Iterable[FetchEnded | PageRead | ChangeSeen]) -> None:
         recorded = list(events)
@@ -171,6 +202,13 @@ class PagePipeline:
 def is_page(outcome: FetchOutcome) -> bool:
     """Whether there is a page to be read."""
     return isinstance(outcome, Fetched) and outcome.task.purpose is Purpose.PAGE and 200 <= outcome.status < 300
+
+
+def _file_reading(body: bytes, before: Digests | None) -> Reading:
+    """The result for a file that is not a page."""
+    raw = xxh3_64_intdigest(body)
+    level = None if before is None else ChangeLevel.SAME if before.raw == raw else ChangeLevel.MAJOR
+    return Reading(Digests(raw, raw, raw, 0), level=level)
 
 
 def redirection(outcome: Redirected, gain: float = 0.0) -> Discovery:

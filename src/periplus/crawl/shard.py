@@ -178,6 +178,11 @@ class Shard:
         )
 
     @property
+    def downloaded(self) -> int:
+        """Bytes of all answers since the collection began."""
+        return self._engine.machine.stats.downloaded
+
+    @property
     def is_idle(self) -> bool:
         """Whether nothing is queued and nothing is being fetched."""
         return self._engine.is_idle

@@ -46,8 +46,8 @@ class CrawlStats(Struct):
     known by another URL. `robots` and `files` were answered as well: robots.txt files, sitemaps and feeds.
 
     For metrics: of `sources`, `found_again` were known from another source; `outcomes` are by outcome and purpose
-    (`fetched page`), `types` by media type of pages; `durations` counts fetches by the bound of their class in seconds
-    (`DURATIONS`; `more`: longer ones), which took `seconds` together.
+    (`fetched page`), `types` by media type of pages, `type_bytes` the same in bytes; `durations` counts fetches by the
+    bound of their class in seconds (`DURATIONS`; `more`: longer ones), which took `seconds` together.
     """
 
     fetches: int = 0
@@ -69,6 +69,7 @@ class CrawlStats(Struct):
     types: dict[str, int] = field(default_factory=dict)
     durations: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
+    type_bytes: dict[str, int] = field(default_factory=dict)
 
     def __add__(self, other: CrawlStats) -> CrawlStats:
         total = CrawlStats()
@@ -136,7 +137,9 @@ class CrawlStats(Struct):
     def _count_type(self, outcome: Fetched) -> None:
         kind = next((value for name, value in outcome.headers if name.lower() == "content-type"), "")
         kind = kind.partition(";")[0].strip().lower()
-        _add(self.types, kind if kind in self.types or len(self.types) < _MAX_TYPES else "other")
+        kind = kind if kind in self.types or len(self.types) < _MAX_TYPES else "other"
+        _add(self.types, kind)
+        self.type_bytes[kind] = self.type_bytes.get(kind, 0) + len(outcome.body)
 
     def _count_file(self, outcome: FetchOutcome) -> None:
         is_there = isinstance(outcome, NotModified) or (isinstance(outcome, Fetched) and outcome.status < 400)

@@ -202,6 +202,15 @@ def read_list(body: bytes, url: str = "") -> Iterator[ListedArchive | Problem]:
             yield ListedArchive(resolved, told)
 
 
+def lists_named(body: bytes, url: str = "") -> list[str]:
+    """The lists of archives that a robots.txt at `url` names: values of its field that are not an archive's name."""
+    named = (_ROBOTS_FIELD.match(line) for line in body[:LARGEST].decode("utf-8", "replace").splitlines())
+    values = [found.string[found.end() :].partition("#")[0].strip("<> ") for found in named if found is not None]
+    lists = [value for value in values if value and not value.endswith(".gz")]
+    resolved = (whatwg(value, url) if url else value for value in lists)
+    return list(dict.fromkeys(each for each in resolved if each is not None))
+
+
 def _locations(text: str) -> Iterator[str]:
     """The URL of an archive in a line of a list or a robots.txt: the whole line, or the value of our field."""
     for line in text.splitlines():

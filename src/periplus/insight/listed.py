@@ -32,7 +32,7 @@ from .columns import moments, plain
 
 NOT_A_URL: Final = "not-a-url"
 _COLUMNS: Final = (
-    "url", "kind", "sitemap", "read_at", "lastmod", "lastmod_granularity", "changefreq", "priority"
+    "url", "kind", "sitemap", "read_at", "lastmod", "lastmod_granularity", "changefreq", "priority", "size"
 )  # fmt: skip
 _PARTS: Final = 64
 """Files that fingerprints are dealt out into: of ten million entries each has 3 MB."""
@@ -46,6 +46,7 @@ class Listed(Struct, frozen=True, gc=False):
     """A URL, the first sitemap that lists it, the metadata there, and in how many files it is.
 
     `refused`: why no file may list it; empty if one may. `lastmod` is POSIX time, as precise as `granularity` says.
+    `size` is in bytes; only archives of metadata have it.
     """
 
     url: str
@@ -56,6 +57,7 @@ class Listed(Struct, frozen=True, gc=False):
     changefreq: str | None
     priority: float | None
     refused: str
+    size: int | None = None
 
 
 class _Entries(Struct, frozen=True):
@@ -170,10 +172,11 @@ def _first(some: _Entries, places: NDArray[np.intp], counts: NDArray[np.uint32])
     columns = (
         places.tolist(), counts[places].tolist(), _numbers(rows["lastmod"].cast(pa.int64()), 1e6),
         _words(rows["lastmod_granularity"]), _words(rows["changefreq"]), _numbers(rows["priority"], 1.0),
+        rows["size"].to_pylist(),
     )  # fmt: skip
     urls, refused, sitemap = some.urls, some.refused, some.sitemap
-    for place, files, lastmod, granularity, changefreq, priority in zip(*columns, strict=True):
-        yield Listed(urls[place], sitemap, files, lastmod, granularity, changefreq, priority, refused[place])
+    for place, files, lastmod, granularity, changefreq, priority, size in zip(*columns, strict=True):
+        yield Listed(urls[place], sitemap, files, lastmod, granularity, changefreq, priority, refused[place], size)
 
 
 def _numbers(column: pa.Array, unit: float) -> list[float | None]:

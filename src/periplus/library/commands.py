@@ -29,6 +29,8 @@ def crawl(
     *,
     out: Folder,
     limit: int | None = None,
+    media: str | Sequence[str] | None = None,
+    max_bytes: str | int | None = None,
     depth: int | None = None,
     scope: str | None = None,
     include: Sequence[str] | None = None,
@@ -67,6 +69,8 @@ def crawl(
     asked = {
         **crawl_settings(
             limit=limit,
+            media=media,
+            max_bytes=max_bytes,
             depth=depth,
             scope=scope,
             include=include,

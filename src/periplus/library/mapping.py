@@ -22,7 +22,7 @@ class MappedUrl(Struct, frozen=True):
     """A URL that a site publishes, the first file that lists it, and what that file says of it.
 
     `files` is the number of files that list it; `lastmod` a POSIX time. `reason` is why a crawl would not fetch it,
-    with the rule that says so; empty if it would.
+    with the rule that says so; empty if it would. `size` is in bytes, if a metadata archive lists the URL.
     """
 
     url: str
@@ -33,6 +33,7 @@ class MappedUrl(Struct, frozen=True):
     priority: float | None
     reason: str
     rule: str
+    size: int | None = None
 
 
 def map(  # noqa: A001 - the command has this name, too
@@ -43,6 +44,7 @@ def map(  # noqa: A001 - the command has this name, too
     scope: str | None = None,
     include: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
+    media: str | Sequence[str] | None = None,
     delay: str | float | None = None,
     contact: str | None = None,
     config: str | PathLike[str] | None = None,
@@ -57,7 +59,7 @@ def map(  # noqa: A001 - the command has this name, too
     """
     with map_folder(None if out is None else Path(out)) as folder:
         asked = {
-            **map_settings(folder, sitemap=sitemap, scope=scope, include=include, exclude=exclude),
+            **map_settings(folder, sitemap=sitemap, scope=scope, include=include, exclude=exclude, media=media),
             **wire_settings(contact, delay, resolve, allow_private, proxy, None if ca_file is None else Path(ca_file)),
         }
         settings = None if config is None else Path(config)
@@ -87,4 +89,5 @@ def _mapped(plan: plans.Collection) -> Iterator[MappedUrl]:
                 each.priority,
                 verdict.reason,
                 verdict.rule,
+                each.size,
             )

@@ -44,17 +44,26 @@ class EntryColumns(Sequence[SitemapEntry]):
     """Pages, without titles. Where a value is missing, a number is NaN and a code is 0.
 
     `at` and `grains` are the two halves of a `Lastmod`, the second by `Granularity`; `frequencies` are
-    `FREQUENCY_CODES`. Columns are never changed.
+    `FREQUENCY_CODES`. `sizes` are in bytes; `None` if no entry has one. Columns are never changed.
     """
 
-    __slots__ = ("at", "frequencies", "grains", "priorities", "urls")
+    __slots__ = ("at", "frequencies", "grains", "priorities", "sizes", "urls")
 
-    def __init__(self, urls: Sequence[str], at: Reals, grains: Bytes, frequencies: Bytes, priorities: Reals) -> None:
+    def __init__(
+        self,
+        urls: Sequence[str],
+        at: Reals,
+        grains: Bytes,
+        frequencies: Bytes,
+        priorities: Reals,
+        sizes: Reals | None = None,
+    ) -> None:
         self.urls = urls
         self.at = at
         self.grains = grains
         self.frequencies = frequencies
         self.priorities = priorities
+        self.sizes = sizes
 
     @classmethod
     def of(cls, entries: Sequence[_Entry]) -> EntryColumns:
@@ -81,11 +90,14 @@ class EntryColumns(Sequence[SitemapEntry]):
             np.concatenate([part.grains for part in parts]),
             np.concatenate([part.frequencies for part in parts]),
             np.concatenate([part.priorities for part in parts]),
+            None
+            if all(part.sizes is None for part in parts)
+            else np.concatenate([part.said_sizes() for part in parts]),
         )
 
     def with_urls(self, urls: Sequence[str]) -> EntryColumns:
         """The same of other pages."""
-        return EntryColumns(urls, self.at, self.grains, self.frequencies, self.priorities)
+        return EntryColumns(urls, self.at, self.grains, self.frequencies, self.priorities, self.sizes)
 
     def take(self, positions: Positions) -> EntryColumns:
         """Some of them."""
@@ -96,6 +108,7 @@ class EntryColumns(Sequence[SitemapEntry]):
             self.grains[positions],
             self.frequencies[positions],
             self.priorities[positions],
+            None if self.sizes is None else self.sizes[positions],
         )
 
     def __len__(self) -> int:
@@ -108,7 +121,7 @@ class EntryColumns(Sequence[SitemapEntry]):
     def __getitem__(self, place: int | slice) -> SitemapEntry | EntryColumns:
         if isinstance(place, slice):
             columns = self.at[place], self.grains[place], self.frequencies[place], self.priorities[place]
-            return EntryColumns(self.urls[place], *columns)
+            return EntryColumns(self.urls[place], *columns, None if self.sizes is None else self.sizes[place])
         start = place + len(self) if place < 0 else place
         if not 0 <= start < len(self):
             raise IndexError(place)
@@ -126,6 +139,10 @@ class EntryColumns(Sequence[SitemapEntry]):
     def changefreqs(self) -> list[ChangeFreq | None]:
         """The changefreq of each entry."""
         return [_FREQUENCIES[code] for code in self.frequencies.tolist()]
+
+    def said_sizes(self) -> Reals:
+        """The size of each entry; NaN if it has none."""
+        return np.full(len(self), np.nan) if self.sizes is None else self.sizes
 
     def said_priorities(self) -> list[float | None]:
         """The priority of each entry."""

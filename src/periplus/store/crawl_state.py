@@ -33,7 +33,7 @@ from periplus.model import (
 )
 from periplus.policy.balance import BalanceRecord
 from periplus.policy.filters import SiteFilterState
-from periplus.policy.refresh import SiteEvidence, SiteGains
+from periplus.policy.refresh import ArchiveProof, SiteEvidence, SiteGains
 from periplus.policy.sitemaps import Priorities
 
 S = TypeVar("S")
@@ -54,10 +54,11 @@ class SiteState(Struct, array_like=True):
 
     `traps` is what the trap filters have learnt, `balance` how the budget is shared between links and sitemaps, and
     `priorities` counts the priorities that its sitemaps state. `signals` is how far its signals of change can be
-    trusted, and `gains` what visits have brought. Of pages that were compared with their last version, `stuck` counts
-    those that changed while their validators did not, `moved` those that changed together with them, and `quiet` those
-    where neither changed. `churn` is which parts of its pages differ at every visit. `visits_since_estimate` counts
-    revisits since the change rates of its pages were last estimated together.
+    trusted, `archives` whether its metadata archives are exact, and `gains` what visits have brought. Of pages that
+    were compared with their last version, `stuck` counts those that changed while their validators did not, `moved`
+    those that changed together with them, and `quiet` those where neither changed. `churn` is which parts of its pages
+    differ at every visit. `visits_since_estimate` counts revisits since the change rates of its pages were last
+    estimated together.
     """
 
     site: Site
@@ -87,6 +88,7 @@ class SiteState(Struct, array_like=True):
     visits_since_estimate: int = 0
     asked_for_sitemaps: bool = False
     feeds: int = 0
+    archives: ArchiveProof | None = None
 
 
 class Sites(Protocol):

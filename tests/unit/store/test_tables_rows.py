@@ -116,8 +116,16 @@ def test_fetched_is_a_row_with_its_place(write: Write) -> None:
         "ended_at": datetime.fromtimestamp(NOW + 2, UTC), "duration": 1.5, "bytes": 5,
         "content_type": "text/html; charset=utf-8", "ip": "192.0.2.1", "target": None, "depth": 3, "attempt": 2,
         "redirects": 1, "is_truncated": True, "digest": "sha256:x", "warc_file": "a.warc.gz", "warc_offset": 10,
-        "warc_length": 20, "is_revisit": True,
+        "warc_length": 20, "is_revisit": True, "width": None, "height": None,
     }  # fmt: skip
+
+
+def test_picture_has_its_size(write: Write) -> None:
+    """Only of what the server sends as an image."""
+    picture = b"GIF89a\x03\x00\x02\x00\x00\x00\x00"
+    answers = [Fetched(TASK, 200, (("Content-Type", mime),), picture, NOW, 1.5) for mime in ("image/gif", "text/html")]
+    rows = write(*(FetchEnded(answer, NOW) for answer in answers))["fetches"]
+    assert [(row["width"], row["height"]) for row in rows] == [(3, 2), (None, None)]
 
 
 def test_other_outcomes_say_what_they_are(write: Write) -> None:

@@ -53,6 +53,16 @@ class Pace(Struct, frozen=True):
     """What the robots.txt of that site asks for."""
 
 
+class SiteCost(Struct, frozen=True):
+    """What a polite crawl of a site takes: URLs and seconds; and bytes, of the `sized` URLs whose size is known."""
+
+    site: str
+    urls: int
+    sized: int
+    bytes: int
+    seconds: float
+
+
 class Judging:
     """Judges the URLs of a collection, and counts what a crawl would fetch of each site."""
 
@@ -68,6 +78,8 @@ class Judging:
         self._voices: dict[str, Voice] = {}
         self._is_asked: dict[Site, bool] = {}
         self.pages: Counter[Site] = Counter()
+        self._sized: Counter[Site] = Counter()
+        self._sizes: Counter[Site] = Counter()
         self.unasked: set[Site] = set()
 
     def names(self, sitemap: str, urls: Sequence[Url]) -> list[tuple[Url, str]]:
@@ -92,9 +104,9 @@ class Judging:
             verdict = ask(discovery)
             if isinstance(verdict, Reject):
                 return Verdict(verdict.reason, verdict.rule)
-        return self._by_robots(url)
+        return self._by_robots(url, listed.size)
 
-    def _by_robots(self, url: Url) -> Verdict:
+    def _by_robots(self, url: Url, size: int | None) -> Verdict:
         site = site_of(url)
         if site not in self.pages and len(self.pages) >= MOST_SITES:
             site = Site("")
@@ -104,6 +116,9 @@ class Judging:
                 reason, rule = refusal
                 return Verdict(reason, f"Disallow: {rule}" if reason == "robots" else rule)
         self.pages[site] += 1
+        if size is not None:
+            self._sized[site] += 1
+            self._sizes[site] += size
         return ALLOWED
 
     def _has_asked(self, site: Site) -> bool:
@@ -141,18 +156,29 @@ class Judging:
 
     def pace(self) -> Pace:
         """How long it takes to fetch all that may be: sites are visited side by side, each at its own pace."""
-        politeness = self._config.politeness
         slowest = Pace()
-        for site, pages in self.pages.items():
-            kept = self._kept(site)
-            rest = delay_after(politeness, kept.delay, kept.last_duration)
-            visits = math.ceil(pages / max(politeness.pages_per_visit * politeness.max_parallel, 1))
-            if visits * rest > slowest.seconds or not slowest.site:
-                slowest = Pace(visits * rest, site, rest, kept.delay)
+        for site in self.pages:
+            seconds, rest = self._seconds(site)
+            if seconds > slowest.seconds or not slowest.site:
+                slowest = Pace(seconds, site, rest, self._kept(site).delay)
         rate = self._config.crawl.rate
         if rate and self.pages.total() / rate > slowest.seconds:
             return Pace(self.pages.total() / rate, slowest.site, slowest.rest, slowest.asked)
         return slowest
+
+    def costs(self) -> list[SiteCost]:
+        """What each site takes, in the order in which they were listed."""
+        return [
+            SiteCost(site, urls, self._sized[site], self._sizes[site], round(self._seconds(site)[0], 3))
+            for site, urls in self.pages.items()
+        ]
+
+    def _seconds(self, site: Site) -> tuple[float, float]:
+        """How long a site takes at its own pace, and how long it rests between two visits."""
+        politeness, kept = self._config.politeness, self._kept(site)
+        rest = delay_after(politeness, kept.delay, kept.last_duration)
+        visits = math.ceil(self.pages[site] / max(politeness.pages_per_visit * politeness.max_parallel, 1))
+        return visits * rest, rest
 
     def _kept(self, site: Site) -> SiteState:
         state = self._opened.get(owner_of(site, self._shards))

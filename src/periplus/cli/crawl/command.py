@@ -21,6 +21,7 @@ from rich.console import Console
 
 from periplus.assembly import MAX_SHARDS
 from periplus.assembly.collection import Collection, held, planned, read_lines
+from periplus.assembly.estimating import estimate
 from periplus.assembly.options import crawl_settings, wire_settings
 from periplus.assembly.parts import NO_PARTS, OwnParts, own_parts
 from periplus.assembly.progress import Progress
@@ -44,6 +45,8 @@ def crawl(
     out: options.Out,
     seeds: options.Seeds = None,
     limit: options.Limit = None,
+    media: options.Media = None,
+    max_bytes: options.MaxBytes = None,
     depth: options.Depth = None,
     scope: options.Scope = None,
     include: options.Include = None,
@@ -76,6 +79,8 @@ def crawl(
     asked = {
         **crawl_settings(
             limit=limit,
+            media=media,
+            max_bytes=max_bytes,
             depth=depth,
             scope=scope.value if scope else None,
             include=include,
@@ -95,7 +100,7 @@ def crawl(
         out, seeds=seeds or [], seed_lines=_lines(seed_file) if seed_file else (), settings=config, options=asked
     )
     if dry_run:
-        say_plan(collection, is_json=json)
+        say_plan(collection, estimate(collection) if collection.config.media.types else None, is_json=json)
         return
     with held(out), gathering(cluster, collection) as (collection, gather, most):
         collection.save()

@@ -11,14 +11,17 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import Collection
+from periplus.assembly.estimating import CrawlCost
 from periplus.assembly.summary import Summary
 from periplus.insight.reasons import explained
 
 from ..consoles import stdout_console
 from .live import by_source, count, counted, lasting, pace, size, top
 
-_SEEDS_SHOWN = 10
+_SEEDS_SHOWN = _SITES_SHOWN = 10
 _PRIVATE = "private-address"
+_MEDIA = "select * from media"
+"""What is worth asking after a crawl for files."""
 _TOO_DEEP = "link-depth"
 
 
@@ -38,10 +41,13 @@ class Plan(Struct, frozen=True):
     rate: float
     workers: int
     user_agent: str
+    media: tuple[str, ...] = ()
+    max_bytes: int = 0
+    cost: CrawlCost | None = None
 
 
-def plan_of(collection: Collection) -> Plan:
-    """What would be done."""
+def plan_of(collection: Collection, cost: CrawlCost | None = None) -> Plan:
+    """What would be done, and what it would cost, if that was estimated."""
     config = collection.config
     return Plan(
         collection=str(collection.folder),
@@ -57,12 +63,15 @@ def plan_of(collection: Collection) -> Plan:
         rate=config.crawl.rate,
         workers=collection.workers,
         user_agent=config.identity.agent,
+        media=config.media.types,
+        max_bytes=config.crawl.max_bytes,
+        cost=cost,
     )
 
 
-def say_plan(collection: Collection, *, is_json: bool) -> None:
+def say_plan(collection: Collection, cost: CrawlCost | None = None, *, is_json: bool) -> None:
     """What would be done, on stdout."""
-    plan = plan_of(collection)
+    plan = plan_of(collection, cost)
     if is_json:
         typer.echo(msgspec.json.encode(plan))
         return
@@ -74,13 +83,16 @@ def say_plan(collection: Collection, *, is_json: bool) -> None:
 def _plan_lines(plan: Plan) -> list[str]:
     what = "would begin" if plan.is_new else "would continue"
     more = len(plan.seeds) - _SEEDS_SHOWN
-    lines = [f"{what} the collection {plan.collection}; nothing was fetched or written"]
+    done = "only lists of URLs were fetched" if plan.cost is not None else "nothing was fetched"
+    lines = [f"{what} the collection {plan.collection}; {done}, nothing was written"]
+    lines += [f"  {'media':12}{kind}" for kind in plan.media]
     lines += [f"  {'seeds' if not index else '':12}{seed}" for index, seed in enumerate(plan.seeds[:_SEEDS_SHOWN])]
     lines += [f"  {'':12}and {more:,} more"] if more > 0 else []
     lines.append(f"  {'scope':12}{plan.scope}, at most {counted(plan.max_depth, 'link')} from a seed")
     lines += [f"  {'include':12}{pattern}" for pattern in plan.include]
     lines += [f"  {'exclude':12}{pattern}" for pattern in plan.exclude]
     bounds = [counted(plan.limit, "page")] if plan.limit else []
+    bounds += [size(plan.max_bytes)] if plan.max_bytes else []
     bounds += [lasting(plan.seconds)] if plan.seconds else []
     lines.append(f"  {'until':12}{' or '.join([*bounds, 'nothing is left'])}")
     rate = f", at most {plan.rate:g} pages a second in all" if plan.rate else ""
@@ -89,6 +101,22 @@ def _plan_lines(plan: Plan) -> list[str]:
     lines.append(f"  {'User-Agent':12}{plan.user_agent}")
     if "(+" not in plan.user_agent:
         lines.append(f"  {'':12}(--contact tells owners of sites how to reach you)")
+    return lines + (_cost_lines(plan.cost) if plan.cost is not None else [])
+
+
+def _cost_lines(cost: CrawlCost) -> list[str]:
+    """What sites list, and what it costs to fetch it."""
+    if not cost.urls:
+        return [f"  {'cost':12}not known: the sites list no such file; their pages would be crawled"]
+    total = f"{size(cost.bytes)}, " if cost.sized else ""
+    some = f" (the size of {count(cost.sized)} is known)" if 0 < cost.sized < cost.urls else ""
+    lines = [f"  {'cost':12}{counted(cost.urls, 'file')}, {total}about {lasting(cost.seconds)}{some}"]
+    if len(cost.sites) > 1:
+        for site in cost.sites[:_SITES_SHOWN]:
+            known = f"{size(site.bytes)}, " if site.sized else ""
+            lines.append(f"  {'':12}{site.site}: {counted(site.urls, 'file')}, {known}{lasting(site.seconds)}")
+    if cost.within is not None:
+        lines.append(f"  {'':12}{count(cost.within)} of {count(cost.urls)} files fit into --max-bytes")
     return lines
 
 
@@ -114,10 +142,16 @@ def say_places(console: Console, summary: Summary) -> None:
         (f"  {folder}/periplus.toml   what was asked; edit it and continue", "dim"),
         ("next:", "bold"),
         (f"  periplus info {folder}", ""),
-        (f"  periplus export {folder} --format markdown -o pages", ""),
+        (f"  periplus {_look_at(summary, folder)}", ""),
         (f"  periplus {_further(summary, folder)}", ""),
     ]
     _say(console, lines)
+
+
+def _look_at(summary: Summary, folder: str) -> str:
+    if summary.media is not None:
+        return f"query {folder} {shlex.quote(_MEDIA)}"
+    return f"export {folder} --format markdown -o pages"
 
 
 def _say(console: Console, lines: list[tuple[str, str]]) -> None:
@@ -132,6 +166,8 @@ def _why_ended(summary: Summary) -> str:
             return "done: every URL in scope was visited"
         case "limit":
             return f"done: the limit of {count(summary.limit)} pages is reached (--limit)"
+        case "bytes":
+            return f"done: {size(summary.max_bytes)} were downloaded (--max-bytes)"
         case "time":
             return f"done: the time is over (--for {lasting(summary.duration)})"
         case _:
@@ -153,11 +189,17 @@ def _left_lines(summary: Summary) -> list[tuple[str, str]]:
 def _end_lines(summary: Summary) -> list[tuple[str, str]]:
     run = summary.this_run
     errors = sum(summary.errors.values())
-    facts = f"{counted(run.pages, 'page')} in {lasting(run.seconds)} ({pace(run.pages_per_second)})"
+    what = "page" if summary.media is None else "answer"
+    facts = f"{counted(run.pages, what)} in {lasting(run.seconds)} ({pace(run.pages_per_second)})"
     if run.pages != summary.pages:
         facts += f", {count(summary.pages)} in all"
     facts += f"; {counted(summary.sites, 'site')}, {size(summary.bytes)}"
     lines = [(_why_ended(summary), "bold"), (f"  {facts}", "")]
+    if (media := summary.media) is not None:
+        what = f"{counted(media.files, 'file')} ({', '.join(media.types)}), {size(media.bytes)}"
+        lines.append(
+            (f"  {what}; pages were {media.request_share:.0%} of requests, {media.byte_share:.0%} of bytes", "")
+        )
     if summary.sources:
         lines.append((f"  {counted(summary.known, 'URL')} known: {by_source(summary.sources, summary.known)}", ""))
     if errors:

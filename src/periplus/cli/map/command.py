@@ -54,6 +54,7 @@ def map(  # noqa: A001 - the verb
     scope: options.Scope = None,
     include: options.Include = None,
     exclude: options.Exclude = None,
+    media: options.Media = None,
     delay: options.Delay = None,
     contact: options.Contact = None,
     config: options.SettingsFile = None,
@@ -69,7 +70,12 @@ def map(  # noqa: A001 - the verb
     """
     with map_folder(out) as folder:
         chosen = map_settings(
-            folder, sitemap=sitemap, scope=scope.value if scope else None, include=include, exclude=exclude
+            folder,
+            sitemap=sitemap,
+            scope=scope.value if scope else None,
+            include=include,
+            exclude=exclude,
+            media=media,
         )
         asked = {**chosen, **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file)}
         collection = planned(folder, seeds=[site], settings=config, options=asked)

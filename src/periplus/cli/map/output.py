@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from heapq import nlargest
 
 import msgspec
 from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from periplus.assembly.facts.listed_urls import Judging, Verdict
+from periplus.assembly.facts.listed_urls import Judging, SiteCost, Verdict
 from periplus.assembly.facts.sitemap_files import MapFile, MapFiles
 from periplus.insight.listed import Listed
 from periplus.insight.reasons import explained
@@ -27,6 +28,8 @@ SHOWN = 50
 _FORMS = {"year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d"}
 _FOUND_BY = {"robots": "robots.txt", "well-known": "usual place", "page": "a page"}
 _REASONS = 8
+_SITES = 10
+"""Sites whose cost is shown one by one."""
 
 
 class MapUrl(Struct, frozen=True):
@@ -42,14 +45,16 @@ class MapUrl(Struct, frozen=True):
     priority: float | None
     refused: str
     rule: str
+    size: int | None = None
 
 
 class MapSummary(Struct, frozen=True):
     """What `--json` says last, under the key `summary`.
 
     `seconds`: how long a polite crawl of all that is allowed takes, because of `slowest`, which rests `rest` seconds
-    between two visits. `unasked`: hosts whose robots.txt is not known, since they have no files here. `trouble`: why
-    the robots.txt of the site itself was not read.
+    between two visits. `sites` has the most expensive ones with URLs, bytes and seconds; `listed_bytes` is what all
+    allowed URLs have together, as far as archives of metadata say (of `sized` URLs). `unasked`: hosts whose robots.txt
+    is not known, since they have no files here. `trouble`: why the robots.txt of the site itself was not read.
     """
 
     seeds: tuple[str, ...]
@@ -67,6 +72,9 @@ class MapSummary(Struct, frozen=True):
     rest: float
     fetches: int
     bytes: int
+    sized: int = 0
+    listed_bytes: int = 0
+    sites: tuple[SiteCost, ...] = ()
 
 
 class Counts:
@@ -87,7 +95,7 @@ def summary_of_map(
     seeds: tuple[Url, ...], ended: str, files: MapFiles, counts: Counts, judging: Judging, *, fetches: int, size: int
 ) -> MapSummary:
     """All of it in numbers."""
-    pace = judging.pace()
+    pace, costs = judging.pace(), judging.costs()
     return MapSummary(
         seeds=seeds,
         ended=ended,
@@ -104,6 +112,9 @@ def summary_of_map(
         rest=round(pace.rest, 3),
         fetches=fetches,
         bytes=size,
+        sized=sum(cost.sized for cost in costs),
+        listed_bytes=sum(cost.bytes for cost in costs),
+        sites=tuple(nlargest(_SITES, costs, key=lambda cost: cost.seconds)),
     )
 
 
@@ -128,6 +139,7 @@ def say_json(judged: Iterable[tuple[Listed, Verdict]], files: MapFiles) -> None:
             listed.priority,
             verdict.reason,
             verdict.rule,
+            listed.size,
         )
         sys.stdout.buffer.write(encode(line) + b"\n")
 
@@ -199,12 +211,31 @@ def say_summary(console: Console, summary: MapSummary) -> None:
         lines.append((f"  others: {top(rest, _REASONS)}", "yellow"))
     if summary.allowed:
         lines.append((f"  a polite crawl of them takes about {lasting(summary.seconds)}: {_because(summary)}", ""))
+    if summary.sized:
+        lines.append((f"  {sized_words(summary.listed_bytes, summary.sized, summary.allowed)}", ""))
+    if summary.hosts > 1:
+        lines += [(f"  {line}", "") for line in cost_lines(summary.sites)]
     if summary.unasked:
         whose = f"{count(summary.unasked)} {_hosts(summary.unasked)}"
         lines.append((f"  robots.txt of {whose} was not asked for: no file lies there", "dim"))
     lines.append((f"  {counted(summary.fetches, 'request')}, {size(summary.bytes)}; no page was fetched", "dim"))
     for line, style in lines:
         console.print(Text(line, style=style), soft_wrap=True)
+
+
+def sized_words(total: int, sized: int, urls: int) -> str:
+    """How many bytes URLs have, and of how many of them that is known."""
+    some = "" if sized == urls else f", those of {count(sized)} of {count(urls)} URLs"
+    return f"they have {size(total)}{some} (by archives of metadata)"
+
+
+def cost_lines(sites: Sequence[SiteCost]) -> list[str]:
+    """Number, bytes and time of each site."""
+    return [
+        f"{cost.site}: {counted(cost.urls, 'URL')}, {size(cost.bytes) if cost.sized else 'size not known'}, "
+        f"{lasting(cost.seconds)}"
+        for cost in sites
+    ]
 
 
 def _why(summary: MapSummary) -> str:

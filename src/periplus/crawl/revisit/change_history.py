@@ -31,6 +31,7 @@ from periplus.model import (
 )
 from periplus.policy.refresh import (
     NO_EVIDENCE,
+    NO_PROOF,
     PageEvidence,
     SignalKind,
     SiteEvidence,
@@ -40,6 +41,7 @@ from periplus.policy.refresh import (
     rate_of,
     unpack_page,
 )
+from periplus.policy.refresh.evidence import is_changed_of
 from periplus.policy.sitemaps import SignalSettings, is_signal
 from periplus.store import SiteState, State
 from periplus.urls import site_of
@@ -108,6 +110,9 @@ class ChangeHistory:
         if not page.visited_at:
             return page.first_visited(now, _age(after, now)), {}
         is_changed = reading is not None and reading.level is not None and reading.level >= ChangeLevel.MAJOR
+        if is_in_archive(after):
+            is_reported = page.signals[SignalKind.SITEMAP] > 0
+            site.archives = (site.archives or NO_PROOF).checked(is_reported=is_reported, is_changed=is_changed)
         page, evidence = learnt(page, site.signals or NO_EVIDENCE, is_changed, now)
         site.signals = evidence
         return page, self._count_visit(site, now)
@@ -186,10 +191,22 @@ class ChangeHistory:
             return known
         known = replace(known, lastmod=lastmod)
         if not is_new:
+            if discovery.source is Source.ARCHIVE:
+                self._check_late(known, lastmod.at)
             return _signalled_late(known, kind, lastmod.at)
         if known.evidence:
             self._count_lag(site_of(known.url), kind, lastmod.at + lastmod.granularity.seconds / 2, at)
         return _signalled(known, kind)
+
+    def _check_late(self, known: UrlRecord, modified_at: float) -> None:
+        """An archive reports a change that came before the last visit: it had not missed it."""
+        page = unpack_page(known.evidence)
+        late = page.told_late(SignalKind.SITEMAP, modified_at)
+        state = self._sites.get(site_of(known.url))
+        for before, after in zip(page.ring, late.ring, strict=True):
+            if before != after and state.archives is not None:
+                state.archives = state.archives.reported_late(is_changed=is_changed_of(before))
+                self._sites.changed(state)
 
     def _count_lag(self, site: Site, kind: SignalKind, named_at: float, now: float) -> None:
         evidence = self.evidence_of(site)
@@ -214,6 +231,11 @@ class ChangeHistory:
         state = self._sites.get(site)
         state.signals = evidence
         self._sites.changed(state)
+
+
+def is_in_archive(record: UrlRecord) -> bool:
+    """Whether a metadata archive lists a page."""
+    return any(seen.source is Source.ARCHIVE for seen in record.first_seen)
 
 
 def is_page(outcome: FetchOutcome, reading: Reading | None) -> bool:

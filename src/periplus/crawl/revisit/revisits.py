@@ -372,17 +372,19 @@ class Revisits:
         share = self._settings.explore_share
         draws = sum(self._random.random() < share for _ in range(released))
         if self._is_idle and not released:  # if no visit is worth its price, one that teaches something is best
-            draws = 1
+            return self._draw(now, is_spare=True)
         return list(chain.from_iterable(self._draw(now) for _ in range(draws)))
 
-    def _draw(self, now: float) -> list[Queued]:
-        """One page at random; `None` if it was visited recently or is no longer a page."""
+    def _draw(self, now: float, *, is_spare: bool = False) -> list[Queued]:
+        """One page at random, unless it was visited recently or is gone; if `is_spare`, none that awaits archives."""
         url = None if self._estimator is None else self._estimator.draw(self._random)
         [record] = [None] if url is None else self._state.records.get([url])
         if record is None or record.due_at is None or record.failures or why_worthless(self._weights(record.url)):
             return []
         seen_at = unpack_page(record.evidence).visited_at
         pause = max(self._settings.shortest, (record.due_at - seen_at) * _HALFWAY)
+        if self._valuer.waits_for_archives(record, self._site(record.url)):
+            pause = math.inf if is_spare else self._settings.shortest
         return [self._released(record, None)] if now - seen_at >= pause and record.status in (200, 304) else []
 
     def _released(self, record: UrlRecord, seen: Appraisal | None) -> Queued:

@@ -17,11 +17,14 @@ from periplus.policy.refresh import (
     RefreshSettings,
     new_page_worth,
     objective,
+    rate_of,
     unpack_page,
     unpack_page_gains,
     worth_its_cost,
 )
 from periplus.store import SiteState
+
+from .change_history import is_in_archive
 
 _UNKNOWN_SHARE = 0.5
 """Share of a page that a change replaces, while no change was seen on its site."""
@@ -40,14 +43,23 @@ class VisitValuer:
     def appraise(self, record: UrlRecord, site: SiteState, now: float) -> Appraisal:
         """The value of a visit now, and when it will be worth its price."""
         page, evidence = unpack_page(record.evidence), site.signals or NO_EVIDENCE
+        if not page.pending and self.waits_for_archives(record, site):  # its copy is fresh: a visit is worth nothing
+            due_at, rate = page.visited_at + self.settings.longest, rate_of(page, evidence)
+            return Appraisal(0.0, self.appraiser.price.value, due_at, rate, 1.0, 0)
         weight, hub = self._weight(record.url, record.gains, site), self.hub(record.gains, site)
         return self.appraiser.appraise(page, evidence, weight, now, hub)
 
     def due_at(self, record: UrlRecord, site: SiteState, now: float) -> float:
         """When a visit will be worth its price."""
         page, evidence = unpack_page(record.evidence), site.signals or NO_EVIDENCE
+        if not page.pending and self.waits_for_archives(record, site):
+            return page.visited_at + self.settings.longest
         weight, hub = self._weight(record.url, record.gains, site), self.hub(record.gains, site)
         return self.appraiser.due_at(page, evidence, weight, now, hub)
+
+    def waits_for_archives(self, record: UrlRecord, site: SiteState) -> bool:
+        """Whether a page is visited again only if a metadata archive reports a change (`policy.refresh`)."""
+        return site.archives is not None and site.archives.is_exact(self.settings) and is_in_archive(record)
 
     def first_visit(self, url: Url, lane: Lane, site: SiteState) -> float:
         """The value of the first visit to a page."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -49,10 +50,11 @@ Gather = Callable[[MakeShard, int, int | None], Team]
 class Crawl:
     """A crawl: `run` it, or iterate over its `progress`.
 
-    `limit` is the maximum number of pages of all shards, `seconds` the maximum duration from the first request on: the
-    start of workers does not count. `gather` makes the team of shards; by default, processes of this machine. `stop`
-    may be called by a signal handler; the crawl then ends its requests and keeps everything. `inbox` has URLs that
-    sites pushed: the crawl looks there several times a second, and removes what the shards have committed.
+    `limit` is the maximum number of pages of all shards, `max_bytes` of bytes, `seconds` the maximum duration from the
+    first request on: the start of workers does not count. `gather` makes the team of shards; by default, processes of
+    this machine. `stop` may be called by a signal handler; the crawl then ends its requests and keeps everything.
+    `inbox` has URLs that sites pushed: the crawl looks there several times a second, and removes what the shards have
+    committed.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Crawl:
         *,
         seeds: Sequence[Discovery] = (),
         limit: int | None = None,
+        max_bytes: int | None = None,
         seconds: float | None = None,
         gather: Gather | None = None,
         inbox: Inbox | None = None,
@@ -72,6 +75,7 @@ class Crawl:
         self._workers = workers
         self._seeds = list(seeds)
         self._limit = limit
+        self._max_bytes = math.inf if max_bytes is None else max_bytes
         self._seconds = seconds
         self._until: float | None = None
         self._requests = Requests()
@@ -150,6 +154,8 @@ class Crawl:
             shard.discover(self._seeds)
             shown_at = 0.0
             while not self._is_over and not (shard.is_idle and self._is_all_taken):
+                if shard.downloaded >= self._max_bytes:
+                    break
                 self._pushed.read()
                 answer_alone(shard, self._requests.take())
                 shard.step(self._timeout)
@@ -179,6 +185,8 @@ class Crawl:
                 statuses = team.statuses()
                 self._start_clock(statuses)
                 yield statuses
+                if sum(status.crawl.downloaded for status in statuses) >= self._max_bytes:
+                    break
             team.stop(GRACE)
             yield team.statuses()
         finally:

@@ -5,15 +5,18 @@ file itself waits in the queue of its site, in the lane of files, and is fetched
 arrived, `scheduler` reads it step by step (`file`, `parser`), and what it lists goes in `slices` to the listings of
 each site, where an entry costs a few bytes. The queue of a site is filled from them, one slice at a time, whenever it
 runs empty, so that neither memory nor the work of a step grows with what a site lists. The rules (which children are
-followed, which host may list URLs of which, when a file is read again) are in `policy.sitemaps`.
+followed, which host may list URLs of which, when a file is read again) are in `policy.sitemaps`. In a crawl for files
+`held_seeds` are fetched only where a site lists none.
 """
 
 from .discovery import SitemapSettings
 from .file import SitemapFile, UnfinishedFile
+from .held_seeds import HeldSeeds
 from .scheduler import SitemapRules, SitemapScheduler, SitemapState
 from .slices import Slice, pack, unpack_slice
 
 __all__ = [
+    "HeldSeeds",
     "SitemapFile",
     "SitemapRules",
     "SitemapScheduler",

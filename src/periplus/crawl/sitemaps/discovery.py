@@ -12,8 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.formats import robots
-from periplus.formats.metadata_archive import ListedArchive, needed, read_list, read_name
+from periplus.formats.metadata_archive import ListedArchive, lists_named, needed, read_list, read_name
 from periplus.model import Discovery, FetchTask, Lane, Page, Purpose, Site, Source, Url
+from periplus.policy.filters import MediaSettings, MediaTypes
 from periplus.policy.sitemaps import (
     WELL_KNOWN,
     Origin,
@@ -34,8 +35,6 @@ from .store import SitemapStore
 
 _SURE = (Origin.PING, Origin.SUBMITTED)
 """Origins for which a file is read again, whatever its earlier result."""
-_PAGES = ("text/html", "application/xhtml+xml", "text/plain")
-"""Media types that archives may list."""
 _MAX_FEEDS = 10
 """Feeds of a site that are read: enough for all but those with one for every page."""
 _REST = 7 * 86_400.0
@@ -75,8 +74,11 @@ class SitemapDiscovery:
         is_ours: Callable[[Site], bool],
         records: SiteRecords,
         postponed: Iterable[Url] = (),
+        media: MediaSettings | None = None,
     ) -> None:
         self._settings = settings
+        self.media = MediaTypes(media)
+        """The types of files that are wanted instead of pages."""
         self._forest = forest
         self._queue = queue
         self._state = state
@@ -109,21 +111,22 @@ class SitemapDiscovery:
             record.asked_for_sitemaps = True
             self._records.changed(record)
         is_there = file.access == "rules"
-        named = robots.parse(file.body).sitemaps if is_there else ()
         archives = self._archives(site, file.body, asked) if is_there and self._settings.archives else []
+        named = robots.parse(file.body).sitemaps if is_there and not (archives and self.media) else ()
         if named or archives:
             self.named([*named, *archives], asked, Origin.ROBOTS, now, by=site)
         elif self._settings.well_known and file.access != "none":
             self._guess(_rules_of(site, asked), now)
 
     def _archives(self, site: Site, body: bytes, asked: Url) -> list[str]:
-        """The archives of metadata that cover a time after those that were read before."""
+        """Lists of archives of metadata, and the archives that cover a time after those that were read before."""
         listed = [each.url for each in read_list(body, asked) if isinstance(each, ListedArchive)]
+        lists = lists_named(body, asked)
         if not listed:
-            return []
+            return lists
         read = [read_name(node.url) for node in self._store.of_site(site) if node.read_at is not None]
         since = max((name.to_at for name in read if name is not None), default=-math.inf)
-        return needed(listed, since, _PAGES)
+        return lists + needed(listed, since, self.media.listed)
 
     def _guess(self, at: Url, now: float, after: str = "") -> None:
         """Try the first of the usual places, or the next one after a path."""

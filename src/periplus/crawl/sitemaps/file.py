@@ -29,6 +29,7 @@ from periplus.model import (
     Stored,
     Url,
 )
+from periplus.policy.filters import MediaTypes
 from periplus.policy.sitemaps import (
     Change,
     Compared,
@@ -86,6 +87,7 @@ class SitemapFile:
         score: SitemapScore,
         said: Callable[[Site], Priorities],
         found_at: float,
+        media: MediaTypes | None = None,
     ) -> None:
         self.outcome = outcome
         self.stored = stored
@@ -99,7 +101,7 @@ class SitemapFile:
         self.reported: list[Problem] = []
         self.voice = voice
         self.before = before
-        self._parser = IncrementalSitemapParser(outcome.task.url, outcome.body)
+        self._parser = IncrementalSitemapParser(outcome.task.url, outcome.body, media=media)
         self._comparison = Comparison(before, difference)
         self._score = score
         self._said = said

@@ -5,20 +5,27 @@ So `IncrementalSitemapParser` reads a few windows of text at each `take`. Values
 many were taken at a time.
 
 A file that lists more, or unpacks to more, than `PARSER_LIMITS` ends there, with a `Problem` that says so. An archive
-of metadata (Brandman et al. 2000) goes by its name.
+of metadata (Brandman et al. 2000) goes by its name, and a list of archives by the names in it.
+
+Of archives only entries of the wanted types are taken. In a crawl for files (`media`) a sitemap gives the images and
+videos that its entries name, and entries that are such files themselves.
 
 Not here: what the values mean (`policy.sitemaps`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
+import numpy as np
+
 from periplus.formats import metadata_archive
-from periplus.formats.metadata_archive import ArchiveEntry
-from periplus.formats.sitemap import Child, Entry, Limits, read_columns
+from periplus.formats.metadata_archive import ArchiveEntry, ListedArchive
+from periplus.formats.sitemap import Child, Entry, Limits, Video, read, read_columns
 from periplus.model import EntryColumns, Granularity, Lastmod, Problem
+from periplus.policy.filters import MediaTypes
 
 PARSER_LIMITS = Limits(size=256 * 1024**2, urls=1_000_000, ratio=200, problems=20)
 """What one file may cost a crawl: five times the bytes and twenty times the URLs that the protocol allows."""
@@ -27,11 +34,15 @@ _CHUNK = 32 * 1024
 """Bytes given to the reader at a time."""
 _WINDOWS = 8
 """Windows of text that one `take` reads at most before others have their turn."""
+_LONGEST_NAME = 16_384
+"""Bytes at the beginning of a file in which the name of an archive is looked for: a line of a list."""
 _PORTION = 500
 """Entries of an archive that are handed on together."""
 
 ARCHIVE = "archive"
 """The kind of an archive of metadata."""
+ARCHIVE_LIST = "archive-list"
+"""The kind of a file that lists archives."""
 
 Value = Entry | Child | Problem
 Part = Value | EntryColumns
@@ -41,10 +52,15 @@ Part = Value | EntryColumns
 class IncrementalSitemapParser:
     """One file, all of which has arrived: `take` values until it `is_over`."""
 
-    def __init__(self, url: str, body: bytes, limits: Limits = PARSER_LIMITS) -> None:
-        self._is_archive = metadata_archive.read_name(url) is not None
-        self._reading = read_columns(_chunks(body), url, limits)
-        self._portions = _of_archive(url, body) if self._is_archive else self._reading.portions
+    def __init__(self, url: str, body: bytes, limits: Limits = PARSER_LIMITS, media: MediaTypes | None = None) -> None:
+        media = media or MediaTypes()
+        self._kind = ARCHIVE if metadata_archive.read_name(url) else ARCHIVE_LIST if _is_list(body) else ""
+        self._reading = (read if media else read_columns)(_chunks(body), url, limits)
+        self._portions: Iterator[Sequence[Part]] = self._reading.portions
+        if self._kind:
+            self._portions = (_of_archive if self._kind == ARCHIVE else _of_list)(url, body, media)
+        elif media:
+            self._portions = _of_media(self._reading.portions, media)
         self._ready: list[Part] = []
         self._length = 0
         self._is_read = False
@@ -52,8 +68,8 @@ class IncrementalSitemapParser:
     @property
     def kind(self) -> str:
         """The detected kind of file; empty while that is not known."""
-        if self._is_archive:
-            return ARCHIVE
+        if self._kind:
+            return self._kind
         return "" if self._reading.kind is None else self._reading.kind.value
 
     @property
@@ -103,12 +119,60 @@ def _cut(parts: list[Part], limit: int) -> tuple[list[Part], list[Part]]:
     return parts, []
 
 
-def _of_archive(url: str, body: bytes) -> Iterator[list[Part]]:
-    """The pages that an archive describes, as if a sitemap had listed them."""
+def _of_archive(url: str, body: bytes, media: MediaTypes) -> Iterator[list[Part]]:
+    """What an archive describes of the wanted types, as if a sitemap had listed it."""
     described = metadata_archive.read(url, [body])
     while portion := list(islice(described, _PORTION)):
-        yield [_entry(each) if isinstance(each, ArchiveEntry) else each for each in portion]
+        parts: list[Part] = [each for each in portion if isinstance(each, Problem)]
+        entries = [
+            each for each in portion if isinstance(each, ArchiveEntry) and media.wants_entry(each.path, each.mime)
+        ]
+        yield [*parts, _columns(entries)] if entries else parts
 
 
-def _entry(described: ArchiveEntry) -> Entry:
-    return Entry(f"/{described.path.removeprefix('/')}", Lastmod(described.modified_at, Granularity.SECOND))
+def _columns(entries: Sequence[ArchiveEntry]) -> EntryColumns:
+    count = len(entries)
+    return EntryColumns(
+        [f"/{entry.path.removeprefix('/')}" for entry in entries],
+        np.array([entry.modified_at for entry in entries], np.float64),
+        np.full(count, Granularity.SECOND, np.uint8),
+        np.zeros(count, np.uint8),
+        np.full(count, np.nan),
+        np.array([entry.size for entry in entries], np.float64),
+    )
+
+
+def _is_list(body: bytes) -> bool:
+    """Whether a file begins with the name of an archive."""
+    first = body[:_LONGEST_NAME].lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0].strip()
+    return first.endswith(b".gz") and metadata_archive.read_name(first.decode("utf-8", "replace")) is not None
+
+
+def _of_list(url: str, body: bytes, media: MediaTypes) -> Iterator[list[Part]]:
+    """The archives that a list names and that may describe something of the wanted types."""
+    listed = metadata_archive.read_list(body, url)
+    while portion := list(islice(listed, _PORTION)):
+        parts: list[Part] = [each for each in portion if isinstance(each, Problem)]
+        names = [each.url for each in portion if isinstance(each, ListedArchive)]
+        yield [*parts, *map(Child, metadata_archive.needed(names, -math.inf, media.listed))]
+
+
+def _of_media(portions: Iterator[Sequence[Part]], media: MediaTypes) -> Iterator[list[Part]]:
+    """The files that a sitemap lists: its images and videos, and entries that are such files."""
+    for portion in portions:
+        yield [part for each in portion for part in (_files_of(each, media) if isinstance(each, Entry) else (each,))]
+
+
+def _files_of(entry: Entry, media: MediaTypes) -> Iterator[Entry]:
+    if media.wants_url(entry.url):
+        yield Entry(entry.url, entry.lastmod, entry.changefreq, entry.priority, entry.title)
+    declared = [(image.loc, "image/*") for image in entry.images]
+    declared += [(url, kind) for video in entry.videos for url, kind in _of_video(video)]
+    for url, kind in declared:
+        if media.wants_url(url, kind):
+            yield Entry(url)
+
+
+def _of_video(video: Video) -> list[tuple[str, str]]:
+    named = ((video.content_loc, "video/*"), (video.thumbnail_loc, "image/*"))
+    return [(url, kind) for url, kind in named if url]

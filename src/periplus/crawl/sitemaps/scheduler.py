@@ -32,6 +32,7 @@ from periplus.model import (
     Stored,
     Url,
 )
+from periplus.policy.filters import MediaSettings
 from periplus.policy.sitemaps import (
     NO_SITEMAP,
     AuthoritySettings,
@@ -91,6 +92,7 @@ class SitemapRules(Struct, frozen=True):
     retirement: RetirementSettings = RetirementSettings()
     difference: DifferenceSettings = DifferenceSettings()
     scores: ScoreSettings = ScoreSettings()
+    media: MediaSettings = MediaSettings()
 
 
 class SitemapState(Struct, array_like=True):
@@ -129,7 +131,7 @@ class SitemapScheduler:
         self._store = SitemapStore(state)
         self.discovery = SitemapDiscovery(
             rules.sitemaps, rules.forest, state, self._store, deliver, frontier.queue_files, is_ours, records,
-            saved.postponed,
+            saved.postponed, rules.media,
         )  # fmt: skip
         self._score = sitemap_score(rules.scores, rank_of)
         self._reading: dict[Url, SitemapFile] = {}
@@ -176,6 +178,7 @@ class SitemapScheduler:
             score=self._score,
             said=self._said,
             found_at=found_at,
+            media=self.discovery.media,
         )
 
     def _said(self, site: Site) -> Priorities:
@@ -348,9 +351,8 @@ class SitemapScheduler:
             is_changed=compared.is_changed or new_files > 0,
             is_appended=is_appended(reading.before, compared.memory),
         )
-        rules = self._rules
         trust = self._trust(node, result.is_changed, now)
-        after = after_reading(node, result, now, rules.revisit, rules.retirement, trust)
+        after = after_reading(node, result, now, self._rules.revisit, self._rules.retirement, trust)
         self._keep(after, now)
         if after.origin is Origin.WELL_KNOWN and node.read_at is None and after.kind in NO_SITEMAP:
             self._keep(replace(after, retired="not-a-sitemap"), now)
@@ -361,15 +363,13 @@ class SitemapScheduler:
             self._revisits.file_read(
                 site_of(node.url), reading.source, reading.entries, compared.moved, is_generated=compared.is_generated
             )
-        spending = self._store.spending(node.tree).read(reading.entries, len(outcome.body))
-        self._store.put_spending(node.tree, spending)
+        self._store.put_spending(node.tree, self._store.spending(node.tree).read(reading.entries, len(outcome.body)))
         counts, reported = (reading.entries, len(reading.children)), tuple(reading.reported)
         self._events.record([SitemapRead(node.url, reading.found_at, *counts, reading.lastmod, reported)])
 
     def _keep(self, node: SitemapNode, now: float) -> None:
         """Keep a node after a visit, and report it. A file is not read more often than that pays."""
-        earliest = now + self._revisits.file_interval(site_of(node.url))
-        node = replace(node, due_at=max(node.due_at, earliest))
+        node = replace(node, due_at=max(node.due_at, now + self._revisits.file_interval(site_of(node.url))))
         self._store.put(node)
         self._events.record([visit_event(node, now)])
 

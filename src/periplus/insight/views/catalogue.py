@@ -89,6 +89,15 @@ select page, any_value(readings) as readings, count(*) as introduced,
     spawned / nullif(days, 0) as spawned_a_day
 from told join readings using (page) group by page"""
 
+_MEDIA = """\
+select url, site, content_type, bytes, width, height, fetched_at, digest from (
+    select url, site, lower(trim(split_part(content_type, ';', 1))) as content_type, bytes, width, height,
+        ended_at as fetched_at, digest
+    from fetches
+    where purpose = 'page' and outcome = 'fetched' and status between 200 and 299 and content_type is not null
+    qualify row_number() over (partition by url order by ended_at desc) = 1)
+where content_type not in ('text/html', 'application/xhtml+xml', 'application/vnd.wap.xhtml+xml', 'text/plain')"""
+
 _LAST_WHOLE = """\
 select e.* from sitemap_entries e join (
     select sitemap, max(read_at) as read_at from sitemap_entries where kind = 'summary' group by sitemap)
@@ -258,6 +267,11 @@ DERIVED: Final = (
         _ORPHANS,
     ),
     View("duplicate_titles", "Titles that several indexable pages of a site have, with the pages.", _DUPLICATE_TITLES),
+    View(
+        "media",
+        "Every file that is not a page, as it was last fetched: type, bytes, and width and height of pictures.",
+        _MEDIA,
+    ),
     View("change_rates", "How often pages of each site had changed when they were visited again.", _CHANGE_RATES),
 )
 """On the tables above, and on each other."""

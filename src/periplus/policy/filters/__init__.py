@@ -1,10 +1,10 @@
 """Filters: should this URL be crawled?
 
 Each filter judges one thing: `shape` (bounds of the string), `sessions` (session identifiers), `extensions` (files that
-are not pages), `scope` (how far from the seeds), `patterns` (include and exclude), `budgets` (limits) and `traps`
-(kinds of URLs that yield nothing new). A verdict is `Accept`, `Reject` with a reason from `REASONS` and the rule that
-the URL broke, or `Rewrite` to another URL of the same page. `standard_chain` puts them in order; `Chain` decides which
-filter is called when.
+are not pages; `media` has those that a crawl for files wants), `scope` (how far from the seeds), `patterns` (include
+and exclude), `budgets` (limits) and `traps` (kinds of URLs that yield nothing new). A verdict is `Accept`, `Reject`
+with a reason from `REASONS` and the rule that the URL broke, or `Rewrite` to another URL of the same page.
+`standard_chain` puts them in order; `Chain` decides which filter is called when.
 
 Filters slice strings and never parse a URL, because they see every link of every page. They use neither time nor
 randomness. Those that learn keep their data of a site in `FilterStates`, as one small value which the caller stores
@@ -17,6 +17,7 @@ Not here: whether a URL is known already (the records), robots.txt (the frontier
 from .budgets import Budgets, BudgetSettings
 from .chain import Chain, Guard, LearningFilter
 from .extensions import NEVER_PAGES, Extensions, ExtensionSettings
+from .media import MediaSettings, MediaTypes, type_of_header
 from .patterns import Patterns, PatternSettings
 from .reasons import REASONS
 from .scope import Scope, ScopeSettings
@@ -39,6 +40,8 @@ __all__ = [
     "FilterStates",
     "Guard",
     "LearningFilter",
+    "MediaSettings",
+    "MediaTypes",
     "PatternSettings",
     "Patterns",
     "Scope",
@@ -53,4 +56,5 @@ __all__ = [
     "screening_chain",
     "standard_chain",
     "template_of",
+    "type_of_header",
 ]

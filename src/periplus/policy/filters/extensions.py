@@ -3,7 +3,8 @@
 Reason: `extension`; the rule is the extension. A guess from a name, made to save a request: what a server really
 sends is judged by the wire from its headers. Seeds are exempt: the user asked for them. Left out on purpose are
 extensions that pages hide behind (`.aspx`, `.php`, `.cgi`, `.xml`, `.txt`, `.json`), and endings that titles have
-(`/wiki/Node.js`, `/wiki/U.S.A`). A name with a colon is a page about a file: `/wiki/File:Ship.jpg`.
+(`/wiki/Node.js`, `/wiki/U.S.A`). A name with a colon is a page about a file: `/wiki/File:Ship.jpg`. A crawl for media
+(`media`) does not refuse the extensions of its types, nor what a site lists, which was chosen by type when it was read.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ...model import ConfigError, Discovery, Reject, Source, Verdict
+from .media import MediaTypes
 from .verdicts import ACCEPT
 
 _PICTURES = "jpg jpeg jpe jfif png gif webp avif bmp ico svg svgz tif tiff heic heif psd eps cr2 nef xcf"
@@ -38,14 +40,15 @@ class ExtensionSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class Extensions:
     """Refuses URLs whose path ends in one of these extensions."""
 
-    def __init__(self, settings: ExtensionSettings | None = None) -> None:
+    def __init__(self, settings: ExtensionSettings | None = None, media: MediaTypes | None = None) -> None:
         names = [name.lower().lstrip(".") for name in (settings or ExtensionSettings()).refused]
         for name in names:
             if not 0 < len(name) <= _LONGEST or "/" in name or "." in name or "?" in name:
                 raise ConfigError(
                     f"not an extension: {name[:40]!r}", hint="write it as it ends a path, without the dot: jpg"
                 )
-        self._refused = frozenset(names)
+        self._refused = frozenset(name for name in names if not (media and media.wants_extension(name)))
+        self._exempt = (Source.SEED, Source.ARCHIVE, Source.SITEMAP) if media else (Source.SEED,)
         self._longest = max(map(len, names), default=0)
 
     def judge(self, discovery: Discovery) -> Verdict:
@@ -55,6 +58,6 @@ class Extensions:
         extension = path.rpartition(".")[2]
         if len(extension) > self._longest or extension.lower() not in self._refused:
             return ACCEPT
-        if discovery.source is Source.SEED or ":" in path.rpartition("/")[2]:
+        if discovery.source in self._exempt or ":" in path.rpartition("/")[2]:
             return ACCEPT
         return Reject("extension", extension.lower())

@@ -15,6 +15,7 @@ from ..found import Want
 from .budgets import Budgets, BudgetSettings
 from .chain import Chain
 from .extensions import Extensions, ExtensionSettings
+from .media import MediaSettings, MediaTypes
 from .patterns import Patterns, PatternSettings
 from .scope import Scope, ScopeSettings
 from .sessions import Sessions, SessionSettings
@@ -33,6 +34,8 @@ class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What to include and exclude."""
     extensions: ExtensionSettings = ExtensionSettings()
     """Extensions of URLs that are not pages."""
+    media: MediaSettings = MediaSettings()
+    """Types of files that are wanted instead of pages."""
     budgets: BudgetSettings = BudgetSettings()
     """How much there may be."""
     shape: ShapeSettings = ShapeSettings()
@@ -70,7 +73,7 @@ def _without_memory(scope: Scope, settings: FilterSettings, want: Want | None) -
     """Those that have something to refuse."""
     filters: list[Filter] = [Shape(settings.shape), Sessions(settings.sessions)]
     if settings.extensions.refused:
-        filters.append(Extensions(settings.extensions))
+        filters.append(Extensions(settings.extensions, MediaTypes(settings.media)))
     if scope.kind != "any":
         filters.append(scope)
     if settings.patterns.include or settings.patterns.exclude:

@@ -34,6 +34,7 @@ from .appraisal import (
     running_rate,
     signals_heard,
 )
+from .archive_proof import NO_PROOF, ArchiveProof
 from .crawl_value import CrawlValue, Outlook
 from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
 from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
@@ -55,12 +56,14 @@ __all__ = [
     "MOST_LINKS",
     "NO_EVIDENCE",
     "NO_GAINS",
+    "NO_PROOF",
     "NO_SITE_GAINS",
     "PAGE",
     "WORTHLESS",
     "AdaptiveSettings",
     "Appraisal",
     "Appraiser",
+    "ArchiveProof",
     "Bid",
     "CrawlValue",
     "Estimates",

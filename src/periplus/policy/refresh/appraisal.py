@@ -53,6 +53,10 @@ class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """...and maximum time, so that pages that are gone are found."""
     explore_share: float = 0.03
     """Share of visits to random pages, so that estimates stay unbiased."""
+    exact_share: float = 0.98
+    """Precision and recall of a site's metadata archives above which these alone say which pages are visited..."""
+    exact_checks: int = 200
+    """...after this number of visits that checked them; 0: never."""
     refresh_share: float = 0.25
     """Share of visits guaranteed to pages that were visited before..."""
     new_share: float = 0.25

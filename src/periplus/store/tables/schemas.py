@@ -74,6 +74,8 @@ FETCHES: Final = pa.schema(
         ("warc_offset", SIZE),
         ("warc_length", SIZE),
         ("is_revisit", CLAIM),
+        ("width", NUMBER),
+        ("height", NUMBER),
     ]
 )
 
@@ -167,6 +169,7 @@ SITEMAP_ENTRIES: Final = pa.schema(
         ("entries", SIZE),
         ("children", SIZE),
         ("problems", WORDS),
+        ("size", SIZE),
     ]
 )
 

@@ -8,6 +8,7 @@ that a site publishes about itself; the last one of a file is its state.
 
 from __future__ import annotations
 
+from periplus.formats.image_size import image_size
 from periplus.model import (
     ChangeLevel,
     ChangeSeen,
@@ -32,6 +33,8 @@ Headers = tuple[tuple[str, str], ...]
 
 _NOT_STORED: Row = (None,) * 5
 _LONGEST_TYPE = 256
+_MAX_EXTENT = 2**31 - 1
+"""Pixels that fit into the column."""
 
 
 def fetch_row(event: FetchEnded) -> Row | None:
@@ -40,7 +43,8 @@ def fetch_row(event: FetchEnded) -> Row | None:
     if isinstance(outcome, Located):
         return None
     task = outcome.task
-    return (*_who(task), *_what(outcome, event.ended_at), *_effort(task, outcome), *_where(event.stored))
+    what = (*_who(task), *_what(outcome, event.ended_at), *_effort(task, outcome))
+    return (*what, *_where(event.stored), *_extent(outcome))
 
 
 def _who(task: FetchTask) -> Row:
@@ -86,6 +90,14 @@ def _where(stored: Stored | None) -> Row:
     if stored is None:
         return _NOT_STORED
     return (stored.digest, stored.file, stored.offset, stored.length, stored.is_revisit)
+
+
+def _extent(outcome: FetchOutcome) -> Row:
+    """Width and height of a picture."""
+    if not isinstance(outcome, Fetched) or not (_content_type(outcome.headers) or "").lower().startswith("image/"):
+        return (None, None)
+    size = image_size(outcome.body)
+    return (None, None) if size is None else (min(size.width, _MAX_EXTENT), min(size.height, _MAX_EXTENT))
 
 
 def _content_type(headers: Headers) -> str | None:

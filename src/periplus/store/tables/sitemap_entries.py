@@ -44,6 +44,7 @@ def sitemaps_batch(events: Sequence[SitemapEntriesRead | SitemapRead]) -> pa.Rec
         pa.array(entries.priorities, REAL, mask=np.isnan(entries.priorities)),
         _titles(told),
         *(column.take(of_event) for column in _sums(events)),
+        _sizes(entries),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=SITEMAP_ENTRIES)
 
@@ -66,6 +67,13 @@ def _titles(told: Sequence[Sequence[SitemapEntry]]) -> pa.Array:
         for entries in told
     ]
     return pa.concat_arrays(columns)
+
+
+def _sizes(entries: EntryColumns) -> pa.Array:
+    if entries.sizes is None:
+        return pa.nulls(len(entries), SIZE)
+    is_missing = np.isnan(entries.sizes)
+    return pa.array(np.where(is_missing, 0, entries.sizes).astype(np.int64), SIZE, mask=is_missing)
 
 
 def _sums(events: Sequence[SitemapEntriesRead | SitemapRead]) -> list[pa.Array]:

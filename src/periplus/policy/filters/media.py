@@ -1,0 +1,156 @@
+"""Which files a crawl for media fetches: by their type where one is named, else by the end of their URL.
+
+One list of types (`[media] types`) decides everywhere: which archives and entries are read, which embedded files of
+pages are followed, which extensions are not refused, and which bodies are downloaded. Without types a crawl is for
+pages, and only these are read from archives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from msgspec import Struct
+
+from ...model import ConfigError
+
+PAGE_TYPES: Final = ("text/html", "application/xhtml+xml", "text/plain")
+"""Types of pages in archives."""
+
+_HTML: Final = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
+_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,62}/(?:\*|[a-z0-9][a-z0-9.+_-]{0,62})")
+_LONGEST: Final = 5
+"""Letters of the longest extension in `_OF_EXTENSION`."""
+_OF_EXTENSION: Final = {
+    extension: mime
+    for mime, extensions in {
+        "image/jpeg": "jpg jpeg jpe jfif",
+        "image/png": "png",
+        "image/gif": "gif",
+        "image/webp": "webp",
+        "image/avif": "avif",
+        "image/bmp": "bmp",
+        "image/x-icon": "ico",
+        "image/svg+xml": "svg svgz",
+        "image/tiff": "tif tiff",
+        "image/heic": "heic heif",
+        "audio/mpeg": "mp3",
+        "audio/mp4": "m4a",
+        "audio/ogg": "ogg oga opus",
+        "audio/wav": "wav",
+        "audio/flac": "flac",
+        "audio/aac": "aac",
+        "video/mp4": "mp4 m4v",
+        "video/x-msvideo": "avi",
+        "video/quicktime": "mov",
+        "video/x-matroska": "mkv",
+        "video/webm": "webm",
+        "video/mpeg": "mpg mpeg mpe",
+        "video/ogg": "ogv",
+        "video/3gpp": "3gp",
+        "application/pdf": "pdf",
+        "application/msword": "doc",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+        "application/vnd.ms-excel": "xls",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+        "application/vnd.ms-powerpoint": "ppt",
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
+        "application/vnd.oasis.opendocument.text": "odt",
+        "application/rtf": "rtf",
+        "application/epub+zip": "epub",
+        "application/zip": "zip",
+        "application/gzip": "gz tgz",
+        "application/json": "json",
+        "application/xml": "xml",
+        "text/csv": "csv",
+        "text/tab-separated-values": "tsv",
+        "text/css": "css",
+        "text/plain": "txt",
+        "text/html": "html htm",
+    }.items()
+    for extension in extensions.split()
+}
+"""The type that files with an extension have."""
+
+
+class MediaSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """A crawl for files of some types, instead of pages."""
+
+    types: tuple[str, ...] = ()
+    """Media types to fetch, such as "image/*" or "application/pdf", instead of pages; empty: pages."""
+    html: bool = True
+    """Where a site lists no such file in archives or sitemaps: crawl its pages, and fetch the files they embed."""
+    max_file_bytes: int = 64 * 2**20
+    """Maximum bytes of a file; the rest is cut off."""
+
+
+class MediaTypes:
+    """The types that a crawl is for; false if it is for pages."""
+
+    def __init__(self, settings: MediaSettings | None = None) -> None:
+        self.settings = settings or MediaSettings()
+        self.types = tuple(dict.fromkeys(one.strip().lower() for one in self.settings.types))
+        for one in self.types:
+            if not _TYPE.fullmatch(one) or one in _HTML:
+                raise ConfigError(
+                    f"types must be media types of files, got {one[:80]!r}", hint="write image/*, or application/pdf"
+                )
+        if self.settings.max_file_bytes < 1:
+            raise ConfigError(f"max_file_bytes must be at least 1, got {self.settings.max_file_bytes}")
+        self._exact = frozenset(self.types)
+        self._groups = tuple(one[:-1] for one in self.types if one.endswith("/*"))
+
+    def __bool__(self) -> bool:
+        return bool(self.types)
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """Types to read from archives: these, or those of pages."""
+        return self.types or PAGE_TYPES
+
+    def accepted(self, pages: Sequence[str]) -> tuple[str, ...]:
+        """Types whose bodies are downloaded, given those of pages."""
+        if not self.types:
+            return tuple(pages)
+        return (*self.types, *pages) if self.settings.html else self.types
+
+    def wants(self, mime: str) -> bool:
+        """Whether a file of this type is what the crawl is for."""
+        return bool(self.types) and _is_one_of(mime.lower(), self._exact, self._groups)
+
+    def wants_extension(self, extension: str) -> bool:
+        """The same by an extension, without the dot."""
+        return self.wants(_OF_EXTENSION.get(extension.lower(), ""))
+
+    def wants_url(self, url: str, declared: str = "") -> bool:
+        """The same by the end of a URL; if that says nothing, by the `declared` type or group, such as `image/*`."""
+        named = type_of_url(url)
+        if named or not declared:
+            return self.wants(named)
+        group = declared.removesuffix("*")
+        return any(one == declared or one.startswith(group) for one in self.types)
+
+    def wants_entry(self, path: str, mime: str) -> bool:
+        """Whether an entry of an archive is to be fetched, by its type; if it has none, by its path."""
+        if not self.types:
+            return not mime or mime in PAGE_TYPES
+        return self.wants(mime) if mime else self.wants_url(path)
+
+
+def type_of_url(url: str) -> str:
+    """The type that the end of a URL's path stands for; empty if it has no known extension."""
+    path = url.partition("?")[0].partition("#")[0].rpartition("/")[2]
+    _, dot, extension = path.rpartition(".")
+    return _OF_EXTENSION.get(extension.lower(), "") if dot and len(extension) <= _LONGEST else ""
+
+
+def type_of_header(value: str | None) -> str:
+    """The type in a Content-Type field, without its parameters."""
+    return "" if value is None else value.partition(";")[0].strip().lower()
+
+
+@lru_cache(maxsize=1024)
+def _is_one_of(mime: str, exact: frozenset[str], groups: tuple[str, ...]) -> bool:
+    return mime in exact or (bool(groups) and mime.startswith(groups))

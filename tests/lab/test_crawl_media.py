@@ -1,0 +1,100 @@
+"""Crawls for images: from archives and from image sitemaps without a page, else from pages; and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bench.media import PublishedSite, crawl_images
+
+import periplus
+from periplus.assembly.collection import planned
+from periplus.assembly.estimating import estimate
+
+FILES = 60
+IMAGES = 20
+LOOPBACK = ["127.0.0.1"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PublishedSite]:
+    """A site with archives, which robots.txt names by their list, as it does if there are more than twenty."""
+    with PublishedSite(tmp_path_factory.mktemp("media") / "site", FILES) as site:
+        robots = site.folder / "robots.txt"
+        lines = [line for line in robots.read_text().splitlines() if not line.startswith("Metadata-archive")]
+        robots.write_text("\n".join([*lines, f"Metadata-archive: {site.base}metadata/archives.txt"]) + "\n")
+        yield site
+
+
+def sizes(site: PublishedSite) -> list[int]:
+    return [path.stat().st_size for path in sorted((site.folder / "img").iterdir())]
+
+
+def test_archives_lead_to_every_image_without_a_page(site: PublishedSite, tmp_path: Path) -> None:
+    site.sent.clear()
+    found, summary = crawl_images(site, tmp_path / "pics")
+    assert (found.images, found.html_requests) == (IMAGES, 0)
+    assert found.metadata_bytes < 1500
+    assert (summary.ended, summary.sources, summary.files) == ("complete", {"archive": IMAGES}, 2)
+    assert summary.media is not None
+    assert (summary.media.files, summary.media.bytes, summary.media.request_share) == (IMAGES, sum(sizes(site)), 0.0)
+    collection = periplus.open(tmp_path / "pics")
+    media = collection.query("select url, content_type, bytes, width, height from media order by url").fetchall()
+    assert media == [
+        (f"{site.base}img/{number:05}.png", "image/png", size, number + 1, 600)
+        for number, size in enumerate(sizes(site))
+    ]
+    others = "select (select count(*) from pages), count(warc_file) from fetches where purpose = 'page'"
+    assert collection.query(others).fetchall() == [(0, IMAGES)]
+    kinds = collection.query("select kind from sitemap_files order by kind").fetchall()
+    assert kinds == [("archive",), ("archive-list",)]
+
+
+def test_cost_is_known_before_the_first_file(site: PublishedSite, tmp_path: Path) -> None:
+    site.sent.clear()
+    total = sum(sizes(site))
+    options = {"media.types": ["image/*"], "wire.allow_private": LOOPBACK, "crawl.max_bytes": total // 2}
+    cost = estimate(planned(tmp_path / "pics", seeds=[site.base], options=options))
+    assert (cost.urls, cost.sized, cost.bytes) == (IMAGES, IMAGES, total)
+    assert cost.seconds == IMAGES * 1.0
+    assert cost.within is not None
+    assert 0 < cost.within < IMAGES
+    assert not (tmp_path / "pics").exists()
+    listed = periplus.map(site.base, media="image/*", allow_private=LOOPBACK)
+    assert sum(each.size or 0 for each in listed) == total
+    assert {each.reason for each in listed} == {""}
+    assert not any(sent.mime in ("image/png", "text/html") for sent in site.sent)
+
+
+def test_a_crawl_ends_at_its_maximum_of_bytes_and_continues_without(site: PublishedSite, tmp_path: Path) -> None:
+    site.sent.clear()
+    settings = tmp_path / "settings.toml"
+    settings.write_text("[politeness]\ndelay = 0.0\nslow_factor = 0.0\n")
+    out = tmp_path / "pics"
+    crawl = periplus.crawl(
+        site.base, out=out, media="image/*", max_bytes="60kB", config=settings, allow_private=LOOPBACK
+    )
+    summary = crawl.run()
+    assert summary.ended == "bytes"
+    assert 60_000 <= summary.bytes < sum(sizes(site))
+    assert 0 < summary.pages < IMAGES
+    summary = periplus.crawl(out=out, max_bytes=0).run()
+    assert (summary.ended, summary.pages) == ("complete", IMAGES)
+    assert sorted(sent.size for sent in site.sent if sent.mime == "image/png") == sorted(sizes(site))
+    assert not any(sent.mime == "text/html" for sent in site.sent)
+
+
+def test_image_sitemaps_lead_to_every_image_without_a_page_and_else_pages_do(tmp_path: Path) -> None:
+    with PublishedSite(tmp_path / "site", FILES, archives=False) as site:
+        found, summary = crawl_images(site, tmp_path / "listed")
+        assert (found.images, found.html_requests, summary.sources) == (IMAGES, 0, {"sitemap": IMAGES})
+        for name in ("robots.txt", "sitemap.xml"):
+            (site.folder / name).unlink()
+        site.sent.clear()
+        found, summary = crawl_images(site, tmp_path / "embedded")
+    assert (found.images, found.html_requests) == (IMAGES, FILES - IMAGES)
+    assert summary.media is not None
+    assert summary.media.files == IMAGES
+    assert summary.media.request_share == pytest.approx((FILES - IMAGES) / FILES, abs=1e-4)
+    assert 0 < summary.media.byte_share < 0.5
