@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import quote
 
 from periplus.formats.robots import MAX_BYTES
+from periplus.publish.hook_requests import LARGEST_REPORT
 from periplus.publish.inventory.application import Asgi
 from periplus.publish.serving import (
     LARGEST_OBSERVED,
@@ -47,7 +49,10 @@ class AsgiMiddleware:
             raw = scope.get("raw_path")
             path = raw.decode("latin-1").partition("?")[0] if raw else quote(scope["path"])
             query = scope.get("query_string", b"").decode("latin-1")
-            answer = live.early_answer(scope["method"], path, query, headers)
+            if live.is_hook(path):
+                answer = await _hook(live, scope["method"], headers, receive)
+            else:
+                answer = live.early_answer(scope["method"], path, query, headers)
             if answer is None:
                 is_robots = path == "/robots.txt" and live.has_robots and scope["method"] == "GET"
                 tap = (_Robots if is_robots else _Tap)(live, send, scope["method"], path, query, headers)
@@ -63,6 +68,20 @@ class AsgiMiddleware:
         else:
             await self._app(scope, receive, tap)
             tap.finish()
+
+
+async def _hook(live: Live, method: str, headers: dict[str, str], receive: Callable[[], Awaitable[Any]]) -> Answer:
+    """The answer to a report of changes."""
+    refused = live.hook_refusal(method, headers)
+    if refused is not None:
+        return refused
+    body = bytearray()
+    has_more = True
+    while has_more and len(body) <= LARGEST_REPORT:
+        message = await receive()
+        body += message.get("body", b"")
+        has_more = message["type"] == "http.request" and message.get("more_body", False)
+    return await asyncio.to_thread(live.reported, bytes(body))
 
 
 class _Lifespan:

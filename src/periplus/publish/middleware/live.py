@@ -18,13 +18,17 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from periplus.publish import changes_feed
+from periplus.formats.resourcesync import WELL_KNOWN
+from periplus.formats.robots import Robots
+from periplus.publish import changes_feed, resync
 from periplus.publish.archives import LIST
 from periplus.publish.dating import Content, raw_digest
 from periplus.publish.files import digest_of
+from periplus.publish.hook_requests import receive, refusal
 from periplus.publish.ledger import Ledger
 from periplus.publish.observing import observe
 from periplus.publish.robots_block import NotOurs, with_block
+from periplus.publish.scan import hidden_reason
 from periplus.publish.serving import Answer, Known, OwnFile, file_answer, not_modified
 from periplus.publish.settings import PublishSettings
 from periplus.urls import canonical
@@ -64,6 +68,7 @@ class Live:
         settings: PublishSettings,
         clock: Callable[[], float],
         lines: Lines,
+        rules: Callable[[], Robots | None],
     ) -> None:
         self.settings = settings.serving
         self.clock = clock
@@ -76,6 +81,10 @@ class Live:
         self._archives = settings.archives.folder
         self._hub = settings.feed.hub
         self._lines = lines
+        self._rules = rules
+        self._resync = settings.resync.enabled
+        self._token = settings.hooks.token
+        self._hook_path = settings.hooks.path if settings.hooks.token else None
         self._pid = 0
         self._complained = -PERIOD
         self._opening = threading.Lock()
@@ -109,6 +118,23 @@ class Live:
         self._waiting.put(None)
         self._thread.join(10.0)
         self._ledger.close()
+
+    def is_hook(self, path: str) -> bool:
+        """Whether reports of changes are posted to this path."""
+        return path == self._hook_path
+
+    def hook_refusal(self, method: str, headers: Mapping[str, str]) -> Answer | None:
+        """Why a report is not read; `None` if it may be."""
+        return refusal(method, headers, self._token)
+
+    def reported(self, body: bytes) -> Answer:
+        """Note what a program reports. With a connection of its own: others read while this one writes."""
+        rules = self._rules()
+        ledger = Ledger(self._path)
+        try:
+            return receive(body, ledger, self.base, self.clock(), lambda url: hidden_reason(url, None, rules))
+        finally:
+            ledger.close()
 
     def early_answer(self, method: str, path: str, query: str, headers: Mapping[str, str]) -> Answer | None:
         """The answer that the application need not give; `None` if it must be asked. `path` is percent-encoded."""
@@ -213,6 +239,9 @@ class Live:
         }
         key = self._ledger.note("indexnow_key")
         others = (changes_feed.NAME, f"{self._archives}/{LIST}", *((f"{key}.txt",) if key else ()))
+        if self._resync:
+            lists = (f"{resync.FOLDER}/{path.name}" for path in (self._folder / resync.FOLDER).glob("*.xml"))
+            others = (*others, WELL_KNOWN, *lists)
         return own | {root + name: False for name in others}
 
     def _file(self, name: str, *, is_sealed: bool) -> OwnFile | None:

@@ -29,6 +29,7 @@ _HEADERS = {
     "HTTP_COOKIE": "cookie",
     "HTTP_AUTHORIZATION": "authorization",
     "HTTP_USER_AGENT": "user-agent",
+    "CONTENT_LENGTH": "content-length",
 }
 _Pairs = list[tuple[str, str]]
 
@@ -51,7 +52,10 @@ class WsgiMiddleware:
             path = quote(raw.encode("latin-1"), safe="/~!$&'()*+,;=:@")
             query = environ.get("QUERY_STRING", "")
             method = environ["REQUEST_METHOD"]
-            answer = live.early_answer(method, path, query, headers)
+            if live.is_hook(path):
+                answer = _hook(live, method, headers, environ)
+            else:
+                answer = live.early_answer(method, path, query, headers)
             if answer is None:
                 tap = _Tap(live, start_response, method, path, query, headers)
         except Exception as error:  # the application must not notice
@@ -65,6 +69,14 @@ class WsgiMiddleware:
         if path == "/robots.txt" and live.has_robots and method == "GET":
             return _robots(self._app, environ, start_response, tap)
         return _Body(self._app(environ, tap.start), tap)
+
+
+def _hook(live: Live, method: str, headers: dict[str, str], environ: dict[str, Any]) -> Answer:
+    """The answer to a report of changes."""
+    refused = live.hook_refusal(method, headers)
+    if refused is not None:
+        return refused
+    return live.reported(environ["wsgi.input"].read(int(headers["content-length"])))
 
 
 class _Tap:
