@@ -148,6 +148,10 @@ def status(out: Out, ledger: LedgerFolder = None, json: options.Json = False) ->
     console.print(
         Text(f"  hidden: {hidden}; gone: {count(facts.gone)}; files: {count(len(facts.files))}"), soft_wrap=True
     )
+    for crawler in facts.crawlers:
+        claims = f", {count(crawler.false_claims)} by others with its name" if crawler.false_claims else ""
+        visits = f"{counted(crawler.visits, 'visit')} in a day, {count(crawler.needless)} of them in vain"
+        console.print(Text(f"  {crawler.name}: {visits}{claims}"), soft_wrap=True)
     for change in facts.last_changes:
         console.print(Text(f"  {change.kind:8} {change.url}"), soft_wrap=True)
 

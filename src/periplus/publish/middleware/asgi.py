@@ -19,7 +19,7 @@ from periplus.publish.serving import (
     validators,
 )
 
-from .live import Live
+from .live import CLIENT, Live
 
 _Send = Callable[[Any], Awaitable[None]]
 
@@ -46,6 +46,7 @@ class AsgiMiddleware:
         tap: _Tap | None = None
         try:
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+            headers[CLIENT] = (scope.get("client") or ("",))[0]
             raw = scope.get("raw_path")
             path = raw.decode("latin-1").partition("?")[0] if raw else quote(scope["path"])
             query = scope.get("query_string", b"").decode("latin-1")
@@ -62,7 +63,7 @@ class AsgiMiddleware:
             encoded = [(name.lower().encode(), value.encode("latin-1")) for name, value in answer.headers]
             await send({"type": "http.response.start", "status": answer.status, "headers": encoded})
             await send({"type": "http.response.body", "body": answer.body})
-            live.count(headers.get("user-agent", ""), path, answer.status, len(answer.body))
+            live.count(headers, path, query, answer.status, len(answer.body))
         elif tap is None:
             await self._app(scope, receive, send)
         else:
@@ -152,7 +153,7 @@ class _Tap:
     def finish(self) -> None:
         """Count the visit and compare the page."""
         try:
-            self.live.count(self.headers.get("user-agent", ""), self.path, self.status, self.size)
+            self.live.count(self.headers, self.path, self.query, self.status, self.size)
             if self.body is not None:
                 self.live.saw(self.path, self.query, bytes(self.body))
         except Exception as error:  # the application must not notice

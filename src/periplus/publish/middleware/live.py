@@ -7,11 +7,9 @@ import logging
 import os
 import queue
 import random
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -33,28 +31,19 @@ from periplus.publish.serving import Answer, Known, OwnFile, file_answer, not_mo
 from periplus.publish.settings import PublishSettings
 from periplus.urls import canonical
 
+from .crawler_visits import CrawlerVisits
+
 MOST_KNOWN: Final = 10_000
 """Pages whose rows are kept in memory."""
 MOST_WAITING: Final = 64
 """Pages that wait to be compared; more pass by unread: 128 MB at most."""
-MOST_COUNTED: Final = 10_000
-"""Different visits that are counted in a minute; more are not."""
 PERIOD: Final = 60.0
 """Seconds between two writes of counted visits, two looks at the same page, and two messages in the log."""
-VISITS_KEPT: Final = 30 * 1_440
-"""Minutes for which counted visits are kept."""
-LONGEST_PATH: Final = 512
-_CRAWLER = re.compile(r"[\w.-]{0,40}(?:bot|crawl|spider|slurp|fetcher|scan)[\w.-]{0,40}", re.IGNORECASE)
+CLIENT: Final = ":client"
+"""The address of the visitor among the headers of a request: no header can have this name."""
 _decode_content = msgspec.msgpack.Decoder(Content).decode
 _log = logging.getLogger("periplus.publish")
 Lines = Callable[[Sequence[str], list[str]], list[str]]
-
-
-@lru_cache(maxsize=4_096)
-def crawler_name(agent: str) -> str:
-    """The name by which a crawler calls itself; empty for what is not a crawler."""
-    found = _CRAWLER.search(agent[:512])
-    return found[0] if found else ""
 
 
 class Live:
@@ -102,8 +91,8 @@ class Live:
             self._robots: list[str] | None = None
             self._scanned_at = 0.0
             self._looked: dict[str, float] = {}
-            self._visits: dict[tuple[int, str, str, int], list[int]] = {}
-            self._waiting: queue.Queue[tuple[str, bytes] | None] = queue.Queue(MOST_WAITING)
+            self._visits = CrawlerVisits(self._ledger, self._origin, self.clock)
+            self._waiting: queue.Queue[tuple[str, bytes, float] | None] = queue.Queue(MOST_WAITING)
             self._thread = threading.Thread(target=self._write, name="periplus-publish", daemon=True)
             self._thread.start()
             atexit.register(self.close)
@@ -185,19 +174,13 @@ class Live:
             return
         url = canonical(f"{self._origin}{path}?{query}" if query else self._origin + path)
         if url is not None and not self._waiting.full():
-            self._waiting.put_nowait((url, body))
+            self._waiting.put_nowait((url, body, self.clock()))
 
-    def count(self, agent: str, path: str, status: int, size: int) -> None:
-        """Count a visit of a crawler."""
-        if not self.settings.count_visits or not (name := crawler_name(agent)):
-            return
-        key = (int(self.clock() // 60), name, path[:LONGEST_PATH], status)
-        found = self._visits.get(key)
-        if found is not None:
-            found[0] += 1
-            found[1] += size
-        elif len(self._visits) < MOST_COUNTED:
-            self._visits[key] = [1, size]
+    def count(self, headers: Mapping[str, str], path: str, query: str, status: int, size: int) -> None:
+        """Count the answer to a request, if it went to a crawler."""
+        if self.settings.count_visits and self._pid == os.getpid():
+            key = f"{path}?{query}" if query else path
+            self._visits.count(headers.get("user-agent", ""), headers.get(CLIENT, ""), key, status, size)
 
     def robots(self, body: bytes) -> bytes:
         """A robots.txt of the application with our block."""
@@ -292,27 +275,15 @@ class Live:
                 if found is None:
                     is_open = False
                 else:
-                    observe(ledger, *found, self.clock(), adds_new=self.settings.discover)
+                    observe(ledger, *found, adds_new=self.settings.discover)
             except queue.Empty:
                 pass
             except Exception as error:  # one page is not worth the thread
                 self.complain(error)
             if not is_open or time.monotonic() >= next_write:
                 next_write = time.monotonic() + PERIOD
-                self._write_visits(ledger)
+                try:
+                    self._visits.write(ledger)
+                except Exception as error:  # counts are lost, the application goes on
+                    self.complain(error)
         ledger.close()
-
-    def _write_visits(self, ledger: Ledger) -> None:
-        visits, self._visits = self._visits, {}
-        if not visits:
-            return
-        try:
-            with ledger.writing() as db:
-                db.executemany(
-                    "insert into visits values(?,?,?,?,?,?) on conflict do update set"
-                    " hits = hits + excluded.hits, bytes = bytes + excluded.bytes",
-                    [(*key, hits, size) for key, (hits, size) in visits.items()],
-                )
-                db.execute("delete from visits where minute < ?", (int(self.clock() // 60) - VISITS_KEPT,))
-        except Exception as error:  # counts are lost, the application goes on
-            self.complain(error)

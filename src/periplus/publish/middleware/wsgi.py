@@ -19,7 +19,7 @@ from periplus.publish.serving import (
     validators,
 )
 
-from .live import Live
+from .live import CLIENT, Live
 
 _HEADERS = {
     "HTTP_IF_NONE_MATCH": "if-none-match",
@@ -30,6 +30,7 @@ _HEADERS = {
     "HTTP_AUTHORIZATION": "authorization",
     "HTTP_USER_AGENT": "user-agent",
     "CONTENT_LENGTH": "content-length",
+    "REMOTE_ADDR": CLIENT,
 }
 _Pairs = list[tuple[str, str]]
 
@@ -61,7 +62,7 @@ class WsgiMiddleware:
         except Exception as error:  # the application must not notice
             live.complain(error)
         if answer is not None:
-            live.count(headers.get("user-agent", ""), path, answer.status, len(answer.body))
+            live.count(headers, path, query, answer.status, len(answer.body))
             start_response(f"{answer.status} {HTTPStatus(answer.status).phrase}", list(answer.headers))
             return [answer.body]
         if tap is None:
@@ -133,7 +134,7 @@ class _Tap:
     def finish(self) -> None:
         """Count the visit, and compare the page if it passed whole."""
         try:
-            self.live.count(self.headers.get("user-agent", ""), self.path, self.status, self.size)
+            self.live.count(self.headers, self.path, self.query, self.status, self.size)
             if self.body is not None:
                 self.live.saw(self.path, self.query, bytes(self.body))
         except Exception as error:  # the application must not notice
@@ -194,7 +195,7 @@ def _robots(app: Wsgi, environ: dict[str, Any], start_response: Callable[..., An
             pairs = [(name, value) for name, value in pairs if name.lower() not in drop]
             pairs += [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))]
             status = "200 OK"
-        tap.live.count(tap.headers.get("user-agent", ""), tap.path, int(status[:3]), len(body))
+        tap.live.count(tap.headers, tap.path, tap.query, int(status[:3]), len(body))
     except Exception as error:  # the application must not notice
         tap.live.complain(error)
     start_response(status, pairs, *rest)
