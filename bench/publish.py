@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,41 +50,107 @@ def _microseconds(call: Callable[[], object], times: int = 5_000, rounds: int = 
 
 
 def middleware_microseconds(folder: Path, kilobytes: int = 32) -> dict[str, float]:
-    """CPU microseconds that the WSGI middleware adds to a request: passed through, and compared with the ledger."""
-    text = " ".join(f"word{number}" for number in range(kilobytes * 110))
-    page = f"<html><title>A page</title><main><p>{text}</p></main></html>".encode()[: kilobytes * 1_024]
+    """CPU microseconds that the middleware adds to a request for a page, by kind, and what a changed page costs.
+
+    Passed through: not looked at. The same: its bytes are those of the ledger. Changed: they are not, and the page
+    waits for the thread that compares; what that thread then does is `comparing`.
+    """
+    page = _page(kilobytes, "word")
+    found: dict[str, float] = {}
+    for kind, ask in (("WSGI", _ask_wsgi(page)), ("ASGI", _ask_asgi(page))):
+        alone = _microseconds(ask(None))
+        for name, share, is_changed in (("passed", 0.0, False), ("the same", 1.0, False), ("changed", 1.0, True)):
+            settings = PublishSettings(SiteSettings(BASE), serving=ServingSettings(observe=share, discover=True))
+            with Publisher(folder / f"{kind} {name}", settings) as publisher:
+                publisher.changed(PATH)
+                known = _page(kilobytes, "other") if is_changed else page
+                observe(publisher.ledger, f"{BASE}{PATH[1:]}", known, time.time())
+                call = ask(publisher)
+                live = publisher._lives[-1]
+                call()
+                if is_changed:
+                    waiting: Any = live._waiting
+                    waiting.put_nowait = lambda _: None  # the thread is not measured
+
+                def one(call: Any = call, live: Any = live) -> None:
+                    live._looked.clear()
+                    call()
+
+                found[f"{kind}, {name}"] = _microseconds(one) - alone
+    with Publisher(folder / "comparing", PublishSettings(SiteSettings(BASE))) as publisher:
+        publisher.changed(PATH)
+        versions = [_page(kilobytes, f"version{number}") for number in range(50)]
+        began = time.thread_time()
+        for number, version in enumerate(versions):
+            observe(publisher.ledger, f"{BASE}{PATH[1:]}", version, time.time() + number)
+        found["comparing"] = (time.thread_time() - began) / len(versions) * 1e6
+    return found
+
+
+PATH = "/section/page.html"
+_AGENT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+
+
+def _page(kilobytes: int, word: str) -> bytes:
+    text = " ".join(f"{word}{number}" for number in range(kilobytes * 110))
+    return f"<html><title>A page</title><main><p>{text}</p></main></html>".encode()[: kilobytes * 1_024]
+
+
+def _ask_wsgi(page: bytes) -> Callable[[Publisher | None], Callable[[], None]]:
     environ = {
-        "REQUEST_METHOD": "GET", "PATH_INFO": "/section/page.html", "QUERY_STRING": "",
-        "HTTP_USER_AGENT": "Mozilla/5.0 (compatible; Examplebot/2.1)", "HTTP_ACCEPT": "*/*",
+        "REQUEST_METHOD": "GET", "PATH_INFO": PATH, "QUERY_STRING": "", "REMOTE_ADDR": "192.0.2.1",
+        "HTTP_USER_AGENT": _AGENT, "HTTP_ACCEPT": "*/*",
     }  # fmt: skip
 
     def app(_: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
         start("200 OK", [("Content-Type", "text/html"), ("Content-Length", str(len(page)))])
         return [page]
 
-    def ask(asked: Callable[..., Any]) -> None:
-        pieces = asked(environ, lambda *_: None)
-        for _ in pieces:
-            pass
-        if hasattr(pieces, "close"):
-            pieces.close()
+    def asker(publisher: Publisher | None) -> Callable[[], None]:
+        asked: Any = app if publisher is None else publisher.wsgi(app)
 
-    found = {"application alone": _microseconds(lambda: ask(app))}
-    for name, share in (("passed through", 0.0), ("compared", 1.0)):
-        settings = PublishSettings(SiteSettings(BASE), serving=ServingSettings(observe=share, discover=True))
-        with Publisher(folder / name, settings) as publisher:
-            publisher.changed("/section/page.html")
-            observe(publisher.ledger, f"{BASE}section/page.html", page, time.time())
-            wrapped = publisher.wsgi(app)
-            live = publisher._lives[-1]
-            ask(wrapped)
+        def ask() -> None:
+            pieces = asked(environ, lambda *_: None)
+            for _ in pieces:
+                pass
+            if hasattr(pieces, "close"):
+                pieces.close()
 
-            def one(wrapped: Any = wrapped, live: Any = live) -> None:
-                live._looked.clear()
-                ask(wrapped)
+        return ask
 
-            found[name] = _microseconds(one) - found["application alone"]
-    return found
+    return asker
+
+
+def _ask_asgi(page: bytes) -> Callable[[Publisher | None], Callable[[], None]]:
+    length = str(len(page)).encode()
+    scope = {
+        "type": "http", "method": "GET", "path": PATH, "raw_path": PATH.encode(), "query_string": b"",
+        "client": ("192.0.2.1", 1), "headers": [(b"user-agent", _AGENT.encode()), (b"accept", b"*/*")],
+    }  # fmt: skip
+    head = {"type": "http.response.start", "status": 200}
+    headers = [(b"content-type", b"text/html"), (b"content-length", length)]
+
+    async def app(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({**head, "headers": headers})
+        await send({"type": "http.response.body", "body": page})
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b""}
+
+    async def send(_: Any) -> None:
+        return None
+
+    def asker(publisher: Publisher | None) -> Callable[[], None]:
+        asked: Any = app if publisher is None else publisher.asgi(app)
+
+        def ask() -> None:
+            running = asked(scope, receive, send)
+            with suppress(StopIteration):
+                running.send(None)  # nothing waits: it runs to its end at once
+
+        return ask
+
+    return asker
 
 
 def main(pages: int = PAGES) -> None:
@@ -91,7 +158,7 @@ def main(pages: int = PAGES) -> None:
     print(f"sitemap entries written a CPU second: {entries_per_second():,.0f}")
     with tempfile.TemporaryDirectory() as folder:
         for name, cost in middleware_microseconds(Path(folder)).items():
-            print(f"middleware, page of 32 KB, {name}: {cost:.1f} microseconds of CPU a request", flush=True)
+            print(f"middleware, page of 32 KB, {name}: {cost:.1f} microseconds of CPU", flush=True)
         if not pages:
             return
         for is_archived in (False, True):

@@ -6,6 +6,7 @@ import json
 import time
 from pathlib import Path
 
+import duckdb
 import pytest
 from tests.system.typed import Run
 from tests.unit.publish.log_lines import BROWSER, line
@@ -45,6 +46,14 @@ def test_one_html_file(run: Run, log: Path, tmp_path: Path) -> None:
     assert "Googlebot" in text
     assert "192.0.2" not in text
     assert "http://" not in text.partition("<body>")[0]
+
+
+def test_crawlers_as_parquet(run: Run, log: Path, tmp_path: Path) -> None:
+    file = tmp_path / "crawlers.parquet"
+    assert run("logs", str(log), "--parquet", str(file)).returncode == 0
+    sql = f"select name, requests, needless_same, identity_unknown, needless_exact, first_at < last_at from '{file}'"
+    assert duckdb.execute(sql).fetchall() == [("Googlebot", 30, 29, 30, None, True)]
+    assert run("logs", str(log), "--parquet", str(tmp_path)).returncode == 2
 
 
 def test_findings_can_fail(run: Run, log: Path) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Final
 
+from periplus.assembly import Layout
 from periplus.config.reading import load, with_options
 from periplus.config.writing import dump
-from periplus.model import UsageError
+from periplus.insight.views import Views
+from periplus.model import PeriplusError, UsageError
 from periplus.publish import (
     FolderInventory,
     Inventory,
+    Published,
     Publisher,
     PublishSettings,
     RowInventory,
@@ -22,8 +26,21 @@ from periplus.publish import (
 )
 from periplus.publish.files import write_file
 from periplus.publish.publisher import LEDGER
+from periplus.publish.watching import folder_changes
 
 SETTINGS: Final = "publish.toml"
+_INDEXED: Final = """
+with changed as (select url, max(seen_at) as at from changes where is_change group by url),
+texts as (
+    select pages.url, arg_min(main_digest, read_at) as digest, arg_max(title, read_at) as title,
+        arg_max(mime, read_at) as mime
+    from pages left join changed using (url) where changed.at is null or read_at >= changed.at - interval 1 second
+    group by pages.url)
+select indexed.url, epoch(changed.at) as updated_at, texts.digest::varchar as digest, texts.mime, texts.title,
+    indexed.bytes as size
+from indexed join texts using (url) left join changed using (url)
+where starts_with(indexed.url, $base) order by indexed.url
+"""
 HEADER: Final = """\
 # How this site is published. A line that begins with "#" shows a default.
 """
@@ -50,12 +67,54 @@ def save_settings(settings: PublishSettings, out: Path, ledger: Path | None = No
     return path
 
 
+def scans_of_changes(
+    publisher: Publisher, settings: PublishSettings, *, say: Callable[[str], None], stop: Event | None = None
+) -> Iterator[Published]:
+    """Scan the folder of a site each time that its files have changed. `say` is called with why a scan was not made."""
+    if not settings.source.folder or is_collection(Path(settings.source.folder)):
+        raise UsageError("only a folder of files can be watched", hint="give the folder: periplus publish scan FOLDER")
+    root = Path(settings.source.folder)
+    for _ in folder_changes(root, skip=publisher.is_own, stop=stop):
+        try:
+            with inventories(publisher, settings) as sources:
+                yield publisher.scan(sources)
+        except PeriplusError as error:  # a half-written folder, another scan: the next change brings another one
+            say(f"not scanned: {error}")
+
+
+def is_collection(folder: Path) -> bool:
+    """Whether a folder is a collection that Periplus crawled, and not a folder of files to publish."""
+    return (folder / "periplus.toml").is_file() and (folder / "tables").is_dir()
+
+
+def collection_rows(folder: Path, base_url: str) -> Iterator[dict[str, object]]:
+    """Every page of a collection that may be indexed, one of each cluster of near-duplicates, as rows to publish.
+
+    A page whose change a crawl has seen has the time at which it was first seen so. Of others no date is known: when
+    a page was crawled first says nothing of when it was written. The digest is that of the text since the last change
+    that counts, so that small edits move no date.
+    """
+    found = 0
+    with Views(folder, spooled=Layout(folder).spooled) as views:
+        for batch in views.ask(_INDEXED, {"base": base_url}):
+            found += batch.num_rows
+            yield from batch.to_pylist()
+    if not found:
+        raise UsageError(
+            f"{folder} has no page below {base_url} that may be indexed",
+            hint="is --base-url the site that was crawled?",
+        )
+
+
 @contextmanager
 def inventories(publisher: Publisher, settings: PublishSettings) -> Iterator[list[Inventory]]:
     """The sources that the settings name."""
     source = settings.source
     if source.folder:
         root = Path(source.folder)
+        if is_collection(root):
+            yield [RowInventory(collection_rows(root, publisher.base_url), publisher.base_url)]
+            return
         yield [
             FolderInventory(
                 root,

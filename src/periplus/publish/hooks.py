@@ -26,25 +26,25 @@ def changed(
 ) -> None:
     """Note that a page is new or has changed now. `hidden` finds out why a page not seen before is not published."""
     with ledger.writing() as db:
-        _changed(db, url, now, title, mime, hidden)
+        note_changed(db, url, now, title, mime, hidden)
 
 
 def removed(ledger: Ledger, url: str, now: float) -> bool:
     """Note that a page is gone now; whether it was known."""
     with ledger.writing() as db:
-        return _removed(db, url, now)
+        return note_removed(db, url, now)
 
 
 def moved(ledger: Ledger, old: str, new: str, now: float, *, hidden: Callable[[], str] = str) -> None:
     """Note that a page has another address now: the old one is gone, and the new one is as if it had changed."""
     with ledger.writing() as db:
-        known = db.execute("select title, mime from resources where url = ?", (old,)).fetchone()
-        _removed(db, old, now)
-        title, mime = known or ("", "text/html")
-        _changed(db, new, now, title, mime, hidden)
+        note_moved(db, old, new, now, hidden)
 
 
-def _changed(db: sqlite3.Connection, url: str, now: float, title: str, mime: str, hidden: Callable[[], str]) -> None:
+def note_changed(
+    db: sqlite3.Connection, url: str, now: float, title: str, mime: str, hidden: Callable[[], str]
+) -> None:
+    """`changed` inside a transaction."""
     known = db.execute("select id, hidden, gone, title from resources where url = ?", (url,)).fetchone()
     if known is None:
         why = hidden()
@@ -65,7 +65,8 @@ def _changed(db: sqlite3.Connection, url: str, now: float, title: str, mime: str
         event(db, url, title or old_title, "changed" if gone is None else "new", now, now)
 
 
-def _removed(db: sqlite3.Connection, url: str, now: float) -> bool:
+def note_removed(db: sqlite3.Connection, url: str, now: float) -> bool:
+    """`removed` inside a transaction."""
     known = db.execute("select id, hidden, title, lastmod from resources where url = ? and gone is null", (url,))
     row = known.fetchone()
     if row is None:
@@ -74,3 +75,11 @@ def _removed(db: sqlite3.Connection, url: str, now: float) -> bool:
     if not row[1]:
         event(db, url, row[2], "removed", now, row[3])
     return True
+
+
+def note_moved(db: sqlite3.Connection, old: str, new: str, now: float, hidden: Callable[[], str]) -> None:
+    """`moved` inside a transaction."""
+    known = db.execute("select title, mime from resources where url = ?", (old,)).fetchone()
+    note_removed(db, old, now)
+    title, mime = known or ("", "text/html")
+    note_changed(db, new, now, title, mime, hidden)

@@ -22,8 +22,8 @@ from periplus.model import CollectionDamaged, PeriplusError
 
 from .dating import Content
 
-FORMAT: Final = 2
-"""The number of the tables' form; a later form is refused."""
+FORMAT: Final = 3
+"""The number of the tables' form; a later form is refused. In form 2 visits were counted without verdicts."""
 PATIENCE: Final = 30.0
 """Seconds that a writer waits for another one: far longer than any transaction but the end of a large scan takes."""
 EVENTS_KEPT: Final = 100_000
@@ -53,8 +53,9 @@ create table if not exists outbox(
 create index if not exists waiting on outbox(next_at) where done_at is null;
 create index if not exists messages on outbox(target, url);
 create table if not exists visits(minute integer not null, agent text not null, path text not null,
-    status integer not null, hits integer not null, bytes integer not null,
-    primary key(minute, agent, path, status)) without rowid;
+    status integer not null, verified integer not null, hits integer not null, bytes integer not null,
+    needless integer not null, primary key(minute, agent, path, status, verified)) without rowid;
+create index if not exists visited on visits(agent, path, minute);
 create table if not exists notes(name text primary key, value blob not null) without rowid;
 """
 
@@ -123,7 +124,8 @@ class Ledger:
             if version > FORMAT:
                 raise LedgerDamaged(f"{path} has form {version}; this version of Periplus reads form {FORMAT}")
             if version < FORMAT:
-                self.db.executescript(f"begin immediate;{_TABLES}pragma user_version={FORMAT};commit;")
+                old = "drop table if exists visits;" if version == 2 else ""
+                self.db.executescript(f"begin immediate;{old}{_TABLES}pragma user_version={FORMAT};commit;")
         except sqlite3.OperationalError as error:
             raise LedgerBusy(f"{path} cannot be opened: {error}") from error
         except sqlite3.DatabaseError as error:

@@ -10,7 +10,9 @@ from .scan import event, event_kind, hidden_reason, section_of, what_happened
 
 
 def observe(ledger: Ledger, url: str, body: bytes, now: float, *, adds_new: bool = False) -> str:
-    """Note the content of a page; says what happened to it. A page that is not known is added if `adds_new`.
+    """Note the content that a page had at a time; says what happened to it. A page not known is added if `adds_new`.
+
+    What a scan or an application has reported since then stays: the page may be older than what they saw.
 
     The first content of a page that was known by its date alone is where comparing begins: it moves no date.
     """
@@ -18,6 +20,8 @@ def observe(ledger: Ledger, url: str, body: bytes, now: float, *, adds_new: bool
     content = content_of(page, body)
     with ledger.writing() as db:
         row = ledger.row(url)
+        if row is not None and now < max(row.confirmed, ledger.note("scanned_at") or 0.0):
+            return "outdated"
         hidden = hidden_reason(url, page, None)
         title = page.title or ""
         if row is None or row.gone is not None:

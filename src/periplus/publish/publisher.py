@@ -15,7 +15,7 @@ from periplus.model import UsageError
 from periplus.store.folder_lock import FolderLock
 from periplus.urls import whatwg
 
-from . import archives, changes_feed, hooks
+from . import archives, changes_feed, hooks, resync
 from .files import write_file
 from .inventory.application import Asgi, Wsgi
 from .ledger import Ledger
@@ -90,6 +90,7 @@ class Publisher:
             (name.startswith("sitemap") and name.endswith((".xml", ".xml.gz")))
             or path in (changes_feed.NAME, "robots.txt", self._key_name())
             or path.startswith(f"{self.settings.archives.folder}/")
+            or (self.settings.resync.enabled and path.startswith(f"{resync.FOLDER}/"))
         )
 
     def scan(
@@ -149,7 +150,9 @@ class Publisher:
         return WsgiMiddleware(app, self._live())
 
     def _live(self) -> Live:
-        live = Live(self.ledger.path, self.folder, self.base_url, self.settings, self.clock, self.robots_lines)
+        live = Live(
+            self.ledger.path, self.folder, self.base_url, self.settings, self.clock, self.robots_lines, self._robots
+        )
         self._lives.append(live)
         return live
 
@@ -176,6 +179,8 @@ class Publisher:
             names = archives.ArchiveFiles(self.ledger, self.folder / self.settings.archives.folder).update()
         if self.settings.feed.enabled:
             self._write_feed()
+        if self.settings.resync.enabled:
+            resync.ResyncFiles(self.ledger, self.folder, self.base_url).update()
         if self.settings.push.indexnow:
             self._write_key()
         robots = self._write_robots(files.announced, names)

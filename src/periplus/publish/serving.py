@@ -28,6 +28,7 @@ _TYPES: Final = {
     "gz": "application/gzip",
     "atom": "application/atom+xml",
     "txt": "text/plain; charset=utf-8",
+    "well-known/resourcesync": "application/xml",
 }
 _PERSONAL: Final = ("private", "no-store")
 

@@ -7,6 +7,8 @@ from msgspec import Struct, field
 from periplus.model import ConfigError
 
 PAGE_TYPES = ("text/html", "application/xhtml+xml", "application/pdf")
+SHORTEST_TOKEN = 16
+"""Letters of a token: with fewer it could be tried out."""
 
 
 def _check(name: str, value: str, known: tuple[str, ...]) -> None:
@@ -103,6 +105,30 @@ class FeedSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """A WebSub hub."""
 
 
+class ResyncSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """ResourceSync documents, for harvesters of repositories."""
+
+    enabled: bool = False
+    """Whether they are written: `/.well-known/resourcesync` and the lists that it leads to."""
+
+
+class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where programs report what they changed, over HTTP."""
+
+    token: str = ""
+    """The secret of those who may report; without one nothing is received."""
+    path: str = "/.periplus/changes"
+    """Where the middleware takes reports."""
+
+    def __post_init__(self) -> None:
+        """Refuse a token that can be guessed."""
+        if self.token and len(self.token) < SHORTEST_TOKEN:
+            raise ConfigError(
+                f"hooks.token has {len(self.token)} letters; {SHORTEST_TOKEN} are the least",
+                hint="make one: python -c 'import secrets; print(secrets.token_urlsafe(24))'",
+            )
+
+
 class PushSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Whom to tell of changes: IndexNow endpoints, and receivers of sitemap pings."""
 
@@ -141,6 +167,8 @@ class PublishSettings(Struct, frozen=True, forbid_unknown_fields=True):
     archives: ArchiveSettings = field(default_factory=ArchiveSettings)
     robots: RobotsSettings = field(default_factory=RobotsSettings)
     feed: FeedSettings = field(default_factory=FeedSettings)
+    resync: ResyncSettings = field(default_factory=ResyncSettings)
+    hooks: HookSettings = field(default_factory=HookSettings)
     push: PushSettings = field(default_factory=PushSettings)
     serving: ServingSettings = field(default_factory=ServingSettings)
 

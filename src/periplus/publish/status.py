@@ -12,12 +12,28 @@ SHOWN: Final = 10
 """Changes that are shown."""
 
 
+_CRAWLERS: Final = """
+select agent, sum(hits), sum(hits * (verified > 0)), sum(hits * (verified < 0)), sum(needless) from visits
+where minute > (select max(minute) from visits) - 1440 group by agent order by sum(hits) desc, agent limit ?
+"""
+
+
 class Change(Struct, frozen=True):
     """An event: a page is `new`, `changed` or `removed`."""
 
     url: str
     kind: str
     at: float
+
+
+class CrawlerDay(Struct, frozen=True):
+    """Visits of a crawler on the last day: from verified addresses, from others that claim its name, and in vain."""
+
+    name: str
+    visits: int
+    verified: int
+    false_claims: int
+    needless: int
 
 
 class PublishStatus(Struct, frozen=True):
@@ -32,6 +48,8 @@ class PublishStatus(Struct, frozen=True):
     last_changes: list[Change]
     waiting: int
     """Messages that wait to be sent."""
+    crawlers: list[CrawlerDay]
+    """Crawlers that the middleware counted on the last day, those with the most visits first."""
 
 
 def status_of(ledger: Ledger) -> PublishStatus:
@@ -46,4 +64,5 @@ def status_of(ledger: Ledger) -> PublishStatus:
         [name for (name,) in db.execute("select name from files where dropped_at is null order by name")],
         [Change(*row) for row in db.execute("select url, kind, at from events order by id desc limit ?", (SHOWN,))],
         db.execute("select count(*) from outbox where done_at is null").fetchone()[0],
+        [CrawlerDay(*row) for row in db.execute(_CRAWLERS, (SHOWN,))],
     )

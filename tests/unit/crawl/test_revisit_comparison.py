@@ -8,6 +8,8 @@ from periplus.content import NO_CHURN, ChurnRecord, ChurnSettings, RawPage, read
 from periplus.crawl.frontier.site_records import SiteRecords
 from periplus.crawl.revisit import PageComparer
 from periplus.model import ChangeLevel, FirstSeen, Page, Site, Source, Url, UrlRecord
+from periplus.policy.refresh import SignalKind, SiteEvidence, unpack_page
+from periplus.policy.refresh.signals import KindEvidence
 from periplus.store import MemoryState
 
 DAY = 86_400.0
@@ -62,6 +64,23 @@ def test_noise_counts_until_it_is_known() -> None:
     assert site.level(read(9, html(9, 1)), read(9, html(9, 2, title="Other"))) is ChangeLevel.MAJOR
     assert site.level(read(9, html(9, 1)), read(9, html(9, 1))) is ChangeLevel.SAME
     assert site.churn.compared == 11
+
+
+def test_visits_after_a_signal_that_is_right_are_no_lessons() -> None:
+    """A page that is visited because it has changed differs at every visit: that is no noise. Liars are not heeded."""
+    told = unpack_page(b"").told(SignalKind.SITEMAP).pack()
+    right, wrong = KindEvidence(right=50.0, judged=50.0), KindEvidence(right=1.0, judged=50.0)
+    for kind, learnt in ((right, 0), (wrong, 8)):
+        site = Memory()
+        state = site.sites.get(SITE)
+        state.signals = SiteEvidence().with_kind(SignalKind.SITEMAP, kind)
+        levels = []
+        for number in range(8):
+            old = replace(kept(read(number, html(number, number)), 1000.0), evidence=told)
+            new = read(number, html(number, number + 500))
+            levels.append(site.comparer.compare(old, new, 1000.0 + DAY).level)
+        assert site.churn.compared == learnt
+        assert levels[7] is (ChangeLevel.RAW_ONLY if learnt else ChangeLevel.MAJOR)
 
 
 def test_two_visits_in_a_row_differ_in_noise_alone() -> None:

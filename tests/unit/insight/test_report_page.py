@@ -176,6 +176,32 @@ def test_what_the_state_knows_is_drawn_beside_what_the_tables_tell(tmp_path: Pat
     assert "between 70 % and 90 %" in shown.text_content()
 
 
+def test_dates_that_are_right_and_dates_of_builds_are_told_apart(tmp_path: Path) -> None:
+    """Five visits to each of two sites after updates of lastmod: one updates it with changes, one with every build."""
+    made = Made(tmp_path)
+    day = 86_400
+    for name, changed in (("honest", (1, 2, 3, 4, 5)), ("built", (3,))):
+        url = f"http://{name}.test/"
+        made.told(url, "seed")
+        made.got(url, 1, when=10)
+        told = 0
+        for visit in range(6):
+            told = visit * day - 60 if name == "built" or visit in changed else told
+            entry = {"url": url, "site": f"{name}.test", "sitemap": f"{url}sitemap.xml", "kind": "page"}
+            made.rows["sitemap_entries"].append(entry | {"lastmod": at(told), "read_at": at(visit * day)})
+            if visit:
+                level = "major" if visit in changed else "same"
+                seen = {"url": url, "site": f"{name}.test", "seen_at": at(visit * day + 100), "level": level}
+                made.rows["changes"].append(seen | {"is_change": level == "major"})
+    report = reported(made)
+    rows = {row["site"]: row for row in report.parts["lastmod_trust"].rows}
+    shown = {name: (row["moved"], row["precision"], row["needless_share"]) for name, row in rows.items()}
+    assert shown == {"honest.test": (5, 1.0, 0.0), "built.test": (5, 0.2, 0.8)}
+    (figure,) = elements(page(report), "//figure[@id='lastmod_trust']//svg")
+    for said in ("5 of 5 · 100 %", "1 of 5 · 20 %", "0 of 5 · 0 %", "4 of 5 · 80 %"):
+        assert said in figure.text_content()
+
+
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8), st.integers(0, 40))
 def test_the_name_of_a_curve_lies_on_no_other_words(points: list[tuple[float, float]], length: int) -> None:
     """Wherever its highest point is: not on the title of the axis, nor on another name."""

@@ -34,6 +34,7 @@ def test_links_out_of_the_folder_are_not_published(site: Site) -> None:
     (site.root / "loop").symlink_to(site.root)
     done = site.scan()
     assert done.scan.new == 5
+    assert [(problem.reason, problem.detail) for problem in done.scan.examples] == [("outside-root", "leak.html")]
     assert "leak" not in (site.out / "sitemap.xml").read_text()
 
 

@@ -1,4 +1,4 @@
-"""The middleware in front of applications: Starlette under uvicorn, Flask under gunicorn, and both kinds by call."""
+"""The middleware in front of applications: Starlette under uvicorn, Flask and Django under gunicorn, and by call."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tests.unit.publish.small_site import Site
 
 from periplus.publish import FolderInventory, Publisher, PublishSettings
 from periplus.publish.ledger import Ledger
+from periplus.publish.observing import observe
 from periplus.publish.settings import RobotsSettings, ServingSettings, SiteSettings
 from periplus.publish.trial_server import folder_app
 
@@ -63,6 +64,23 @@ def show(name):
     return page(name)
 
 app = publisher.wsgi(flask)
+"""
+DJANGO = """
+from django.conf import settings as django_settings
+django_settings.configure(ALLOWED_HOSTS=["*"], ROOT_URLCONF="served_site", SECRET_KEY="of a test", MIDDLEWARE=[
+    "django.middleware.common.CommonMiddleware", "django.middleware.security.SecurityMiddleware"])
+from django.core.wsgi import get_wsgi_application
+from django.http import HttpResponse
+from django.urls import path
+
+def robots(request):
+    return HttpResponse("User-agent: *\\nDisallow: /private\\n", content_type="text/plain")
+
+def show(request, name):
+    return HttpResponse(page(name))
+
+urlpatterns = [path("robots.txt", robots), path("<name>", show)]
+app = publisher.wsgi(get_wsgi_application())
 """
 
 
@@ -119,6 +137,7 @@ def get(port: int, path: str, method: str = "GET", **headers: str) -> tuple[HTTP
 SERVERS = {
     "starlette": (STARLETTE, ["uvicorn", "served_site:app", "--port", "{port}", "--log-level", "error"]),
     "flask": (FLASK, ["gunicorn", "served_site:app", "-b", "127.0.0.1:{port}", "--workers", "1", "--threads", "2"]),
+    "django": (DJANGO, ["gunicorn", "served_site:app", "-b", "127.0.0.1:{port}", "--workers", "2"]),
 }
 
 
@@ -126,7 +145,7 @@ SERVERS = {
 def test_an_application_behind_a_real_server(site: Site, kind: str) -> None:
     app, command = SERVERS[kind]
     source = APPLICATION.format(out=str(site.out), root=str(site.root)) + app
-    agent = "Mozilla/5.0 (compatible; Examplebot/2.1)"
+    agent = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
     with running(site.out.parent, source, command) as port:
         answer, body = get(port, "/sitemap.xml", User_Agent=agent)
         assert (answer.status, body) == (200, (site.out / "sitemap.xml").read_bytes())
@@ -159,7 +178,7 @@ def test_an_application_behind_a_real_server(site: Site, kind: str) -> None:
             time.sleep(0.05)
         assert ledger.db.execute(sql).fetchone()[0] == "changed"
     until = time.monotonic() + 30
-    visits = "select path, status, hits from visits where agent = 'Examplebot' order by path"
+    visits = "select path, status, hits from visits where agent = 'Googlebot' order by path"
     while not ledger.db.execute(visits).fetchall() and time.monotonic() < until:
         time.sleep(0.05)
     assert ledger.db.execute(visits).fetchall() == [("/page3.html", 200, 1), ("/sitemap.xml", 200, 1)]
@@ -214,6 +233,35 @@ def test_trust_ends(site: Site) -> None:
         assert call(app, "/page4.html", HTTP_IF_MODIFIED_SINCE=since)[0] == "200 OK"
 
 
+def test_visits_of_crawlers_are_verified_and_needless_ones_counted(site: Site) -> None:
+    """By minute: a first visit, two more, one after a change; a false claim; a browser does not count."""
+    ranges = site.out / ".periplus-publish" / "ranges"
+    ranges.mkdir()
+    (ranges / "googlebot.json").write_text('{"prefixes": [{"ipv4Prefix": "192.0.2.0/24"}]}')
+    claim = {"HTTP_USER_AGENT": "Mozilla/5.0 (compatible; Googlebot/2.1)"}
+    google, other = claim | {"REMOTE_ADDR": "192.0.2.7"}, claim | {"REMOTE_ADDR": "198.51.100.1"}
+    with site.publisher(settings()) as publisher:
+        app = publisher.wsgi(folder_app([site.root]))
+        call(app, "/page3.html", **google)
+        call(app, "/page3.html", **other)
+        call(app, "/page3.html", HTTP_USER_AGENT="Mozilla/5.0 (X11; Linux x86_64) Firefox/130.0")
+    site.now += 600
+    with site.publisher(settings()) as publisher:
+        app = publisher.wsgi(folder_app([site.root]))
+        call(app, "/page3.html", **google)
+        call(app, "/page4.html", **google)
+        call(app, "/page4.html", **google)
+    site.now += 600
+    with site.publisher(settings()) as publisher:
+        publisher.changed("/page3.html")
+        site.now += 60
+        call(publisher.wsgi(folder_app([site.root])), "/page3.html", **google)
+    with site.publisher() as publisher:
+        (crawler,) = publisher.status().crawlers
+    assert (crawler.name, crawler.visits, crawler.verified) == ("Googlebot", 6, 5)
+    assert crawler.needless == 2
+
+
 @pytest.mark.parametrize("kind", ["Set-Cookie", "Cache-Control", "ETag"])
 def test_answers_for_one_visitor_or_with_validators_pass_as_they_are(site: Site, kind: str) -> None:
     added = {"Set-Cookie": "a=b", "Cache-Control": "private", "ETag": '"mine"'}[kind]
@@ -241,6 +289,20 @@ def test_an_observed_page_without_a_change_moves_no_date(site: Site) -> None:
         row = publisher.ledger.row("https://www.example.org/page3.html")
         assert row is not None
         assert row.lastmod == 1_700_003_000.0
+
+
+def test_a_page_older_than_the_last_scan_changes_nothing(site: Site) -> None:
+    """It was answered before the site was built again, and is looked at after the scan."""
+    before, answered_at = site.path(3).read_bytes(), site.now
+    site.next_day()
+    site.edit(3)
+    site.scan()
+    url = "https://www.example.org/page3.html"
+    with site.publisher() as publisher:
+        row = publisher.ledger.row(url)
+        assert observe(publisher.ledger, url, before, answered_at) == "outdated"
+        assert publisher.ledger.row(url) == row
+        assert observe(publisher.ledger, url, before, site.now + 1) == "changed"
 
 
 def test_new_pages_are_added_only_on_request(site: Site) -> None:

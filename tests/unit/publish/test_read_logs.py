@@ -14,7 +14,7 @@ from tests.unit.publish.small_site import DAY, Site
 
 from periplus.model import UsageError
 from periplus.publish.logs import AgentTable, Answer, LogReport, read_logs
-from periplus.publish.logs.visits import MANY_PAGES, Tally
+from periplus.publish.logs.visits import MANY_PAGES, STEADY_PAGES, Tally
 
 BING = "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)"
 START = 1_750_000_000.0
@@ -179,6 +179,17 @@ def test_many_pages_without_images_are_a_crawler(tmp_path: Path) -> None:
     person = [line(f"/{number}", START + number, BROWSER, ip="192.0.2.6") for number in range(MANY_PAGES + 1)]
     log = written(tmp_path / "access.log", *pages, *person, line("/a.css", START, BROWSER, ip="192.0.2.6"))
     assert read_logs([log]).unnamed.addresses == 1
+
+
+@pytest.mark.parametrize(("gaps", "is_program"), [((60,), True), ((60, 62, 58), True), ((5, 60, 200), False)])
+def test_pages_at_a_steady_pace_are_asked_for_by_a_program(
+    tmp_path: Path, gaps: tuple[int, ...], is_program: bool
+) -> None:
+    at, lines = START, []
+    for number in range(STEADY_PAGES + 1):
+        lines.append(line(f"/{number}", at, BROWSER, ip="192.0.2.5"))
+        at += gaps[number % len(gaps)]
+    assert read_logs([written(tmp_path / "access.log", *lines)]).unnamed.addresses == is_program
 
 
 def test_needless_downloads_and_errors_are_findings(tmp_path: Path) -> None:

@@ -41,6 +41,9 @@ RobotsFile = Annotated[
     typer.Option("--robots", metavar="FILE", help="The robots.txt to check with; by default that beside the ledger."),
 ]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write one HTML file.")]
+Parquet = Annotated[
+    Path | None, typer.Option("--parquet", metavar="FILE", help="Write a row for each crawler to a Parquet file.")
+]
 Paper = Annotated[bool, typer.Option("--paper", help="Show the figures of the paper on crawler-friendly servers.")]
 FailOn = Annotated[
     list[str] | None,
@@ -52,7 +55,12 @@ FailOn = Annotated[
 ]
 Addresses = Annotated[bool, typer.Option("--addresses", help="Show addresses, not hashes that differ every day.")]
 Refresh = Annotated[
-    bool, typer.Option("--refresh", help="Verify crawlers by looking up the names of their addresses in DNS.")
+    bool,
+    typer.Option(
+        "--refresh",
+        help="Verify crawlers: look up the names of their addresses in DNS and, with --ledger, fetch the ranges that"
+        " operators publish.",
+    ),
 ]
 
 
@@ -62,6 +70,7 @@ def logs(
     since: Since = None,
     robots: RobotsFile = None,
     html: Html = None,
+    parquet: Parquet = None,
     paper: Paper = False,
     fail_on: FailOn = None,
     addresses: Addresses = False,
@@ -74,6 +83,8 @@ def logs(
     """
     wanted = _wanted(fail_on or [])
     seconds = duration("--since", since)
+    if refresh and ledger is not None:
+        _refresh_ranges(ledger)
     report = read_logs(
         files,
         ledger=ledger,
@@ -85,6 +96,8 @@ def logs(
     failed = [each.name for each in report.findings if {each.name, each.severity} & wanted]
     if html is not None:
         _write(html, report, paper=paper)
+    if parquet is not None:
+        _write_parquet(parquet, report)
     if json:
         typer.echo(msgspec.json.encode({**msgspec.structs.asdict(report), "failed_on": failed}))
     else:
@@ -111,6 +124,26 @@ def _wanted(asked: Sequence[str]) -> frozenset[str]:
             likely = nearest(word, (*_SEVERITIES, *KINDS))
             raise UsageError(f"--fail-on {word}: no such finding", hint=f"did you mean {likely}? docs/logs.md has all")
     return frozenset(wanted)
+
+
+def _refresh_ranges(ledger: Path) -> None:
+    """Fetch what operators publish; what fails is said, and the older file is used."""
+    from periplus.assembly.log_ranges import range_requests, refresh_ranges
+    from periplus.publish.logs.identity import range_urls
+
+    if not ledger.is_dir():
+        return  # read_logs says what is wrong
+    for url, reason in refresh_ranges(ledger, range_urls(), range_requests()).failed.items():
+        stderr_console().print(f"{url}: not refreshed: {reason}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _write_parquet(path: Path, report: LogReport) -> None:
+    from .parquet import write_parquet
+
+    try:
+        write_parquet(path, report)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}", hint="name a file that can be written") from error
 
 
 def _write(path: Path, report: LogReport, *, paper: bool) -> None:

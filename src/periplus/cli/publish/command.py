@@ -6,13 +6,20 @@ import time
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
+from threading import Thread
 from typing import Annotated
 
 import msgspec
 import typer
 from rich.text import Text
 
-from periplus.assembly.publishing import inventories, load_settings, save_settings, settings_path
+from periplus.assembly.publishing import (
+    inventories,
+    load_settings,
+    save_settings,
+    scans_of_changes,
+    settings_path,
+)
 from periplus.cli import options
 from periplus.cli.consoles import stderr_console, stdout_console
 from periplus.cli.crawl.live import count, counted
@@ -39,6 +46,7 @@ LedgerFolder = Annotated[
     Path | None,
     typer.Option("--ledger", metavar="DIR", help="The folder for the ledger and publish.toml; by default inside OUT."),
 ]
+Watch = Annotated[bool, typer.Option("--watch", help="Stay, and scan again whenever files of the folder have changed.")]
 BaseUrl = Annotated[
     str | None, typer.Option("--base-url", metavar="URL", help="The address of the site's root. Needed once.")
 ]
@@ -95,6 +103,7 @@ def scan(
     allow_removals: Annotated[
         bool, typer.Option("--allow-removals", help="Accept that most of the site is gone.")
     ] = False,
+    watch: Watch = False,
     json: options.Json = False,
 ) -> None:
     """Find out what changed since the last scan, and write sitemaps, archives and the feed. Run it after every build.
@@ -108,15 +117,16 @@ def scan(
         "robots.manage": robots or None,
     }
     settings = _settings(out, ledger, base_url, folder, chosen)
-    with Publisher(out, settings, ledger=ledger) as publisher, inventories(publisher, settings) as sources:
+    with Publisher(out, settings, ledger=ledger) as publisher:
         console = stderr_console()
-        with console.status("scanning") if console.is_terminal else nullcontext():
+        shown = console.status("scanning") if console.is_terminal else nullcontext()
+        with inventories(publisher, settings) as sources, shown:
             done = publisher.scan(sources, is_deep=deep, allows_removals=allow_removals)
-    save_settings(settings, out, ledger)
-    if json:
-        typer.echo(msgspec.json.encode(done))
-    else:
-        _say(done, out)
+        save_settings(settings, out, ledger)
+        _say_scanned(done, out, is_json=json)
+        if watch:
+            for again in scans_of_changes(publisher, settings, say=_complain):
+                _say_scanned(again, out, is_json=json)
 
 
 @publish.command()
@@ -138,6 +148,10 @@ def status(out: Out, ledger: LedgerFolder = None, json: options.Json = False) ->
     console.print(
         Text(f"  hidden: {hidden}; gone: {count(facts.gone)}; files: {count(len(facts.files))}"), soft_wrap=True
     )
+    for crawler in facts.crawlers:
+        claims = f", {count(crawler.false_claims)} by others with its name" if crawler.false_claims else ""
+        visits = f"{counted(crawler.visits, 'visit')} in a day, {count(crawler.needless)} of them in vain"
+        console.print(Text(f"  {crawler.name}: {visits}{claims}"), soft_wrap=True)
     for change in facts.last_changes:
         console.print(Text(f"  {change.kind:8} {change.url}"), soft_wrap=True)
 
@@ -178,6 +192,7 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on; 0: any free port.")
     ] = 8000,
+    watch: Watch = False,
 ) -> None:
     """Serve the published site on this machine, as the middleware would: to try it out. Ctrl-C stops.
 
@@ -189,7 +204,27 @@ def serve(
         app = publisher.wsgi(folder_app(folders, clean_urls=settings.source.clean_urls))
         with trial_server(app, port) as server:
             stderr_console().print(Text(f"Serving {out} at http://127.0.0.1:{server.server_port}/"), soft_wrap=True)
+            if watch:
+                Thread(target=_scan_changes, args=(out, ledger, settings), daemon=True).start()
             server.serve_forever()
+
+
+def _scan_changes(out: Path, ledger: Path | None, settings: PublishSettings) -> None:
+    """Scan the folder beside the server, with a publisher of its own, whenever it has changed."""
+    with Publisher(out, settings, ledger=ledger) as publisher:
+        for done in scans_of_changes(publisher, settings, say=_complain):
+            _say(done, out)
+
+
+def _complain(message: str) -> None:
+    stderr_console().print(Text(message), soft_wrap=True)
+
+
+def _say_scanned(done: Published, out: Path, *, is_json: bool) -> None:
+    if is_json:
+        typer.echo(msgspec.json.encode(done))
+    else:
+        _say(done, out)
 
 
 def _say_sent(sent: list[PushResult], waiting: int, *, is_json: bool, is_quiet: bool) -> None:

@@ -5,6 +5,9 @@ where the server answers 304. First the pair is given a level by what is known s
 visits in a row, with which a site's lessons should begin, differ in noise alone: until there were enough of them, no
 such pair is a change. Later they are judged like others, for a signal may send us back at once.
 
+A visit after a signal that is mostly right is not a lesson: the page was visited because it differs, and on a site that
+announces every change all that its pages say would seem to differ at every visit.
+
 A 304 comes only where validators were sent, and they are sent only where they are trusted (`Revisits.condition`). The
 memory is part of the site's record. What was kept under another text rule (`content.digests`) is compared without its
 text and its parts.
@@ -17,11 +20,14 @@ from typing import NamedTuple
 
 from periplus.content import Churn, ChurnSettings, change_since, has_text_rule, is_heading_same, settled_level
 from periplus.model import ChangeLevel, Page, UrlRecord
+from periplus.policy.refresh import unpack_page
 from periplus.store import SiteState
 from periplus.urls import site_of
 
 from .records import SiteRecords
 
+_MOSTLY_RIGHT = 0.5
+"""Precision of a kind of signal from which on visits after it are no lessons; below it the signal hardly chose them."""
 _NOT_MODIFIED = 304
 """RFC 9110 section 15.4.5."""
 
@@ -62,7 +68,7 @@ class PageComparer:
             level = min(level, ChangeLevel.RAW_ONLY)
         else:
             level = settled_level(level, churn, old, new, is_heading_same=is_heading_same(record.version, page))
-        if bool(old) == bool(new):
+        if bool(old) == bool(new) and not _is_announced(record, site):
             churn.observe(old, new, is_instant=is_instant)
             self._keep(site, churn)
         return Compared(level, new)
@@ -87,6 +93,14 @@ class PageComparer:
         """Whether the last version was seen a moment ago: it was fetched then, or the server answered 304."""
         seen_at = record.fetched_at if record.status == _NOT_MODIFIED else record.kept_at
         return seen_at is not None and 0.0 <= at - seen_at <= self._instant
+
+
+def _is_announced(record: UrlRecord, site: SiteState) -> bool:
+    """Whether a signal that is mostly right on this site said that the page has changed."""
+    if site.signals is None or not record.evidence:
+        return False
+    told = unpack_page(record.evidence).signals
+    return any(count and kind.precision >= _MOSTLY_RIGHT for count, kind in zip(told, site.signals.kinds, strict=True))
 
 
 def _blocks(record: UrlRecord) -> bytes:

@@ -98,9 +98,9 @@ def _video(video: Video) -> str:
         _element("video:category", video.category),
         _flag("video:family_friendly", video.family_friendly),
         _restriction("video:restriction", video.restriction),
-        _restriction("video:platform", video.platform),
         _flag("video:requires_subscription", video.requires_subscription),
         _element("video:uploader", video.uploader),
+        _restriction("video:platform", video.platform),
         _flag("video:live", video.live),
     ]
     return f"<video:video>{''.join(parts)}</video:video>"

@@ -227,6 +227,19 @@ def changes(rows: Sequence[Row], label: str) -> str:
     return horizontal_bars(bars, (("accent", "changed"), ("track", "unchanged")), label, whole, is_whole=True)
 
 
+def lastmod_trust(rows: Sequence[Row], label: str) -> str:
+    """Two bars for each site: updates of lastmod with a change of the page, and visits without one."""
+    bars = []
+    for row in rows[: _BARS // 2]:
+        if row["precision"] is not None:
+            says = f"{count(row['justified'])} of {count(row['moved'])} · {share(row['precision'])}"
+            bars.append(Bar(f"{row['site']}: lastmod is right", (row["precision"], 0.0), says))
+        says = f"{count(row['needless'])} of {count(row['revisits'])} · {share(row['needless_share'])}"
+        bars.append(Bar(f"{row['site']}: needless visits", (0.0, row["needless_share"]), says))
+    names = (("good", "updates of lastmod with a change"), ("warn", "visits that found nothing new"))
+    return horizontal_bars(bars, names, label, "all updates of lastmod; all visits to known pages", of=1.0)
+
+
 def statuses(rows: Sequence[Row], label: str) -> str:
     """The responses of each site."""
     names = (

@@ -147,6 +147,7 @@ FIGURES: Final[dict[str, Draw]] = {
     "fields": bars.fields,
     "depth": bars.depth,
     "changes": bars.changes,
+    "lastmod_trust": bars.lastmod_trust,
     "statuses": bars.statuses,
     "sites": bars.sites,
     "errors": bars.errors,

@@ -252,6 +252,17 @@ BY_CHAPTER: Final = (
         "changes",
     ),
     Question(
+        "lastmod_trust", "freshness", "Can lastmod be believed?",
+        "Of pages whose lastmod was updated between two fetches: how many had changed. Below: fetches in vain.",
+        "A low share is a site that writes dates of files or builds; `periplus publish` writes those of real changes.",
+        _bounded("lastmod_trust", 50),
+        (_SITE, Column("moved", "updates of lastmod"), Column("justified", "had changed"),
+         Column("precision", "right", "share"), Column("recall", "of all changes", "share"),
+         Column("revisits", "fetched again"), Column("needless", "in vain"),
+         Column("needless_share", "share in vain", "share")),
+        "lastmod_trust",
+    ),
+    Question(
         "statuses", "troubles", "Responses by site",
         "How the last fetch of each URL ended: a page, a redirect, an error, or no complete response.",
         "Many errors on one site: its links or its sitemap are stale, or it blocks crawlers.",

@@ -78,6 +78,30 @@ select site, count(*) as comparisons, count(*) filter (where is_change) as chang
     -ln((count(*) - count(*) filter (where is_change) + .5) / (count(*) + .5)) / nullif(avg(days), 0) as changes_a_day
 from visits group by site"""
 
+_LASTMOD_TRUST = """\
+with visits as (
+    select url, site, seen_at, level in ('minor', 'major') as has_changed,
+        coalesce(lag(seen_at) over (partition by url order by seen_at), (
+            select min(ended_at) from fetches where fetches.url = changes.url and outcome = 'fetched')) as before
+    from changes),
+told as (
+    select url, read_at, max(lastmod) over (partition by url order by read_at range unbounded preceding) as lastmod
+    from sitemap_entries where kind = 'page' and lastmod is not null and url in (select url from changes)),
+later as (
+    select visits.*, told.lastmod from visits asof left join told
+    on visits.url = told.url and visits.seen_at >= told.read_at),
+judged as (
+    select later.*, coalesce(later.lastmod > told.lastmod, false) as has_moved, told.lastmod is not null as is_dated
+    from later asof left join told on later.url = told.url and later.before >= told.read_at)
+select site, count(*) as revisits, count(*) filter (where not has_changed) as needless,
+    count(*) filter (where not has_changed) / count(*) as needless_share,
+    count(*) filter (where is_dated) as dated, count(*) filter (where has_moved) as moved,
+    count(*) filter (where has_moved and has_changed) as justified,
+    count(*) filter (where has_moved and has_changed) / nullif(count(*) filter (where has_moved), 0) as precision,
+    count(*) filter (where has_moved and has_changed)
+        / nullif(count(*) filter (where is_dated and has_changed), 0) as recall
+from judged group by site having count(*) filter (where is_dated) > 0"""
+
 _HUBS = """\
 with readings as (
     select url as page, min(read_at) as first_read_at, max(read_at) as last_read_at, count(*) as readings
@@ -273,6 +297,11 @@ DERIVED: Final = (
         _MEDIA,
     ),
     View("change_rates", "How often pages of each site had changed when they were visited again.", _CHANGE_RATES),
+    View(
+        "lastmod_trust",
+        "How often pages had changed where their lastmod was updated between two visits, by site; and needless visits.",
+        _LASTMOD_TRUST,
+    ),
 )
 """On the tables above, and on each other."""
 

@@ -167,6 +167,12 @@ _ASKED: Final = (
         "Sites that never change can wait; `periplus watch` learns this page by page.",
         "select * from change_rates order by changes_a_day desc nulls last, site",
     ),
+    Question(
+        "lastmod_trust",
+        "Whether lastmod can be believed: updates with a change of the page, and visits that found nothing new.",
+        "Where lastmod is right, visit what it names; where it is not, visits go by the history of each page.",
+        "select * from lastmod_trust order by dated desc, site",
+    ),
 )
 
 QUESTIONS: Final = {question.name: question for question in _ASKED}

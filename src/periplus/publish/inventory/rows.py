@@ -37,6 +37,9 @@ class RowInventory:
     def resources(self) -> Iterator[Resource | Problem]:
         """Every row as a resource."""
         for row in self._rows:
+            if type(row) is dict:  # the usual case, without the slower checks of what else it may be
+                yield self._resource(row)
+                continue
             if isinstance(row, Problem):
                 yield row
                 continue

@@ -16,11 +16,11 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from .agents import Crawler
+from .agents import Crawler, well_known
 
 _MOST_RANGES: Final = 100_000
 """Ranges of one file; the largest published list has a few thousand."""
-_LARGEST_FILE: Final = 16 << 20
+LARGEST_FILE: Final = 16 << 20
 """Bytes of a file of ranges."""
 
 
@@ -69,7 +69,7 @@ class Ranges:
 
     def holds(self, crawler: Crawler, address: str) -> bool | None:
         """Whether an address is in the ranges of a crawler; `None` if they are not known."""
-        names = [name for name in map(_file_name, crawler.ranges) if name in self._by_prefix]
+        names = [name for name in map(range_file, crawler.ranges) if name in self._by_prefix]
         if not names:
             return None
         try:
@@ -93,13 +93,18 @@ def read_ranges(folder: Path) -> tuple[Ranges, float | None]:
     oldest: float | None = None
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
         stat = path.stat()
-        if stat.st_size > _LARGEST_FILE:
+        if stat.st_size > LARGEST_FILE:
             continue
         listed = parse_ranges(path.read_bytes())
         if listed:
             found[path.name] = listed
             oldest = stat.st_mtime if oldest is None else min(oldest, stat.st_mtime)
     return Ranges(found), oldest
+
+
+def range_urls() -> tuple[str, ...]:
+    """Where operators publish the ranges of their crawlers."""
+    return tuple(dict.fromkeys(url for crawler in well_known() for url in crawler.ranges))
 
 
 def parse_ranges(body: bytes) -> list[IPv4Network | IPv6Network]:
@@ -135,5 +140,6 @@ def ends_with(name: str, suffixes: Iterable[str]) -> bool:
     return any(plain == suffix or plain.endswith("." + suffix) for suffix in suffixes)
 
 
-def _file_name(url: str) -> str:
+def range_file(url: str) -> str:
+    """The name under which the file of a URL is kept."""
     return url.rpartition("/")[2]

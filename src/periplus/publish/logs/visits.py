@@ -25,6 +25,10 @@ MOST_DAYS: Final = 4_000
 """Days that are counted one by one: ten years."""
 MANY_PAGES: Final = 50
 """Pages without any image or style after which an address is taken for a crawler."""
+STEADY_PAGES: Final = 20
+STEADY_SHARE: Final = 0.2
+"""If at least this many gaps between pages differ by less than this share of their mean (the standard deviation), a
+program asks: people read some pages longer than others."""
 ROBOTS: Final = "/robots.txt"
 
 _ASSETS: Final = {
@@ -48,7 +52,10 @@ def kind_of(path: str) -> str:
 class Address:
     """The requests from one address."""
 
-    __slots__ = ("assets", "bytes", "first_at", "known", "not_modified", "pages", "requests", "robots", "unknown")
+    __slots__ = (
+        "assets", "bytes", "first_at", "gap_squares", "gaps", "known", "not_modified", "page_at", "pages", "requests",
+        "robots", "unknown",
+    )  # fmt: skip
 
     def __init__(self, at: float) -> None:
         self.first_at = at
@@ -61,11 +68,34 @@ class Address:
         self.known = 0
         """Requests with an agent that names a known crawler."""
         self.unknown = 0
+        self.page_at = at
+        """When the last page was asked for..."""
+        self.gaps = 0.0
+        self.gap_squares = 0.0
+        """...and the sum of the seconds between two pages, and of their squares."""
+
+    def add_page(self, at: float) -> None:
+        """Count a request for a page."""
+        if self.pages:
+            gap = at - self.page_at
+            self.gaps += gap
+            self.gap_squares += gap * gap
+        self.page_at = at
+        self.pages += 1
 
     @property
     def behaves_as_crawler(self) -> bool:
-        """Whether it read robots.txt, or many pages without anything that a browser shows with them."""
-        return self.robots > 0 or (self.pages > MANY_PAGES and not self.assets)
+        """Whether it read robots.txt; or pages without what browsers show with them, many or at a steady pace."""
+        return self.robots > 0 or (not self.assets and (self.pages > MANY_PAGES or self.is_steady))
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the time between two pages is nearly always the same."""
+        count = self.pages - 1
+        if count < STEADY_PAGES:
+            return False
+        mean = self.gaps / count
+        return mean >= 1.0 and self.gap_squares / count - mean * mean <= (STEADY_SHARE * mean) ** 2
 
 
 class CrawlerCount:
@@ -138,10 +168,7 @@ class Tally:
             if not day_from <= at < day_to:
                 day, day_from = self._day(at), at // 86_400 * 86_400
                 day_to = day_from + 86_400
-            if at > last:
-                last = at
-            if at < first:
-                first = at
+            last, first = max(at, last), min(at, first)
             day[0] += 1
             self.bytes += size
             address = addresses.get(ip)
@@ -162,9 +189,10 @@ class Tally:
                 count_crawler(crawler, hit, is_robots)
                 continue
             address.unknown += 1
-            is_page = kind_of(path) == "page"
-            address.pages += is_page
-            address.assets += not (is_page or is_robots)
+            if kind_of(path) == "page":
+                address.add_page(at)
+            elif not is_robots:
+                address.assets += 1
         self.first_at, self.last_at = first, last
 
     def _from(self, hits: Iterable[Hit | Problem], since: float) -> Iterator[Hit | Problem]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import quote
 
 from periplus.formats.robots import MAX_BYTES
+from periplus.publish.hook_requests import LARGEST_REPORT
 from periplus.publish.inventory.application import Asgi
 from periplus.publish.serving import (
     LARGEST_OBSERVED,
@@ -17,7 +19,7 @@ from periplus.publish.serving import (
     validators,
 )
 
-from .live import Live
+from .live import CLIENT, Live
 
 _Send = Callable[[Any], Awaitable[None]]
 
@@ -44,10 +46,14 @@ class AsgiMiddleware:
         tap: _Tap | None = None
         try:
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+            headers[CLIENT] = (scope.get("client") or ("",))[0]
             raw = scope.get("raw_path")
             path = raw.decode("latin-1").partition("?")[0] if raw else quote(scope["path"])
             query = scope.get("query_string", b"").decode("latin-1")
-            answer = live.early_answer(scope["method"], path, query, headers)
+            if live.is_hook(path):
+                answer = await _hook(live, scope["method"], headers, receive)
+            else:
+                answer = live.early_answer(scope["method"], path, query, headers)
             if answer is None:
                 is_robots = path == "/robots.txt" and live.has_robots and scope["method"] == "GET"
                 tap = (_Robots if is_robots else _Tap)(live, send, scope["method"], path, query, headers)
@@ -57,12 +63,26 @@ class AsgiMiddleware:
             encoded = [(name.lower().encode(), value.encode("latin-1")) for name, value in answer.headers]
             await send({"type": "http.response.start", "status": answer.status, "headers": encoded})
             await send({"type": "http.response.body", "body": answer.body})
-            live.count(headers.get("user-agent", ""), path, answer.status, len(answer.body))
+            live.count(headers, path, query, answer.status, len(answer.body))
         elif tap is None:
             await self._app(scope, receive, send)
         else:
             await self._app(scope, receive, tap)
             tap.finish()
+
+
+async def _hook(live: Live, method: str, headers: dict[str, str], receive: Callable[[], Awaitable[Any]]) -> Answer:
+    """The answer to a report of changes."""
+    refused = live.hook_refusal(method, headers)
+    if refused is not None:
+        return refused
+    body = bytearray()
+    has_more = True
+    while has_more and len(body) <= LARGEST_REPORT:
+        message = await receive()
+        body += message.get("body", b"")
+        has_more = message["type"] == "http.request" and message.get("more_body", False)
+    return await asyncio.to_thread(live.reported, bytes(body))
 
 
 class _Lifespan:
@@ -133,7 +153,7 @@ class _Tap:
     def finish(self) -> None:
         """Count the visit and compare the page."""
         try:
-            self.live.count(self.headers.get("user-agent", ""), self.path, self.status, self.size)
+            self.live.count(self.headers, self.path, self.query, self.status, self.size)
             if self.body is not None:
                 self.live.saw(self.path, self.query, bytes(self.body))
         except Exception as error:  # the application must not notice

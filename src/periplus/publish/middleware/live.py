@@ -7,50 +7,43 @@ import logging
 import os
 import queue
 import random
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
 
-from periplus.publish import changes_feed
+from periplus.formats.resourcesync import WELL_KNOWN
+from periplus.formats.robots import Robots
+from periplus.publish import changes_feed, resync
 from periplus.publish.archives import LIST
 from periplus.publish.dating import Content, raw_digest
 from periplus.publish.files import digest_of
+from periplus.publish.hook_requests import receive, refusal
 from periplus.publish.ledger import Ledger
 from periplus.publish.observing import observe
 from periplus.publish.robots_block import NotOurs, with_block
+from periplus.publish.scan import hidden_reason
 from periplus.publish.serving import Answer, Known, OwnFile, file_answer, not_modified
 from periplus.publish.settings import PublishSettings
 from periplus.urls import canonical
+
+from .crawler_visits import CrawlerVisits
 
 MOST_KNOWN: Final = 10_000
 """Pages whose rows are kept in memory."""
 MOST_WAITING: Final = 64
 """Pages that wait to be compared; more pass by unread: 128 MB at most."""
-MOST_COUNTED: Final = 10_000
-"""Different visits that are counted in a minute; more are not."""
 PERIOD: Final = 60.0
 """Seconds between two writes of counted visits, two looks at the same page, and two messages in the log."""
-VISITS_KEPT: Final = 30 * 1_440
-"""Minutes for which counted visits are kept."""
-LONGEST_PATH: Final = 512
-_CRAWLER = re.compile(r"[\w.-]{0,40}(?:bot|crawl|spider|slurp|fetcher|scan)[\w.-]{0,40}", re.IGNORECASE)
+CLIENT: Final = ":client"
+"""The address of the visitor among the headers of a request: no header can have this name."""
 _decode_content = msgspec.msgpack.Decoder(Content).decode
 _log = logging.getLogger("periplus.publish")
 Lines = Callable[[Sequence[str], list[str]], list[str]]
-
-
-@lru_cache(maxsize=4_096)
-def crawler_name(agent: str) -> str:
-    """The name by which a crawler calls itself; empty for what is not a crawler."""
-    found = _CRAWLER.search(agent[:512])
-    return found[0] if found else ""
 
 
 class Live:
@@ -64,6 +57,7 @@ class Live:
         settings: PublishSettings,
         clock: Callable[[], float],
         lines: Lines,
+        rules: Callable[[], Robots | None],
     ) -> None:
         self.settings = settings.serving
         self.clock = clock
@@ -76,6 +70,10 @@ class Live:
         self._archives = settings.archives.folder
         self._hub = settings.feed.hub
         self._lines = lines
+        self._rules = rules
+        self._resync = settings.resync.enabled
+        self._token = settings.hooks.token
+        self._hook_path = settings.hooks.path if settings.hooks.token else None
         self._pid = 0
         self._complained = -PERIOD
         self._opening = threading.Lock()
@@ -93,8 +91,8 @@ class Live:
             self._robots: list[str] | None = None
             self._scanned_at = 0.0
             self._looked: dict[str, float] = {}
-            self._visits: dict[tuple[int, str, str, int], list[int]] = {}
-            self._waiting: queue.Queue[tuple[str, bytes] | None] = queue.Queue(MOST_WAITING)
+            self._visits = CrawlerVisits(self._ledger, self._origin, self.clock)
+            self._waiting: queue.Queue[tuple[str, bytes, float] | None] = queue.Queue(MOST_WAITING)
             self._thread = threading.Thread(target=self._write, name="periplus-publish", daemon=True)
             self._thread.start()
             atexit.register(self.close)
@@ -109,6 +107,23 @@ class Live:
         self._waiting.put(None)
         self._thread.join(10.0)
         self._ledger.close()
+
+    def is_hook(self, path: str) -> bool:
+        """Whether reports of changes are posted to this path."""
+        return path == self._hook_path
+
+    def hook_refusal(self, method: str, headers: Mapping[str, str]) -> Answer | None:
+        """Why a report is not read; `None` if it may be."""
+        return refusal(method, headers, self._token)
+
+    def reported(self, body: bytes) -> Answer:
+        """Note what a program reports. With a connection of its own: others read while this one writes."""
+        rules = self._rules()
+        ledger = Ledger(self._path)
+        try:
+            return receive(body, ledger, self.base, self.clock(), lambda url: hidden_reason(url, None, rules))
+        finally:
+            ledger.close()
 
     def early_answer(self, method: str, path: str, query: str, headers: Mapping[str, str]) -> Answer | None:
         """The answer that the application need not give; `None` if it must be asked. `path` is percent-encoded."""
@@ -159,19 +174,13 @@ class Live:
             return
         url = canonical(f"{self._origin}{path}?{query}" if query else self._origin + path)
         if url is not None and not self._waiting.full():
-            self._waiting.put_nowait((url, body))
+            self._waiting.put_nowait((url, body, self.clock()))
 
-    def count(self, agent: str, path: str, status: int, size: int) -> None:
-        """Count a visit of a crawler."""
-        if not self.settings.count_visits or not (name := crawler_name(agent)):
-            return
-        key = (int(self.clock() // 60), name, path[:LONGEST_PATH], status)
-        found = self._visits.get(key)
-        if found is not None:
-            found[0] += 1
-            found[1] += size
-        elif len(self._visits) < MOST_COUNTED:
-            self._visits[key] = [1, size]
+    def count(self, headers: Mapping[str, str], path: str, query: str, status: int, size: int) -> None:
+        """Count the answer to a request, if it went to a crawler."""
+        if self.settings.count_visits and self._pid == os.getpid():
+            key = f"{path}?{query}" if query else path
+            self._visits.count(headers.get("user-agent", ""), headers.get(CLIENT, ""), key, status, size)
 
     def robots(self, body: bytes) -> bytes:
         """A robots.txt of the application with our block."""
@@ -213,6 +222,9 @@ class Live:
         }
         key = self._ledger.note("indexnow_key")
         others = (changes_feed.NAME, f"{self._archives}/{LIST}", *((f"{key}.txt",) if key else ()))
+        if self._resync:
+            lists = (f"{resync.FOLDER}/{path.name}" for path in (self._folder / resync.FOLDER).glob("*.xml"))
+            others = (*others, WELL_KNOWN, *lists)
         return own | {root + name: False for name in others}
 
     def _file(self, name: str, *, is_sealed: bool) -> OwnFile | None:
@@ -263,27 +275,15 @@ class Live:
                 if found is None:
                     is_open = False
                 else:
-                    observe(ledger, *found, self.clock(), adds_new=self.settings.discover)
+                    observe(ledger, *found, adds_new=self.settings.discover)
             except queue.Empty:
                 pass
             except Exception as error:  # one page is not worth the thread
                 self.complain(error)
             if not is_open or time.monotonic() >= next_write:
                 next_write = time.monotonic() + PERIOD
-                self._write_visits(ledger)
+                try:
+                    self._visits.write(ledger)
+                except Exception as error:  # counts are lost, the application goes on
+                    self.complain(error)
         ledger.close()
-
-    def _write_visits(self, ledger: Ledger) -> None:
-        visits, self._visits = self._visits, {}
-        if not visits:
-            return
-        try:
-            with ledger.writing() as db:
-                db.executemany(
-                    "insert into visits values(?,?,?,?,?,?) on conflict do update set"
-                    " hits = hits + excluded.hits, bytes = bytes + excluded.bytes",
-                    [(*key, hits, size) for key, (hits, size) in visits.items()],
-                )
-                db.execute("delete from visits where minute < ?", (int(self.clock() // 60) - VISITS_KEPT,))
-        except Exception as error:  # counts are lost, the application goes on
-            self.complain(error)

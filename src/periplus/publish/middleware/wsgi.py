@@ -19,7 +19,7 @@ from periplus.publish.serving import (
     validators,
 )
 
-from .live import Live
+from .live import CLIENT, Live
 
 _HEADERS = {
     "HTTP_IF_NONE_MATCH": "if-none-match",
@@ -29,6 +29,8 @@ _HEADERS = {
     "HTTP_COOKIE": "cookie",
     "HTTP_AUTHORIZATION": "authorization",
     "HTTP_USER_AGENT": "user-agent",
+    "CONTENT_LENGTH": "content-length",
+    "REMOTE_ADDR": CLIENT,
 }
 _Pairs = list[tuple[str, str]]
 
@@ -51,13 +53,16 @@ class WsgiMiddleware:
             path = quote(raw.encode("latin-1"), safe="/~!$&'()*+,;=:@")
             query = environ.get("QUERY_STRING", "")
             method = environ["REQUEST_METHOD"]
-            answer = live.early_answer(method, path, query, headers)
+            if live.is_hook(path):
+                answer = _hook(live, method, headers, environ)
+            else:
+                answer = live.early_answer(method, path, query, headers)
             if answer is None:
                 tap = _Tap(live, start_response, method, path, query, headers)
         except Exception as error:  # the application must not notice
             live.complain(error)
         if answer is not None:
-            live.count(headers.get("user-agent", ""), path, answer.status, len(answer.body))
+            live.count(headers, path, query, answer.status, len(answer.body))
             start_response(f"{answer.status} {HTTPStatus(answer.status).phrase}", list(answer.headers))
             return [answer.body]
         if tap is None:
@@ -65,6 +70,14 @@ class WsgiMiddleware:
         if path == "/robots.txt" and live.has_robots and method == "GET":
             return _robots(self._app, environ, start_response, tap)
         return _Body(self._app(environ, tap.start), tap)
+
+
+def _hook(live: Live, method: str, headers: dict[str, str], environ: dict[str, Any]) -> Answer:
+    """The answer to a report of changes."""
+    refused = live.hook_refusal(method, headers)
+    if refused is not None:
+        return refused
+    return live.reported(environ["wsgi.input"].read(int(headers["content-length"])))
 
 
 class _Tap:
@@ -121,7 +134,7 @@ class _Tap:
     def finish(self) -> None:
         """Count the visit, and compare the page if it passed whole."""
         try:
-            self.live.count(self.headers.get("user-agent", ""), self.path, self.status, self.size)
+            self.live.count(self.headers, self.path, self.query, self.status, self.size)
             if self.body is not None:
                 self.live.saw(self.path, self.query, bytes(self.body))
         except Exception as error:  # the application must not notice
@@ -182,7 +195,7 @@ def _robots(app: Wsgi, environ: dict[str, Any], start_response: Callable[..., An
             pairs = [(name, value) for name, value in pairs if name.lower() not in drop]
             pairs += [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))]
             status = "200 OK"
-        tap.live.count(tap.headers.get("user-agent", ""), tap.path, int(status[:3]), len(body))
+        tap.live.count(tap.headers, tap.path, tap.query, int(status[:3]), len(body))
     except Exception as error:  # the application must not notice
         tap.live.complain(error)
     start_response(status, pairs, *rest)
