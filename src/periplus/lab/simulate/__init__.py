@@ -6,7 +6,7 @@ collection (`replay`). A run (`crawl`) answers the machine's fetches after the v
 
 Experiments: `orderings`, `speedup`, `batches`, `freshness`, `signal_worth`, `balance` and `scaling`; `scenario` has
 their settings and `results` their rows. Papers: `castillo` (2004), `brandman` (2000) and `schonfeld` (2009), each
-value with a verdict (`findings`). `plots` draws curves, and `policy_pages` writes docs/policies.
+value with a verdict (`findings`). `plots` draws curves, and `policy_pages` writes the figures of docs/orderings.md.
 """
 
 from .web import Web
