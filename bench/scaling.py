@@ -26,12 +26,12 @@ from periplus.assembly import open_crawl, seeds_from, settle
 from periplus.cluster.leases import LeasedCoordinator
 from periplus.cluster.memory import Remembered
 from periplus.config import Config
-from periplus.crawl.placement import Placement, owner_of
+from periplus.crawl.router import Placement, owner_of
 from periplus.crawl.shard import MakeShard, Shard, ShardOutput, Status
 from periplus.crawl.sharding import Crawl
 from periplus.crawl.sharding.messages import StatusReport
 from periplus.crawl.stats import CrawlStats, FrontierStats
-from periplus.lab.simulate.placed import site_name
+from periplus.lab.simulate.web import site_name
 from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab

@@ -16,7 +16,7 @@ from tests.system.raylets import Raylets, raylets
 from tests.system.typed import Run, running, wait_until
 
 from periplus.config import Config
-from periplus.crawl.placement import owner_of
+from periplus.crawl.router import owner_of
 from periplus.model import Site
 
 pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")

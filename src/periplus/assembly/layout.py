@@ -11,7 +11,7 @@ from xxhash import xxh3_64_hexdigest
 from periplus.crawl.machine_settings import ShardMeta
 from periplus.model import CollectionDamaged
 from periplus.store import DiskState, WarcEnd, is_begun
-from periplus.store.state.begun import lost_state, was_begun
+from periplus.store.state.seal import lost_state, was_begun
 from periplus.store.tables import Spooled
 from periplus.store.tables.writer import surviving_mark
 

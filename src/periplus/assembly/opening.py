@@ -20,7 +20,7 @@ from periplus.store.warc import merge_indexes
 
 from .layout import Layout, meta_of
 from .parts import NO_PARTS, OwnParts
-from .resize_plan import check_whole
+from .resizing import check_whole
 from .shards import ShardMaker, learning_name
 
 

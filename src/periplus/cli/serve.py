@@ -11,8 +11,8 @@ import typer
 from rich.text import Text
 
 from periplus.model import UsageError
-from periplus.web.crawl_process import crawling
 from periplus.web.extra import check_installed
+from periplus.web.running import crawling
 from periplus.web.served import DEFAULT_PORT, served_with
 
 from .app import INTERRUPTED

@@ -14,8 +14,8 @@ from periplus.assembly.collection import Collection
 from periplus.insight.report.few_sites import RATE
 from periplus.insight.report.figures.scales import STEPS
 
+from .browse_cells import MAX_EXPORT, PER_PAGE
 from .browse_tables import TableProblem, TableReader, reader_of
-from .browse_values import MAX_EXPORT, PER_PAGE
 from .served import ServedCollection, chosen_collection
 
 MAX_PAGE = 100_000

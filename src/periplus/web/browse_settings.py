@@ -21,8 +21,8 @@ from periplus.config.writing import written
 from periplus.model import PeriplusError
 
 from .browse_asked import Asked, asked_of
+from .browse_cells import BrowsePage, Column, Table
 from .browse_state import read_state
-from .browse_values import BrowsePage, Column, Table
 from .served import ServedCollection
 
 REPORT_POLICY_MORE: Final = (

@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from periplus.insight.plain_values import plain
 from periplus.model import PeriplusError
 
+from .browse_cells import Column, Query, Row, Table
 from .browse_state import read_state, spooled_of
-from .browse_values import Column, Query, Row, Table
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views

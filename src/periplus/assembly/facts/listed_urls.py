@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from periplus.crawl.frontier import RobotsGate, delay_after
-from periplus.crawl.placement import owner_of
+from periplus.crawl.router import owner_of
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.insight.listed import Listed
 from periplus.model import Discovery, Reject, Rewrite, Site, Source, Url

@@ -18,8 +18,7 @@ from periplus.urls import canonical
 
 from ..consoles import stdout_console
 from .json_lines import VersionPlace, iso, place_of
-from .terminal import clean, moment, say_difference
-from .wording import counted_links, percent
+from .terminal import clean, counted_links, moment, percent, say_difference
 
 _SHOWN: Final = 20
 _PROBLEM: Final = "the versions cannot be compared"

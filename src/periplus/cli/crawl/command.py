@@ -31,10 +31,8 @@ from periplus.crawl.sharding import Crawl, Gather, tune_garbage_collection
 from .. import options
 from ..app import INTERRUPTED
 from ..consoles import stderr_console
-from .live import PAGES, Display, View
-from .on_cluster import gathering
-from .resizing import resized, until_asked
-from .setbacks import SeedFailures, words_of
+from .live import PAGES, Display, SeedFailures, View, words_of
+from .resizing import gathering, resized, until_asked
 from .summary import say_end, say_plan
 
 NOTHING_FETCHED = 1

@@ -16,9 +16,8 @@ from periplus.assembly.summary import Summary
 from periplus.insight.survey import Figure, Survey, tables_of
 from periplus.insight.survey.tables import Table, Value
 
-from ..consoles import stdout_console
+from ..consoles import can_draw, stdout_console
 from ..crawl.live import Row, View, count, counted, host_rows, hosts, lasting, pace, size
-from ..figures import can_draw
 from ..simulate.output import Column, Sheet, say
 from .domains import DomainList
 

@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .findings import Curve
-from .freshness import FreshnessResult
-from .freshness_curves import freshness_curves, run_freshness
+from .freshness import FreshnessResult, freshness_curves, run_freshness
 from .histories import Histories, HistorySettings, generate_histories
 from .plots import Plot
 from .policy_pages import write_page
