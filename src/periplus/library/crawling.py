@@ -133,6 +133,20 @@ Gathering = Callable[[plans.Collection], AbstractContextManager[tuple[plans.Coll
 """Chooses where the shards run."""
 
 
+def items_of(extract: Extract | None, page: Page) -> list[dict[str, Any]]:
+    """The items that a function makes of a page. Raises `UsageError` if it raises."""
+    if extract is None:
+        return []
+    try:
+        made = extract(page)
+        return [] if made is None else [made] if isinstance(made, dict) else list(made)
+    except Exception as error:
+        raise UsageError(
+            f"extract= raised {type(error).__name__} for {page.url}: {error}",
+            hint="fix the function and crawl into the same folder again: it continues with this page",
+        ) from error
+
+
 class Crawl:
     """A crawl that was planned and begins with the block: `with periplus.crawl(...) as crawl: for page in crawl: ...`.
 
@@ -273,7 +287,7 @@ class Crawl:
         """Hand over page after page. A page is handled when the next is asked for."""
         for arrival in self._arrivals():
             page = Page(arrival.capture, self._layout.warc, self._with_body)
-            self._pending = arrival, page, self._extracted(page)
+            self._pending = arrival, page, items_of(self._extract, page)
             yield page
             self._handle_pending()
             if self._items.is_full or self._handover.is_due:
@@ -309,18 +323,6 @@ class Crawl:
 
     def _with_body(self, capture: Capture) -> Capture:
         return find_original(self._layout.tables, self._spooled, capture)
-
-    def _extracted(self, page: Page) -> list[dict[str, Any]]:
-        if self._extract is None:
-            return []
-        try:
-            made = self._extract(page)
-            return [] if made is None else [made] if isinstance(made, dict) else list(made)
-        except Exception as error:
-            raise UsageError(
-                f"extract= raised {type(error).__name__} for {page.url}: {error}",
-                hint="fix the function and crawl into the same folder again: it continues with this page",
-            ) from error
 
     # the thread
 
