@@ -129,7 +129,7 @@ class _Reports:
         return [pickle.dumps(StatusReport(_status(shard, self._done), 3), 5) for shard in range(self._shards)]
 
     def hear(self, times: int) -> None:
-        """So many reports of every shard, and what follows from each."""
+        """A number of reports of every shard, and what follows from each."""
         for _ in range(times):
             for shard, told in enumerate(self.told()):
                 assert self._coordinator.report(shard, 1, pickle.loads(told), 0.0)

@@ -81,7 +81,7 @@ def test_actors_watch_and_one_is_killed(run: Run, web: ScriptedWeb, cluster: Ray
     assert {owner_of(Site(home.removeprefix("http://")), SHARDS) for home in homes()} == {0, 1}
     folder = tmp_path / "sites"
     begin(run, web, folder)
-    first = change(web, "anew")
+    first = change(web, "again")
     with running(
         "watch", str(folder), "--cluster", cluster.address, "--budget", "100,000,000/day", "--json"
     ) as process:

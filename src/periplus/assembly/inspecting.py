@@ -225,7 +225,7 @@ def _end(commit: ShardCommit) -> WarcEnd:
 
 
 def _read_through(path: Path, length: int | None) -> tuple[str, bool]:
-    """What is wrong with a WARC file as far as it was committed, and whether its index says the same as it does."""
+    """What is wrong with a WARC file as far as it was committed, and whether its index agrees with it."""
     size = path.stat().st_size
     if length is not None and size < length:
         return f"has {size:,} bytes, and {length:,} were written", True

@@ -134,7 +134,7 @@ def check_ordering(config: Config, layout: Layout) -> None:
 
 
 def keep_earlier_ranks(config: Config, layout: Layout) -> None:
-    """Compute what an earlier collection says that URLs are worth, once: it is kept with this one."""
+    """Compute the scores of URLs in an earlier collection, once: they are kept with this one."""
     earlier = Layout(Path(config.ordering.by).resolve())
     ranks = layout.ranks(earlier.folder)
     if ranks.is_file():

@@ -57,7 +57,7 @@ MAX_SHARDS = 256
 
 
 class Plan(Struct, frozen=True):
-    """What is under way: from how many shards to how many. `token` tells it from any other."""
+    """What is under way: from how many shards to how many. `token` identifies it."""
 
     before: int
     after: int

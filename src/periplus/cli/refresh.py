@@ -1,4 +1,4 @@
-"""`periplus refresh`: ask the pages of a collection again, once, and say what changed.
+"""`periplus refresh`: request the pages of a collection again, once, and show what changed.
 
 `assembly.refreshing` chooses the pages and counts what was found; this file shows it.
 """

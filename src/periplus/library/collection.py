@@ -180,7 +180,7 @@ class Collection:
 
     @property
     def config(self) -> Config:
-        """Its settings: what `periplus.toml` says."""
+        """Its settings, from `periplus.toml`."""
         return self._found.config
 
     def _spooled(self) -> tuple[Spooled, ...]:

@@ -203,7 +203,7 @@ def places_of(text: str, language: str) -> list[tuple[int, int, str]]:
 
 
 def is_stop_word(word: str, languages: Iterable[str]) -> bool:
-    """Whether a word says nothing by itself in any of these languages."""
+    """Whether a word is a stop word in any of these languages."""
     return any(word in STOP_WORDS.get(language, ()) for language in languages)
 
 

@@ -17,7 +17,7 @@ from .query import Query
 
 
 def looked_up(asked: Query, languages: list[str]) -> list[str]:
-    """The words of a query that say something; all of them if none does."""
+    """The words of a query without stop words; all of them if nothing is left."""
     words = [word for word in asked.words if len(word) <= MAX_WORD]
     return [word for word in words if not is_stop_word(word, languages)] or words
 

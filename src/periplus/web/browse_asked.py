@@ -23,7 +23,7 @@ MAX_PAGE = 100_000
 _LONGEST = 4000
 """Characters of a parameter."""
 _MOST_STEPS = 60
-"""Steps of a plot over time: as many as can be told apart on a phone."""
+"""Steps of a plot over time: as many as can be distinguished on a phone."""
 
 _SPAN = "select epoch(min(started_at)) as began, epoch(max(started_at)) as ended from fetches"
 

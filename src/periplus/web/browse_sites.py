@@ -38,7 +38,7 @@ select * from fetches where purpose = 'page' and outcome <> 'excluded'
 
 
 def overview(asked: Asked) -> BrowsePage:
-    """What `periplus info` says of a collection, with figures."""
+    """What `periplus info` shows of a collection, with figures."""
     facts = read_state(collection_facts, asked.found)
     folder = asked.folder
     return BrowsePage(
@@ -200,7 +200,7 @@ def sites(asked: Asked) -> BrowsePage:
 
 
 def site(asked: Asked) -> BrowsePage:
-    """One site: what `periplus info` says, its sitemaps and how far they can be trusted, troubles, useful links."""
+    """One site: what `periplus info` shows, its sitemaps and how far they can be trusted, troubles, useful links."""
     name = asked.place["site"]
     url = canonical(f"http://{name}/")
     facts = None if url is None else read_state(site_facts, asked.found, site_of(url))

@@ -209,7 +209,7 @@ def _bounded(rows: Iterator[tuple[Any, ...]], most: int) -> Iterator[tuple[Any, 
 
 @contextmanager
 def _within(views: Views, seconds: float) -> Iterator[None]:
-    """Interrupt the database after some time, and say so in place of its error."""
+    """Interrupt the database after some time, and report that in place of its error."""
     has_ended = threading.Event()
 
     def interrupt() -> None:

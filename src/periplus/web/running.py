@@ -5,7 +5,7 @@ header of a request, or does not read an answer, within the time of `ServeSettin
 itself would wait.
 
 It is the same command as a person would type, in a process of its own: a crash of one does not touch the other, and the
-server speaks with it through its control socket as with any crawl. When the server stops it lets the crawl end its
+server controls it through its socket as any crawl. When the server stops it lets the crawl end its
 requests and commit everything.
 """
 
@@ -112,7 +112,7 @@ class _Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it begins to stop."""
+    """A server that reports when it begins to stop."""
 
     def __init__(self, config: uvicorn.Config, served: Served, at_once: Callable[[], None] | None) -> None:
         super().__init__(config)

@@ -96,7 +96,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
     public_url: str = ""
     """The address behind a reverse proxy, such as https://search.example.org; empty: no proxy."""
     receive: bool = False
-    """Whether messages of sites are received for every collection; else for those whose settings say so."""
+    """Whether messages of sites are received for every collection; else for those with that setting."""
     max_body: int = 1_000_000
     """Bytes of a request body."""
     timeout: float = 30.0

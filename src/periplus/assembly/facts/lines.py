@@ -26,7 +26,7 @@ from .sources import BalanceFacts, Brought, SourceFacts
 BELIEFS: Final = {
     "names-itself": "it is this page",
     "same-text": "it says the same",
-    "not-read-yet": "it was not read yet, and nothing speaks against it",
+    "not-read-yet": "it was not read yet, and nothing contradicts it",
     "other-text": "it says something else",
     "target-is-gone": "there is no page",
     "target-points-on": "it names another URL itself",
@@ -112,7 +112,7 @@ def balance_line(facts: BalanceFacts | None) -> str:
 
 
 Lines = list[tuple[str, str]]
-"""Each a label and what is known; empty where there is nothing to say."""
+"""Each a label and what is known; empty if nothing is known."""
 _REASONS_SHOWN = 4
 """Reasons named in a line."""
 

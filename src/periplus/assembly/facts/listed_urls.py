@@ -34,7 +34,7 @@ _PARAMETERS = re.compile(r"[?;]|/\(")
 
 
 class Verdict(Struct, frozen=True):
-    """Why a URL would not be fetched, and the rule that says so; empty if it would."""
+    """Why a URL would not be fetched, and the rule; empty if it would."""
 
     reason: str = ""
     rule: str = ""

@@ -34,7 +34,7 @@ def percent(share: float) -> str:
 
 
 def about(change: Change, detail: Detail) -> str:
-    """What happened, in one line, without what is said elsewhere."""
+    """What happened, in one line."""
     match change.kind:
         case Kind.APPEARED:
             return "is back" if change.is_back else "is new"
@@ -112,7 +112,7 @@ def say_changes(
     nothing: str = "nothing",
     is_diff: bool,
 ) -> None:
-    """All that is shown, by site; and how many there are besides. `nothing` is said where there is none."""
+    """All that is shown, by site; and how many there are besides. `nothing` is printed if there is none."""
     by_site: defaultdict[str, list[tuple[Change, Detail | None]]] = defaultdict(list)
     for change, detail in reversed(shown):
         by_site[change.site].append((change, detail))
@@ -175,7 +175,7 @@ def say_difference(console: Console, difference: Difference, *, most: int | None
 
 
 def has_colours(console: Console) -> bool:
-    """Whether colours say enough."""
+    """Whether colours are enough."""
     return console.is_terminal and console.color_system is not None and not console.no_color
 
 

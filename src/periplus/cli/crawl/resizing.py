@@ -50,7 +50,7 @@ def gathering(address: str | None, collection: Collection) -> Iterator[tuple[Col
 
 
 _PATIENCE = 15.0
-"""Shards that were told to end may take so long to let go."""
+"""Seconds within which stopped shards must have closed."""
 _LOOK_AGAIN = 0.1
 
 

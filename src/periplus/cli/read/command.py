@@ -64,7 +64,7 @@ class Digest:
 
 
 def show(title: str, values: Iterable[object]) -> Digest:
-    """Print what was read, for a person; says what there was."""
+    """Print what was read, for a person; return what there was."""
     digest = Digest()
     for value in values:
         digest.add(value)
@@ -94,7 +94,7 @@ def _rows(name: str, values: list[object], count: int) -> Table:
 
 
 def _sheet(name: str, value: object) -> Table:
-    """One of a kind: a line for each thing it says."""
+    """One value: a line for each field."""
     table = Table(title=name, title_justify="left", title_style="bold", box=None, show_header=False)
     table.add_column(style="dim")
     table.add_column(overflow="fold")

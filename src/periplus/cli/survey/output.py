@@ -28,7 +28,7 @@ _SHOWN = 8
 
 
 class SurveySummary(Struct, frozen=True):
-    """What `--json` says at the end. Counts are since the survey began, but for `seconds` and `waited`.
+    """What `--json` prints at the end. Counts are since the survey began, but for `seconds` and `waited`.
 
     `ended` is `complete` (nothing is left to ask), `time`, `interrupted`, or `counted` where nothing was fetched.
     """

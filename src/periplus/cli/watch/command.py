@@ -331,7 +331,7 @@ def for_this_run(collection: Collection, seconds: float | None) -> Collection:
 
 
 def _run(collection: Collection, gather: Gather | None, most: int, *, is_json: bool) -> str:
-    """Watch, and say how it goes and how it ended: `time` or `interrupted`."""
+    """Watch, show the progress, and return how it ended: `time` or `interrupted`."""
     before, budget = tally_of(collection.layout), budget_of(collection.config, collection.layout)
     name = str(collection.folder)
     teller = Teller(lambda progress: _print(line_of(name, progress, before, budget)) if is_json else None)

@@ -1,6 +1,6 @@
 """Keys of IndexNow messages: which are proved, which are wrong, and which are to be checked next.
 
-A key is checked by fetching its file from the host that it speaks for. A proved key is believed for a day, a wrong one
+A key is checked by fetching its file from the host that it belongs to. A proved key is believed for a day, a wrong one
 refused for an hour. A host that does not answer is asked again, twice; then the key counts as wrong. A host is asked
 by one request at a time, with the politeness delay in between: messages with invented keys must not become a flood
 for the host that they name. No I/O here, and time is an argument.
@@ -227,7 +227,7 @@ class KeyChecks:
 
 
 def state_after(outcome: FetchOutcome, key: str) -> KeyState:
-    """What an answer says of a key; `UNKNOWN` if the host could not answer."""
+    """The verdict of an answer on a key; `UNKNOWN` if the host could not answer."""
     if isinstance(outcome, Fetched) and outcome.status == 200:
         return KeyState.PROVED if indexnow.holds_key(outcome.body, key) else KeyState.WRONG
     has_failed = isinstance(outcome, Failed) and outcome.reason != "unwanted-type"

@@ -174,7 +174,7 @@ class WebSubReceiver:
         return Answer(404, "This was not asked for.")
 
     def receive(self, token: str, signature: str | None, body: bytes, address: str) -> Answer:
-        """Take a message of a hub. A sender without the secret is not told so: it gets 202 like the hub."""
+        """Take a message of a hub. A sender without the secret gets 202 like the hub."""
         result, answer = self._received(token, signature, body, address)
         subscriber = self._of(token)
         self._counts.add(Kind.WEBSUB, result, None if subscriber is None else subscriber.intake.counters)
