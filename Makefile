@@ -58,7 +58,7 @@ bench: .venv/bench ## compare with every peer, in one run on this machine (QUICK
 	@$(BIN)/python -m bench $(if $(QUICK),--quick)
 
 policies: .venv/core ## measure every ordering and refresh policy again, into docs/policies
-	@$(BIN)/python -m periplus.lab.simulate.policy_pages docs/policies
+	@$(BIN)/python -m periplus.lab.simulate.policy_pages docs
 
 image: ## build the container image and run the demo in it; without docker or podman, check the Dockerfile's steps
 	@PYTHON=$(PYTHON) docker/check $(if $(QUICK),--quick)

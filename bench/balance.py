@@ -70,7 +70,7 @@ def world_of(seed: int, sites: int, pages: int) -> ClutteredWorld:
 
 
 def crawled(world: ClutteredWorld, options: Mapping[str, object], budget: int, folder: Path) -> list[Visit]:
-    """Crawl until there were so many requests for pages, at least; what the servers saw."""
+    """Crawl until at least this many pages were requested; what the servers saw."""
     seeds = [site.url for site in world.sites()]
     with RunningLab(Server(world, SteppedClock(world.epoch))) as lab:
         asked = {"wire.proxy": lab.base, "crawl.limit": budget}

@@ -67,7 +67,7 @@ class Talker:
         return epoch
 
     def send(self, batches: int) -> None:
-        """So many, as fast as they are taken."""
+        """Send this number, as fast as they are taken."""
         Thread(target=self._send, args=(batches,), daemon=True).start()
 
     def take(self, pause: float) -> None:

@@ -84,7 +84,7 @@ def by_networkx(graph: Graph) -> None:
 
 
 def made_web(edges: int, *, a_page: int = 10, seed: int = 1) -> Graph:
-    """About so many links, the same on every run."""
+    """About this number of links, the same on every run."""
     chance = np.random.default_rng(seed)
     n = edges // a_page
     starts, sizes = _sites(n, chance)

@@ -12,7 +12,7 @@ the server: what a process does before is its start, and imports. Machines are s
 one to trust, that by the clock stands beside it with the share of a core that each was given.
 
 Memory is flat if its anonymous part is. The state is a file that is mapped, and what of it is resident is the kernel's
-cache: it grows with the state while nobody else needs the memory.
+cache: it grows with the state while no other program needs the memory.
 """
 
 from __future__ import annotations

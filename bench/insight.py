@@ -4,7 +4,7 @@
 
 The tables are made up, and written as a crawl writes them (same schemas, same row groups): sites with sizes by a power
 law; on every page the frame of its site (a fifth of its links), links to pages of the site near it and to its first
-pages, a tenth to other sites, some of which nobody visited; half of the pages in sitemaps, listed before or after links
+pages, a tenth to other sites, some of them not visited; half of the pages in sitemaps, listed before or after links
 led there; a quarter of the pages near-duplicates of others; errors and redirects.
 
 What is measured runs in a process of its own: seconds of the clock and of the processors, and the most memory it held.
@@ -46,7 +46,7 @@ class MadeUp:
         self.random = np.random.default_rng(seed)
         self.pages = pages
         self.others = pages // 2
-        """URLs that links lead to and nobody visited."""
+        """URLs that links lead to and that were not visited."""
         sites = max(4, int(pages**0.5) // 2)
         sizes = 1 / np.arange(1, sites + 1) ** 0.9
         ends = np.cumsum(sizes / sizes.sum() * pages).astype(np.int64)
@@ -110,7 +110,7 @@ def write(folder: Path, table: str, groups: Iterator[dict[str, pa.Array]]) -> No
 
 
 def portions(total: int, size: int) -> Iterator[Ints]:
-    """The numbers below a total, so many at a time."""
+    """The numbers below a total, in batches."""
     for start in range(0, total, size):
         yield np.arange(start, min(total, start + size))
 
@@ -147,7 +147,7 @@ def links(web: MadeUp) -> Iterator[dict[str, pa.Array]]:
 
 
 def discoveries(web: MadeUp) -> Iterator[dict[str, pa.Array]]:
-    """Every page by a link, half of them by sitemaps too; what nobody visited was out of scope."""
+    """Every page by a link, half of them by sitemaps too; what was not visited was out of scope."""
     for part in portions(web.pages, GROUP):
         yield _told(
             web, part, "seed" if part[0] == 0 and len(part) == 1 else "link", web.random.integers(0, 10**6, len(part))
@@ -321,7 +321,7 @@ def tell(folder: Path) -> None:
 
 
 def measure(quick: bool) -> list[Group]:
-    """One table: pages a second, reckoned and measured."""
+    """One table: pages a second, estimated and measured."""
     count = QUICK if quick else PAGES
     folder = Path(tempfile.mkdtemp(prefix="bench-insight-"))
     try:

@@ -19,10 +19,9 @@ import numpy as np
 
 from bench.graph import Graph, made_web
 from periplus.graph import pagerank
-from periplus.insight.executors import ProcessExecutor, SerialExecutor
+from periplus.insight.executors import ProcessExecutor, SerialExecutor, Workplace
 from periplus.insight.links import LinkBatch
 from periplus.insight.parted_links import PartedLinks, Spilled, spill
-from periplus.insight.workplace import Workplace
 from periplus.model import Executor
 
 LINKS = 10_000_000

@@ -42,7 +42,7 @@ from periplus.policy.refresh import (
     estimate_pages,
     parts,
 )
-from periplus.policy.refresh.signal_trust import believed, without_signals
+from periplus.policy.refresh.signals import believed, without_signals
 from periplus.store import MemoryState
 
 DAY = 86_400.0

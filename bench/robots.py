@@ -5,7 +5,7 @@ and a tenth more than 81; two in five have patterns with a star; a few list hund
 Set PERIPLUS_ROBOTS to a folder of real files to measure those as well.
 
 Each file is asked about its own fresh URLs, each once a round: one in four is made from one of its rules, one in four
-has a query, and the rest are pages such as a crawler meets. Nobody can answer from memory of the same URL.
+has a query, and the rest are pages such as a crawler meets. No URL occurs twice, so a cache of answers does not help.
 """
 
 from __future__ import annotations

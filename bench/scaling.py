@@ -26,12 +26,12 @@ from periplus.assembly import open_crawl, seeds_from, settle
 from periplus.cluster.leases import LeasedCoordinator
 from periplus.cluster.memory import Remembered
 from periplus.config import Config
-from periplus.crawl.placement import Placement, owner_of
+from periplus.crawl.router import Placement, owner_of
 from periplus.crawl.shard import MakeShard, Shard, ShardOutput, Status
 from periplus.crawl.sharding import Crawl
 from periplus.crawl.sharding.messages import StatusReport
 from periplus.crawl.stats import CrawlStats, FrontierStats
-from periplus.lab.simulate.placed import site_name
+from periplus.lab.simulate.web import site_name
 from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
@@ -129,7 +129,7 @@ class _Reports:
         return [pickle.dumps(StatusReport(_status(shard, self._done), 3), 5) for shard in range(self._shards)]
 
     def hear(self, times: int) -> None:
-        """So many reports of every shard, and what follows from each."""
+        """A number of reports of every shard, and what follows from each."""
         for _ in range(times):
             for shard, told in enumerate(self.told()):
                 assert self._coordinator.report(shard, 1, pickle.loads(told), 0.0)

@@ -48,7 +48,7 @@ def records(chance: random.Random, *, shares: tuple[float, float, float] = (1, 1
 
 
 def document(size: int, shares: tuple[float, float, float] = (1, 1, 1)) -> bytes:
-    """A sitemap of so many URLs; the same every time."""
+    """A sitemap with this number of URLs; the same every time."""
     return b"".join([HEAD, *islice(records(random.Random(7), shares=shares), size), END])
 
 
@@ -115,7 +115,7 @@ def measure_speed(title: str, body: bytes, size: int, rounds: int, targets: tupl
 
 
 def stream(size: int, *, is_gzipped: bool) -> Iterator[bytes]:
-    """A sitemap of so many URLs in chunks of 64 KB or so, made while it is read."""
+    """A sitemap with this number of URLs in chunks of 64 KB or so, made while it is read."""
     deflater = zlib.compressobj(1, wbits=31)
     block = b"".join(islice(records(random.Random(7)), 300))
     yield deflater.compress(HEAD) if is_gzipped else HEAD

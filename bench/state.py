@@ -138,7 +138,7 @@ class MadeWeb:
         return self._url(rank, number)
 
     def _old(self, rank: int) -> Url:
-        """Half of the links go to what was found lately, and half anywhere; none to a site that nobody knows."""
+        """Half of the links go to what was found lately, and half anywhere; none to an unknown site."""
         known = self._known[rank]
         while not known:
             rank = self._draw()
@@ -171,7 +171,7 @@ class Step:
 
 
 def run(sink: Direct, web: MadeWeb, urls: int, step: int, commit_every: int, folder: Path | None) -> Iterator[Step]:
-    """Feed until so many URLs are known. Making the pages is not counted, committing is."""
+    """Feed until this number of URLs is known. Making the pages is not counted, committing is."""
     while web.known < urls:
         begin, until = web.known, min(web.known + step, urls)
         links = pages = 0
@@ -268,8 +268,8 @@ COMMIT_EVERY = 20_000
 def main() -> int:
     """The long form."""
     ask = argparse.ArgumentParser(prog="python -m bench.state", description=(__doc__ or "").partition("\n")[0])
-    ask.add_argument("--urls", type=int, default=MILLION, help="discover so many URLs")
-    ask.add_argument("--step", type=int, default=MILLION, help="a line for each so many")
+    ask.add_argument("--urls", type=int, default=MILLION, help="number of URLs to discover")
+    ask.add_argument("--step", type=int, default=MILLION, help="URLs between two lines")
     ask.add_argument("--sites", type=int, default=SITES)
     ask.add_argument("--commit-every", type=int, default=COMMIT_EVERY, help="changes between two commits")
     ask.add_argument("--memory", action="store_true", help="in memory instead of on disk")

@@ -1,6 +1,6 @@
 """The six tables: what writing them costs a crawl, a page at a time, all the way to Parquet.
 
-Pages are real ones (as in `bench.pages`), read anew in every round, so that their links are as cold or warm as in a
+Pages are real ones (as in `bench.pages`), read again in every round, so that their links are as cold or warm as in a
 crawl. Timed is the processor time of `record` after each page and of a checkpoint after each thousand pages, with what
 goes to Parquet then. Beside it, what others would pay for the largest table alone: a Python object for each row.
 """
@@ -41,7 +41,7 @@ FULL, QUICK = 1000, 200
 PAGES_A_SITE = 25
 NOW = 1_800_000_000.0
 NEW_A_PAGE = 5
-"""Links of a page that nobody had met before; the others are known to the crawl and no row of `discoveries`."""
+"""Links of a page that are new; the others are known to the crawl and no row of `discoveries`."""
 HEADERS = (
     ("Date", "Fri, 15 Jan 2027 08:00:00 GMT"),
     ("Server", "nginx"),

@@ -83,7 +83,7 @@ class Venv:
         return None
 
     def ensure(self) -> None:
-        """Made anew whenever the requirements change."""
+        """Made again whenever the requirements change."""
         done = HOME / self.name / "requirements.txt"
         if done.exists() and done.read_bytes() == self._requirements.read_bytes():
             return
@@ -115,7 +115,7 @@ class Npm:
         return f"no {' and no '.join(absent)} here" if absent else None
 
     def ensure(self) -> None:
-        """Made anew whenever the folder's package.json changes; the script is always the newest."""
+        """Made again whenever the folder's package.json changes; the script is always the newest."""
         wanted, done = self.folder / "package.json", self.home / "installed.json"
         self.home.mkdir(exist_ok=True)
         for file in self.folder.iterdir():

@@ -32,7 +32,7 @@ _NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 _PACKED_PAGES = tuple(f"{suffix}.gz" for suffix in PAGE_SUFFIXES)
 """Debian packs some long pages; a server with gzip made beforehand would show a page where there is no such file."""
 _FORM = "4"
-"""Goes into the stamp: another number makes every machine build its web anew."""
+"""Goes into the stamp: another number makes every machine build its web again."""
 
 
 @dataclass(frozen=True)

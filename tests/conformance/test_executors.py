@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from tests.unit.insight.asked_collection import Made
 
 from periplus.insight.clusters import clusters_of
-from periplus.insight.executors import ProcessExecutor, SerialExecutor
+from periplus.insight.executors import ProcessExecutor, SerialExecutor, Workplace
 from periplus.insight.graph import Seen, ranked
 from periplus.insight.parted_links import BYTES_A_LINK, parted_links
-from periplus.insight.workplace import Workplace
 from periplus.model import CollectionDamaged, Executor, PeriplusError, Url, UsageError
 from periplus.urls import fingerprints, site_of
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from periplus.store.warc import WarcRecord, read_records
-from periplus.store.warc.stamps import sha1_base32
+from periplus.store.warc.records import sha1_base32
 
 pytestmark = pytest.mark.corpus
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from tests.lab.crawling import by_address, crawl, standing
 
-from periplus.crawl.placement import owner_of
+from periplus.crawl.router import owner_of
 from periplus.lab.web import World
 from periplus.model import Url
 from periplus.urls import site_of

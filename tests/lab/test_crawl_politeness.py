@@ -18,7 +18,7 @@ import pytest
 from tests.lab.crawling import by_address, crawl, place, rows, standing
 
 from periplus.crawl.fetch import Identity
-from periplus.crawl.placement import owner_of
+from periplus.crawl.router import owner_of
 from periplus.lab.web import World
 from periplus.lab.web.log import Visit
 from periplus.lab.web.running import RunningLab

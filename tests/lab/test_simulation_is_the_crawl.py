@@ -44,7 +44,7 @@ from periplus.config import Config
 from periplus.lab.simulate.crawl import SimulatedCrawl, Trace
 from periplus.lab.simulate.generated import WebSettings, generate
 from periplus.lab.simulate.network import NetworkSettings
-from periplus.lab.simulate.replay import web_of_collection
+from periplus.lab.simulate.recording import web_of_collection
 from periplus.lab.web import World
 from periplus.model import Event, FetchEnded, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain

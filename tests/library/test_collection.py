@@ -72,7 +72,7 @@ def test_refresh_and_changes(collection: periplus.Collection, web: ScriptedWeb) 
     """What changed since is found by asking again, once, and shown with its difference."""
     web.said[f"{SEED}product/2"] = (
         "<!doctype html><html lang=en><title>Product 2, replaced</title><h1>Product 2</h1>"
-        "<p>It was replaced by something altogether different, which nobody had expected at all.</p>"
+        "<p>It was replaced by something altogether different, which no reader had expected at all.</p>"
     )
     before = len(web.asked)
     found = collection.refresh()

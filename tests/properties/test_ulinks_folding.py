@@ -8,7 +8,7 @@ from tests.hypothesis_depth import examples
 
 from periplus.insight.ulinks import Listed, ulinks
 from periplus.insight.ulinks.branches import Branch, Path, grown, shown
-from periplus.insight.ulinks.folding import fold
+from periplus.insight.ulinks.choosing import fold
 
 parts = st.sampled_from(["a", "b", "c", "1", "2"])
 paths = st.lists(

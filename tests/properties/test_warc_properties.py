@@ -14,7 +14,7 @@ from periplus.model import Fetched, FetchTask, Lane, Purpose, Site, Url
 from periplus.store import MemoryPayloads
 from periplus.store.warc import Archive, WarcRecord, WarcSettings, lookup, merge_indexes, read_record, read_records
 from periplus.store.warc.http import read_message, response_head
-from periplus.store.warc.stamps import base32
+from periplus.store.warc.records import base32
 
 TEXT = st.text(max_size=40) | st.text(alphabet="ab: \r\n\0\t\x85\u2028é", max_size=40)
 FIELDS = st.lists(st.tuples(TEXT, TEXT), max_size=6).map(tuple)

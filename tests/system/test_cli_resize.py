@@ -15,7 +15,7 @@ from tests.system.typed import Run, running, wait_until
 from periplus.assembly import Layout, request
 from periplus.assembly.collection import tally_of
 from periplus.config import Config
-from periplus.crawl.placement import owner_of
+from periplus.crawl.router import owner_of
 from periplus.model import Site
 from periplus.store import DiskState
 

@@ -70,7 +70,7 @@ def test_a_watch_comes_back_and_finds_what_changed(run: Run, web: ScriptedWeb, t
     folder = tmp_path / "site"
     begin(run, web, folder)
     for n in range(4):
-        web.said[f"{HOME}/p{n}"] = page(f"page {n} anew")
+        web.said[f"{HOME}/p{n}"] = page(f"page {n} again")
     first = watched(folder, lambda: len(web.asked) > 2 * (PAGES + 1))
     last = first[-1]
     assert [line["ended"] for line in first] == [""] * (len(first) - 1) + ["interrupted"]
@@ -146,7 +146,7 @@ def test_a_kill_loses_nothing_that_was_learnt(run: Run, web: ScriptedWeb, tmp_pa
     folder = tmp_path / "site"
     begin(run, web, folder, **{"engine.checkpoint_interval": 1000.0})
     for n in range(PAGES):
-        web.said[f"{HOME}/p{n}"] = page(f"page {n} anew")
+        web.said[f"{HOME}/p{n}"] = page(f"page {n} again")
     with running(*plenty(folder)) as process:
         wait_until(lambda: all(web.asked.count(f"{HOME}/p{n}") > 1 for n in range(PAGES)), process)
         os.killpg(process.pid, signal.SIGKILL)

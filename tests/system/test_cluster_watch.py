@@ -16,7 +16,7 @@ from tests.system.raylets import Raylets, raylets
 from tests.system.typed import Run, running, wait_until
 
 from periplus.config import Config
-from periplus.crawl.placement import owner_of
+from periplus.crawl.router import owner_of
 from periplus.model import Site
 
 pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")
@@ -81,7 +81,7 @@ def test_actors_watch_and_one_is_killed(run: Run, web: ScriptedWeb, cluster: Ray
     assert {owner_of(Site(home.removeprefix("http://")), SHARDS) for home in homes()} == {0, 1}
     folder = tmp_path / "sites"
     begin(run, web, folder)
-    first = change(web, "anew")
+    first = change(web, "again")
     with running(
         "watch", str(folder), "--cluster", cluster.address, "--budget", "100,000,000/day", "--json"
     ) as process:

@@ -40,7 +40,7 @@ from tests.system.crawled import (
 from periplus.assembly import Layout, Resized, ShardMaker, bring_to_rest, open_crawl, plan_of, resize, seeds_from
 from periplus.assembly.collection import tally_of
 from periplus.config import Config
-from periplus.crawl.placement import owner_of
+from periplus.crawl.router import owner_of
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server

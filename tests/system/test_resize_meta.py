@@ -13,8 +13,8 @@ from periplus.config import Config
 from periplus.crawl.frontier import FrontierState, ScoreState
 from periplus.crawl.links import LinkState
 from periplus.crawl.machine_settings import ShardMeta
-from periplus.crawl.placement import owner_of
 from periplus.crawl.revisit import RevisitState
+from periplus.crawl.router import owner_of
 from periplus.crawl.sitemaps import SitemapState, UnfinishedFile, unpack_slice
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.crawl.stats import CrawlStats

@@ -20,8 +20,7 @@ from periplus.model import (
     Url,
 )
 from periplus.store import Claim
-from periplus.web.receivers.counts import Kind, MessageCounts, Result
-from periplus.web.receivers.feeds import hubs_of
+from periplus.web.receivers.intake import MAX_SENDERS, Kind, MessageCounts, Result, SenderLimits
 from periplus.web.receivers.keys import (
     MAX_CLAIMS,
     MAX_CLAIMS_OF_HOST,
@@ -31,7 +30,6 @@ from periplus.web.receivers.keys import (
     KeyChecks,
     KeyState,
 )
-from periplus.web.receivers.limits import MAX_SENDERS, SenderLimits
 from periplus.web.receivers.subscriptions import (
     MAX_RETRY,
     MAX_SUBSCRIPTIONS,
@@ -40,6 +38,7 @@ from periplus.web.receivers.subscriptions import (
     FeedHubs,
     Subscriptions,
 )
+from periplus.web.receivers.websub import hubs_of
 
 KEY = "0123456789abcdef"
 FEED, HUBS = "http://a.test/feed", (Url("http://hub.test/"), Url("http://other.test/"))

@@ -17,7 +17,7 @@ import pytest
 from tests.web.asking import Site
 
 import periplus
-from periplus.web.tokens import Tokens, read_tokens
+from periplus.web.served import Tokens, read_tokens
 
 
 @contextmanager

@@ -3,8 +3,7 @@
 A collection is a folder: `collection` plans, finds and locks it, and `layout` says what lies where; `facts` looks up
 what is known of it. `shards` puts one shard of it together, and brings it to where the last process left it; `opening`
 makes a crawl of as many of them as the collection has. `seeds` reads what people write to begin with. `resizing` gives
-a collection another number of shards, after `resting` has brought them to rest; `resize_plan` is what the folder says
-of that.
+a collection another number of shards, after `resting` has brought them to rest.
 
 `refreshing` asks the pages of a collection again.
 
@@ -26,8 +25,7 @@ from .refreshing import (
     refresh,
 )
 from .repairing import Repaired, repair
-from .resize_plan import MAX_SHARDS, Plan, check_whole, plan_of, request, requested
-from .resizing import Resized, Step, resize
+from .resizing import MAX_SHARDS, Plan, Resized, Step, check_whole, plan_of, request, requested, resize
 from .resting import bring_to_rest
 from .seeds import seeds_from, with_scheme
 from .shards import ShardMaker, open_shard, weights_of

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from periplus.crawl.placement import owner_of
-from periplus.insight.ulinks.crawled import grouped
+from periplus.crawl.router import owner_of
+from periplus.insight.ulinks.titles import grouped
 from periplus.model import Lane, RobotsFile, Site, UsageError
 
 from .collection import Collection, states
-from .facts.site_names import key_of, names_of
+from .facts.site_list import key_of, names_of
 
 if TYPE_CHECKING:
     from periplus.insight.audit import Audit, AuditSettings, Judged

@@ -1,4 +1,4 @@
-"""How another program speaks with a running crawl: a Unix socket in its collection, one JSON object a line.
+"""How another program controls a running crawl: a Unix socket in its collection, one JSON object a line.
 
     with ControlClient(folder) as crawl:
         crawl.ask("status")["progress"]["tally"]["pages"]

@@ -51,7 +51,7 @@ SITES_WITH_LINKS = 200
 SITELINKS_CHANGE = 0.01
 """Share of pages that must have changed for useful links to be chosen again while following a crawl."""
 LEAST_PAGES = 5
-"""Pages of a site below which useful links say nothing."""
+"""Minimum number of pages of a site for useful links to mean anything."""
 
 _CURRENT, _LOCK = "current", "indexer.lock"
 _GENERATION = re.compile(r"g(\d{4,})")
@@ -73,7 +73,7 @@ see more|show more|siguiente|suite|suivant|this|this page|top|up|view|weiter|wei
 назад|подробнее|こちら|続きを読む|上一页|下一页|更多|点击这里
 """
 EMPTY_ANCHORS = frozenset(_SAYS_NOTHING.strip().replace("\n", "|").split("|"))
-"""Texts of links that say nothing about their target."""
+"""Link texts that do not describe their target."""
 
 Say = Callable[[str], None]
 Tell = Callable[[int, int], None]
@@ -134,7 +134,7 @@ def update_index(
     say: Say = log.info,
     tell: Tell = lambda _done, _of: None,
 ) -> Indexed:
-    """Bring the index of a collection up to date; `tell` hears how many of how many documents were added.
+    """Bring the index of a collection up to date; `tell` is called with how many of how many documents were added.
 
     With `rebuild` the pages are read again into a new generation, which replaces the old one when it is whole.
     """

@@ -24,9 +24,8 @@ from xxhash import xxh3_64_intdigest
 
 from periplus.model import CollectionDamaged, PeriplusError, Problem
 from periplus.store import DiskState, WarcEnd, is_begun
-from periplus.store.state.begun import was_begun
 from periplus.store.state.files import DATA
-from periplus.store.state.seal import SEAL, check_seal
+from periplus.store.state.seal import SEAL, check_seal, was_begun
 from periplus.store.tables import SCHEMAS
 from periplus.store.tables.manifest import Files, is_intact, listing_shards, read_manifest
 from periplus.store.tables.salvage import is_readable
@@ -36,7 +35,7 @@ from periplus.store.tables.writer import Places, places_of, surviving_mark
 from periplus.store.warc import INDEX, WarcRecord, read_records
 from periplus.store.warc.archive import ORPHAN
 from periplus.store.warc.cdxj import line_of
-from periplus.store.warc.names import WARC, files_of, index_of, read_name
+from periplus.store.warc.records import WARC, files_of, index_of, read_name
 
 from .layout import Layout, ShardCommit
 
@@ -226,7 +225,7 @@ def _end(commit: ShardCommit) -> WarcEnd:
 
 
 def _read_through(path: Path, length: int | None) -> tuple[str, bool]:
-    """What is wrong with a WARC file as far as it was committed, and whether its index says the same as it does."""
+    """What is wrong with a WARC file as far as it was committed, and whether its index agrees with it."""
     size = path.stat().st_size
     if length is not None and size < length:
         return f"has {size:,} bytes, and {length:,} were written", True

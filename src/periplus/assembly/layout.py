@@ -1,4 +1,4 @@
-"""Where things lie in a collection, and what a shard that is not open says of itself."""
+"""Where things lie in a collection, and what is known of a shard that is not open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xxhash import xxh3_64_hexdigest
 from periplus.crawl.machine_settings import ShardMeta
 from periplus.model import CollectionDamaged
 from periplus.store import DiskState, WarcEnd, is_begun
-from periplus.store.state.begun import lost_state, was_begun
+from periplus.store.state.seal import lost_state, was_begun
 from periplus.store.tables import Spooled
 from periplus.store.tables.writer import surviving_mark
 
@@ -84,7 +84,7 @@ class Layout(Struct, frozen=True):
         return self.shard(number) / "spool"
 
     def ranks(self, by: Path) -> Path:
-        """What an earlier collection says that URLs are worth."""
+        """The scores of URLs in an earlier collection."""
         return self.folder / "state" / f"ranks-{xxh3_64_hexdigest(str(by).encode())}.npy"
 
     @property
@@ -99,7 +99,7 @@ class Layout(Struct, frozen=True):
 
     @property
     def listed_ranks(self) -> Path:
-        """What links and sitemaps said, when the crawl was last begun, that listed pages are worth."""
+        """The scores of listed pages by links and sitemaps, as of the last start of the crawl."""
         return self.folder / "state" / "ranks-listed.npy"
 
     def weights(self, name: str) -> Path:

@@ -23,7 +23,7 @@ from periplus.store.tables import Spooled, Tables
 from periplus.store.tables.reader import files_of, scan_file, scan_spools
 from periplus.store.tables.rows import Rows
 from periplus.store.tables.table import shard_of
-from periplus.store.warc.names import read_name
+from periplus.store.warc.records import read_name
 from periplus.urls import fingerprint, fingerprints
 
 _KEYS: Final = {

@@ -21,7 +21,7 @@ from periplus.store.warc import merge_indexes
 
 from .layout import Layout, meta_of
 from .parts import NO_PARTS, OwnParts
-from .resize_plan import check_whole
+from .resizing import check_whole
 from .shards import ShardMaker, learning_name
 
 
@@ -137,7 +137,7 @@ def check_ordering(config: Config, layout: Layout) -> None:
 
 
 def keep_earlier_ranks(config: Config, layout: Layout) -> None:
-    """Compute what an earlier collection says that URLs are worth, once: it is kept with this one."""
+    """Compute the scores of URLs in an earlier collection, once: they are kept with this one."""
     earlier = Layout(Path(config.ordering.by).resolve())
     ranks = layout.ranks(earlier.folder)
     if ranks.is_file():

@@ -31,7 +31,7 @@ def crawl_settings(
     rate: float | None = None,
     workers: int | None = None,
 ) -> dict[str, object]:
-    """The settings of the options that say what to crawl, and how fast."""
+    """The settings of the options for what to crawl, and how fast."""
     return {
         "crawl.limit": limit,
         "crawl.max_bytes": byte_count("--max-bytes", max_bytes),

@@ -8,7 +8,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from periplus.crawl.placement import owner_of
+from periplus.crawl.router import owner_of
 from periplus.model import Lane, Site, Url
 from periplus.store import DiskState
 

@@ -32,7 +32,7 @@ from periplus.config import Config
 from periplus.crawl.frontier import file_name
 from periplus.crawl.machine import Machine
 from periplus.crawl.machine_settings import ShardMeta
-from periplus.crawl.placement import Placement
+from periplus.crawl.router import Placement
 from periplus.model import CollectionDamaged, Discovery, FetchTask, Purpose, Url
 from periplus.store import DiskState, WarcEnd, bring_home, is_begun
 from periplus.store.state.exchange import restart_exchange
@@ -46,7 +46,7 @@ from periplus.store.tables.spool import sync_folder
 from periplus.store.tables.table import number_of, spool_path
 from periplus.store.tables.writer import surviving_mark, usable_mark
 from periplus.store.warc import merge_indexes, write_index
-from periplus.store.warc.names import WARC, index_of, read_name
+from periplus.store.warc.records import WARC, index_of, read_name
 from periplus.urls import site_of
 
 from .inspecting import ARCHIVE, INDEXES, SPOOL, STATE, TABLE, Inspection, Part, inspect, last_whole, was_ever_begun
@@ -54,8 +54,7 @@ from .layout import Layout
 from .missing_rows import AnswerTimes, MissingRows
 from .opening import keep_earlier_ranks, seed_discovery
 from .rebuilding import Rebuild, answers_of
-from .resize_plan import MAX_SHARDS
-from .resizing import FileEnds, ResizeState
+from .resizing import MAX_SHARDS, FileEnds, ResizeState
 from .shards import ShardMaker, open_machine
 
 ASIDE: Final = "damaged"

@@ -30,7 +30,7 @@ _LINK_LANES = (Lane.DISCOVERY, Lane.SITEMAPS)
 """Queues of URLs that were never fetched."""
 
 Describe = Callable[[SignalFacts], tuple[str, str]]
-"""Names a signal, and says in a sentence how far it can be trusted."""
+"""Names a signal, and describes in a sentence how far it can be trusted."""
 Say = Callable[[str], None]
 
 
@@ -42,7 +42,7 @@ def report_of(
     say_step: Say = lambda _: None,
     executor: Executor | None = None,
 ) -> Report:
-    """The report of a collection as data. `say` hears what takes time, `say_step` every single question."""
+    """The report of a collection as data. `say` is called before what takes time, `say_step` before every question."""
     from periplus.insight.report import gather_report  # imports DuckDB: only where it is used
     from periplus.insight.views import Views
 

@@ -19,10 +19,13 @@ new one, and a shard that is removed gives its own to all others. The crawl is s
 How far each of these has come is in the states themselves (`ResizeState`), in the commits that do the work. To resize a
 crawl that runs, a request is left in `state/resize-to`: the command that runs the crawl stops it, does the above, and
 continues.
+
+Both are small files beside the states. A crawl reads them; what is done is in `resizing`.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -37,10 +40,10 @@ from periplus.config import Config
 from periplus.crawl.frontier import FrontierState, ScoreState
 from periplus.crawl.links import LinkState
 from periplus.crawl.machine_settings import ShardMeta
-from periplus.crawl.placement import Placement
+from periplus.crawl.router import Placement
 from periplus.crawl.sitemaps import SitemapState
 from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.model import ConfigError, InvariantError, Lane, Site, Url
+from periplus.model import CollectionDamaged, CollectionError, ConfigError, InvariantError, Lane, Site, Url
 from periplus.policy.sitemaps import TreeSpending
 from periplus.store import DiskState, State, WarcEnd, is_begun
 from periplus.store.state.moving import Move, Moved, forget_shards, park_sites
@@ -48,8 +51,68 @@ from periplus.store.tables.spool import sync_folder
 from periplus.urls import site_of
 
 from .layout import Layout
-from .resize_plan import MAX_SHARDS, Plan, plan_of, unfinished, write
 from .resting import all_moved, bring_to_rest, metas, opened
+
+MAX_SHARDS = 256
+
+
+class Plan(Struct, frozen=True):
+    """What is under way: from how many shards to how many. `token` identifies it."""
+
+    before: int
+    after: int
+    token: str
+
+
+def plan_of(layout: Layout) -> Plan | None:
+    """What is under way, or was when a process died."""
+    if not layout.resizing.is_file():
+        return None
+    try:
+        return msgspec.json.decode(layout.resizing.read_bytes(), type=Plan)
+    except msgspec.MsgspecError as error:
+        raise CollectionDamaged(f"{layout.resizing} cannot be read", hint="restore it from a copy") from error
+
+
+def unfinished(layout: Layout, plan: Plan) -> CollectionError:
+    """The error for any other command on a collection that is being resized."""
+    return CollectionError(
+        f"{layout.folder} was being resized from {plan.before} to {plan.after} shards when that was stopped",
+        hint=f"periplus cluster resize {layout.folder} {plan.after} finishes it",
+    )
+
+
+def check_whole(layout: Layout) -> None:
+    """Refuse to crawl between two numbers of shards."""
+    plan = plan_of(layout)
+    if plan is not None:
+        raise unfinished(layout, plan)
+
+
+def requested(layout: Layout) -> int | None:
+    """The number of shards that a running crawl is asked to have."""
+    try:
+        text = layout.resize_request.read_text("ascii").strip()
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+    return int(text) if text.isdecimal() and 1 <= int(text) <= MAX_SHARDS else None
+
+
+def request(layout: Layout, shards: int) -> None:
+    """Ask the process that runs the crawl for it."""
+    write(layout.resize_request, f"{shards}\n".encode())
+
+
+def write(path: Path, data: bytes) -> None:
+    """Whole and durable, or not at all."""
+    draft = path.with_name(path.name + ".new")
+    with draft.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    sync_folder(path.parent)
+
 
 _TOGETHER = 8
 """States that are open besides the one that gives, at most: each maps a file and holds rows until its commit."""

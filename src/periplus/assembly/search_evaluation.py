@@ -25,7 +25,7 @@ from .collection import Collection
 from .indexing import EMPTY_ANCHORS, open_index
 
 QUERIES = 500
-"""Half from links, half from titles: enough to tell two rankings apart that differ by a few hundredths."""
+"""Half from links, half from titles: enough to distinguish two rankings that differ by a few hundredths."""
 MAX_PAGES = 10_000
 """Pages that are indexed for the evaluation, sampled from larger collections: about half a minute."""
 _TITLE_WORDS = 4

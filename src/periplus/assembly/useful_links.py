@@ -18,13 +18,12 @@ from periplus.insight.ulinks import (
     exact_ulinks,
     tree_statistics,
 )
-from periplus.insight.ulinks.crawled import grouped, pages_of, sites_of
-from periplus.insight.ulinks.titles import entitled
+from periplus.insight.ulinks.titles import entitled, grouped, pages_of, sites_of
 from periplus.urls import site_of
 
 from .collection import Collection, states
 from .facts.listed_urls import Judging
-from .facts.site_names import names_of
+from .facts.site_list import names_of
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views

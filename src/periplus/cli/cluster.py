@@ -37,7 +37,7 @@ cluster = typer.Typer(
 
 
 class ResizeSummary(Struct, frozen=True):
-    """What `--json` says. `by` is `command`, or `crawl` if one that runs has done it: the counts are its own then."""
+    """What `--json` prints. `by` is `command`, or `crawl` if one that runs has done it: the counts are its own then."""
 
     collection: str
     before: int

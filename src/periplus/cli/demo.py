@@ -102,7 +102,7 @@ def _say_found(console: Console, collection: Collection, summary: Summary, log: 
 
 
 def _seen(log: RequestLog) -> str:
-    """What the servers say of the crawl: from their log, not from ours."""
+    """What the servers' log shows of the crawl."""
     hosts = log.hosts()
     at_once = max((log.most_at_once(host) for host in hosts), default=0)
     pauses = [gap for host in hosts for gap in log.gaps(host)]

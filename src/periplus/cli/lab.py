@@ -1,7 +1,7 @@
 """`periplus lab`: serve the living web on loopback, until Ctrl-C.
 
-Says where it listens, what sites there are and how to point a browser or a crawler at them; the rest is told by the
-front page, and by docs/lab.md.
+Says where it listens, what sites there are and how to point a browser or a crawler at them; the
+front page and docs/lab.md have the rest.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LARGEST_SHOWN = 12
 
 
 class Listening(msgspec.Struct, frozen=True):
-    """What `--json` says once the lab is up: all that a program needs to use it."""
+    """What `--json` prints once the lab is up: all that a program needs to use it."""
 
     url: str
     port: int

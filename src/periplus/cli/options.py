@@ -103,6 +103,15 @@ Want = Annotated[
         help="Fetch only URLs that this filter of an installed package wants (entry points: periplus.filters).",
     ),
 ]
+Extract = Annotated[
+    str | None,
+    typer.Option(
+        "--extract",
+        metavar="MODULE:FUNCTION",
+        rich_help_panel=_FAR,
+        help="Call this function with each page that is fetched, and store the dicts it returns in the table items.",
+    ),
+]
 Score = Annotated[
     str | None,
     typer.Option(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from periplus.insight.views import Views
 
 SHOWN = 50
-"""Rows that people see if they do not say how many."""
+"""Rows shown on a terminal by default."""
 _WIDEST = 80
 """Letters of a cell on a terminal."""
 _LONGEST_QUESTION = 1 << 20
@@ -87,7 +87,7 @@ def query(
 
 
 def _asked(views: Views, question: str, folder: Path) -> tuple[list[str], Iterator[Row]]:
-    """The names of the columns, and row after row. What is wrong with the question is said in its own words."""
+    """The names of the columns, and row after row. An error in the query is reported as such."""
     try:
         answer = views.select(question)
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""`periplus refresh`: ask the pages of a collection again, once, and say what changed.
+"""`periplus refresh`: request the pages of a collection again, once, and show what changed.
 
 `assembly.refreshing` chooses the pages and counts what was found; this file shows it.
 """
@@ -34,7 +34,7 @@ from .app import INTERRUPTED
 from .consoles import stderr_console, stdout_console
 from .crawl.command import run
 from .crawl.live import Row, View, count, host_rows, lasting, pace, top
-from .crawl.on_cluster import gathering
+from .crawl.resizing import gathering
 
 _SHOWN = 20
 """URLs of each kind on a terminal: one screen; `periplus changes` and `--json` have the others."""

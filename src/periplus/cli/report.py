@@ -71,7 +71,7 @@ def reported(collection: Collection, cluster: str | None = None) -> Report:
 
 
 def _described(facts: SignalFacts) -> tuple[str, str]:
-    """The name of a signal, and how far it can be trusted, as `periplus info` says it."""
+    """The name of a signal, and how far it can be trusted, as `periplus info` prints it."""
     return TELLERS[facts.kind], trust(facts)
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from periplus.assembly.collection import existing
-from periplus.assembly.facts.site_names import is_collection
+from periplus.assembly.facts.site_list import is_collection
 from periplus.assembly.indexing import open_index
 
 from . import options

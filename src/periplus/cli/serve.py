@@ -11,7 +11,6 @@ import typer
 from rich.text import Text
 
 from periplus.model import UsageError
-from periplus.web.crawl_process import crawling
 from periplus.web.extra import check_installed
 from periplus.web.served import DEFAULT_PORT, served_with
 
@@ -53,6 +52,7 @@ def serve(
     check_installed()
     if crawl and watch:
         raise UsageError("--crawl and --watch exclude each other", hint="watch begins when the crawl is complete")
+    from periplus.web.running import crawling
     from periplus.web.running import serve as run
 
     served, new_token = served_with(

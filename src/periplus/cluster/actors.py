@@ -27,9 +27,8 @@ from periplus.model import CollectionInUse, Discovery, PeriplusError
 
 from .connection import load
 from .leases import LeasedCoordinator
-from .links import Inbox, Transfer
+from .links import Inbox, Lease, Overview, Renewal, Transfer, Wait
 from .memory import Remembered, check, load_memory, save_memory, succeed
-from .messages import Lease, Overview, Renewal, Wait
 from .outbound import LOST_LEASE, Outbound, Watchdog
 
 COORDINATOR = "coordinator"

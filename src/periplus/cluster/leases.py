@@ -23,8 +23,8 @@ from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Coordinator
 from periplus.crawl.sharding.messages import ShardFailure, StatusReport
 
+from .links import Lease, Overview, Renewal, Wait
 from .memory import Remembered
-from .messages import Lease, Overview, Renewal, Wait
 
 INHERITED = 1.5
 """Leases from a coordinator's start until it gives away a shard that was held before it started."""

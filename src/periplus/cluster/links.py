@@ -12,6 +12,8 @@ an empty transfer to all others, so that they see its epoch; and a shard that ow
 sent an empty transfer, so that it answers with its epoch.
 
 Nothing here knows Ray, and time is an argument.
+
+All others are those of every transport (`periplus.crawl.sharding.messages`).
 """
 
 from __future__ import annotations
@@ -22,10 +24,46 @@ from threading import Lock
 
 from msgspec import Struct
 
-from periplus.crawl.shard import ShardOutput
-from periplus.crawl.sharding.messages import Announcement, Delivery, Orders, Received, Stop
+from periplus.crawl.shard import ShardOutput, Status
+from periplus.crawl.sharding.messages import Announcement, Delivery, Orders, Received, ShardFailure, Stop
 from periplus.crawl.sharding.worker import no_wake
 from periplus.model import Batch, Url
+
+
+class Lease(Struct, frozen=True):
+    """The sites of a shard belong to one holder for `seconds` after it asked, while no holder has a later epoch."""
+
+    epoch: int
+    seconds: float
+
+
+class Wait(Struct, frozen=True):
+    """The last holder may still send requests to these sites: ask again after `seconds`."""
+
+    seconds: float
+
+
+class Renewal(Struct, frozen=True):
+    """The answer to a report: the lease begins again, with these orders. `stop`: end within that many seconds."""
+
+    lease: Lease
+    orders: Orders
+    stop: float | None = None
+
+
+class Overview(Struct, frozen=True):
+    """The state of the crawl, for the command.
+
+    By shard: `epochs` counts its holders so far, `announcements` is the last one that its holder has kept.
+    """
+
+    statuses: tuple[Status, ...]
+    epochs: tuple[int, ...]
+    announcements: tuple[int, ...]
+    is_finished: bool
+    are_stopped: bool
+    failure: ShardFailure | None
+
 
 MAX_BATCHES_PER_TRANSFER = 32
 """Maximum number of batches in one transfer: about a megabyte."""

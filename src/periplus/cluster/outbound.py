@@ -29,8 +29,7 @@ from periplus.crawl.sharding.messages import (
     Stop,
 )
 
-from .links import Inbox, Links, Transfer
-from .messages import Lease, Renewal
+from .links import Inbox, Lease, Links, Renewal, Transfer
 
 LOST_LEASE = 75
 """Exit code of a process whose lease has expired; Ray starts another (EX_TEMPFAIL)."""

@@ -2,14 +2,13 @@
 
 Each room keeps its settings beside the code that uses them; here they are put together as tables of one file
 (`settings`), read with errors that name file, table, key and the nearest known name (`reading`), and written with every
-setting explained (`writing`). `quantities` are lengths of time and sizes as people type them, and `fields` is what can
-be said of a setting: its name, type, default and explanation.
+setting explained (`writing`). `fields` has lengths of time and sizes as people type them, and what can be
+said of a setting: its name, type, default and explanation.
 
 Not here: which class plays which part (`assembly`), and how settings are typed on a command line (`cli`).
 """
 
-from .fields import SettingField, settings_of
-from .quantities import duration_text, parse_duration, parse_size, size_text
+from .fields import SettingField, duration_text, parse_duration, parse_size, settings_of, size_text
 from .settings import Config, CrawlSettings
 
 __all__ = [

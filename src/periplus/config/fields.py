@@ -3,12 +3,16 @@
 The explanation is the docstring under the field, read from the source, so that it is written once, beside the code that
 obeys it. (A class may also explain its fields in its own docstring, as `name`: what it is.) Where the source is not at
 hand nothing is explained and everything else works.
+
+A number alone is seconds, or a plain count. Sizes know both families of prefixes: `k M G T` are powers of 1000, and
+`Ki Mi Gi Ti` of 1024 (IEC 80000-13); a `B` may follow.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import math
 import re
 import textwrap
 from functools import cache
@@ -17,6 +21,56 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+
+from periplus.model import ConfigError
+
+_SECONDS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_PIECE = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|ms|m|s)\s*", re.ASCII)
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_BINARY = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+_LONGEST = 40
+
+
+def parse_duration(text: str) -> float:
+    """Seconds. Raises `ConfigError` for what is not a duration."""
+    written = text.strip().lower()
+    if _NUMBER.fullmatch(written) and len(written) <= _LONGEST:
+        return float(written)
+    pieces = list(_PIECE.finditer(written)) if len(written) <= _LONGEST else []
+    if not pieces or "".join(piece[0] for piece in pieces) != written:
+        raise ConfigError(f"{text[:_LONGEST]!r} is not a duration", hint="write 90s, 10m or 1h30m")
+    return math.fsum(float(piece[1]) * _SECONDS[piece[2]] for piece in pieces)
+
+
+def duration_text(seconds: float) -> str:
+    """The shortest way to type it that says exactly the same."""
+    if seconds <= 0 or seconds != int(seconds):
+        return f"{seconds!r}s"
+    rest, pieces = int(seconds), []
+    for unit in ("d", "h", "m", "s"):
+        count, rest = divmod(rest, int(_SECONDS[unit]))
+        if count:
+            pieces.append(f"{count}{unit}")
+    return "".join(pieces)
+
+
+def parse_size(text: str) -> int:
+    """A whole number, with a prefix or without. Raises `ConfigError` for what is none."""
+    match = _SIZE.fullmatch(text.strip()) if len(text) <= _LONGEST else None
+    if match is None:
+        raise ConfigError(f"{text[:_LONGEST]!r} is not a number", hint="write 500, 500k, 10MB or 10MiB")
+    prefix = (match[2] or "").lower()
+    factor = 1 if not prefix else (1024 if prefix.endswith("i") else 1000) ** ("kmgt".index(prefix[0]) + 1)
+    return round(float(match[1]) * factor) if "." in match[1] else int(match[1]) * factor
+
+
+def size_text(size: int) -> str:
+    """With the largest binary prefix that divides it; without one where none does."""
+    for name, factor in _BINARY:
+        if size >= factor and size % factor == 0:
+            return f"{size // factor}{name}"
+    return str(size)
 
 
 class SettingField(Struct, frozen=True):

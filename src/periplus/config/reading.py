@@ -19,8 +19,7 @@ from msgspec.structs import asdict, replace
 
 from periplus.model import ConfigError
 
-from .fields import SettingField, settings_of
-from .quantities import parse_duration, parse_size
+from .fields import SettingField, parse_duration, parse_size, settings_of
 
 C = TypeVar("C", bound=Struct)
 """Tables of settings as one value: of a crawl or of an experiment. A method `check` may refuse what cannot be."""

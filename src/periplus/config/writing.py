@@ -10,8 +10,7 @@ import textwrap
 
 from msgspec import Struct
 
-from .fields import SettingField, settings_of
-from .quantities import duration_text, size_text
+from .fields import SettingField, duration_text, settings_of, size_text
 
 HEADER = """\
 # What this crawl was asked to do. Edit it, and continue with the same command.

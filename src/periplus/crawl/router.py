@@ -6,12 +6,17 @@ whichever process dies. What no shard would want is refused here already, by the
 
 When a seed has moved, all shards must know of it before they judge what this one found there: `Outbound.collect` gives
 the new places together with the batches, and they are to be sent first.
+
+Every shard has a hash for every site, and the highest owns it. No table is kept, all shards agree without
+communication, and when the number of shards changes only the sites of the added or removed shard move.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+
+from xxhash import xxh3_64_intdigest
 
 from periplus.model import (
     Batch,
@@ -31,7 +36,34 @@ from periplus.policy.filters import Scope
 from periplus.urls import site_of
 
 from .frontier import Frontier
-from .placement import Placement
+
+_REMEMBERED = 50_000
+
+
+def owner_of(site: Site, shards: int) -> int:
+    """The shard that visits a site."""
+    if shards == 1:
+        return 0
+    name = site.encode()
+    return max(range(shards), key=lambda shard: xxh3_64_intdigest(name, shard))
+
+
+class Placement:
+    """`owner_of`, with the last results cached."""
+
+    def __init__(self, shards: int) -> None:
+        self._shards = shards
+        self._owners: dict[Site, int] = {}
+
+    def owner(self, site: Site) -> int:
+        """The shard that visits a site."""
+        owner = self._owners.get(site)
+        if owner is None:
+            if len(self._owners) >= _REMEMBERED:
+                self._owners.clear()
+            owner = self._owners[site] = owner_of(site, self._shards)
+        return owner
+
 
 MAX_DISCOVERIES_PER_BATCH = 1000
 """Discoveries in one batch to another shard: enough for URLs of a site to compress well, few enough to travel soon."""

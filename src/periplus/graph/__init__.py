@@ -8,11 +8,10 @@ pages that only a sitemap lists. `depths` counts clicks from the seeds.
 Nothing here knows URLs, files or time: numbers in, numbers out. A wrong argument raises a `ValueError` that names it.
 """
 
-from .depth import depths
-from .edges import Ids, Ranks
+from .edges import Ids, Ranks, depths
+from .krylov import Spread, pagerank_of_products
 from .pagerank import pagerank
 from .priority import SitemapFile, priority_rank
-from .products import Spread, pagerank_of_products
 
 __all__ = [
     "Ids",

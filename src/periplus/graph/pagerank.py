@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
 
 from .edges import Ids, Ranks, checked_damping, checked_edges, checked_weights, distribution
-from .krylov import MOST_DAMPING_IN_SINGLE, Solve, solved_in_single
-from .refine import refine, warm_start
+from .krylov import MOST_DAMPING_IN_SINGLE, Solve, refine, solved_in_single, warm_start
 
 _WINDOW = 2048
 """Rows sorted together: their part of a vector, 8 KB, stays in the first cache."""

@@ -7,7 +7,7 @@ the few pages that stand for most of a site. Nothing here fetches, and no collec
 `views` answers SQL queries about a collection; `measures` computes how good each source of URLs is; `graph` computes
 PageRank and `clusters` near-duplicates; `audit` checks a site for its owner; `report` writes one page about everything.
 These load DuckDB, so this package does not import them. Where links or sketches do not fit in memory, jobs process
-partitions of them in the folder of a `workplace`; `executors` run the jobs on this machine, `periplus.cluster` on many.
+partitions of them in a folder; `executors` run the jobs on this machine, `periplus.cluster` on many.
 """
 
 from importlib import import_module

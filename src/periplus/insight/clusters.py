@@ -22,6 +22,7 @@ from msgspec import Struct
 from periplus.policy.duplicates import VALUES, DuplicateSettings
 from periplus.store.tables import Spooled, scan
 
+from .executors import Workplace
 from .parted_pages import parted_pages
 from .sketched_pages import (
     COLUMNS,
@@ -39,7 +40,6 @@ from .sketched_pages import (
     joined,
     last_versions,
 )
-from .workplace import Workplace
 
 _ROUNDS: Final = 6
 """Maximum number of rounds: if leaders still change after that, the pages are too similar for it to matter."""

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from periplus.store.tables import Spooled
 
+from .executors import Workplace
 from .links import Hashes, Numbers, places
 from .parted_links import parted_links
 from .whole_links import Block, Links, Ranks, WholeLinks
-from .workplace import Workplace
 
 __all__ = ["Ranked", "Seen", "places", "ranked"]
 

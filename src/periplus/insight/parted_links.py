@@ -29,9 +29,9 @@ from periplus.model import PeriplusError
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import count_rows, files_of
 
+from .executors import Workplace, bounds, load, save
 from .links import Hashes, LinkBatch, Newest, Numbers, newest_of, other_links, read_links
 from .whole_links import Block, Ranks
-from .workplace import Workplace, bounds, load, save
 
 BYTES_A_LINK: Final = 64
 """What the hungriest jobs take for each link: 67 were measured to spill, 42 to compress."""

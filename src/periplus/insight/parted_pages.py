@@ -29,6 +29,7 @@ from periplus.policy.duplicates import BANDS, VALUES, DuplicateSettings
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import files_of, scan_file, scan_spools
 
+from .executors import Workplace, bounds, load, save
 from .sketched_pages import (
     COLUMNS,
     Briefs,
@@ -44,7 +45,6 @@ from .sketched_pages import (
     joined,
     last_versions,
 )
-from .workplace import Workplace, bounds, load, save
 
 BYTES_A_KEY: Final = 64
 _NOTE: Final = np.dtype([("key", "<u8"), ("number", "<i8")])

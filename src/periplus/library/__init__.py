@@ -2,14 +2,13 @@
 
 `commands` has the functions, whose keywords are the options of the command line; both go through `assembly`, so a
 collection made here is a collection there and the other way round. A `Crawl` (`crawling`) runs in a thread of its own
-or in worker processes and hands pages over once they are stored; `handover` remembers which were handled. A
-`Collection` (`collection`) reads what is stored, a `Page` (`page`) is one version of a page, an `Answer` (`answer`) is
-what SQL returns. `mapping` lists what a site publishes; `serving` shows collections in a browser. `credentials` turns
-passwords, cookies and header fields into those of single sites. `docs/library.md` shows how all of it is used.
+or in worker processes and hands pages over once they are stored; and remembers which were handled. A `Collection`
+(`collection`) reads what is stored, a `Page` (`page`) is one version of a page, an `Answer` is what SQL returns.
+`mapping` lists what a site publishes; `serving` shows collections in a browser. `credentials` turns passwords, cookies
+and header fields into those of single sites. `docs/library.md` shows how all of it is used.
 """
 
-from .answer import Answer
-from .collection import Collection, KnownPage, PageChange
+from .collection import Answer, Collection, KnownPage, PageChange
 from .commands import crawl, open  # noqa: A004 - as `gzip.open` and `dbm.open`
 from .crawling import Crawl
 from .mapping import MappedUrl, map  # noqa: A004 - the command has this name, too

@@ -2,16 +2,19 @@
 
 Everything is read as of the last commit of each shard, also while a crawl or watch writes the collection. Nothing here
 changes it, except that the results of long computations are kept in its folder `insight`.
+
+The answer to a question in SQL: a DuckDB relation, with the database that it needs.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Struct
 
@@ -43,17 +46,78 @@ from periplus.store.tables import Spooled
 from periplus.urls import site_of
 from periplus.web.served import DEFAULT_PORT
 
+from .crawling import running_crawl
 from .credentials import Auth, Cookies, Headers, credentials_for
 from .page import Page
-from .running_here import running_crawl
 from .serving import serve
 
 if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import pyarrow as pa
+
     from periplus.assembly.search_evaluation import SearchEvaluation
     from periplus.insight.audit import Audit
+    from periplus.insight.views import Views
     from periplus.search import Results
 
-    from .answer import Answer
+ROWS_AT_ONCE = 10_000
+"""Rows in memory while iterating."""
+
+
+class Answer:
+    """A DuckDB relation: all its methods are here. The database is closed when the answer is not used any more.
+
+    Rows are taken through Arrow, so that times need no further package (DuckDB's own `fetchall` needs pytz).
+    """
+
+    def __init__(self, relation: duckdb.DuckDBPyRelation, views: Views) -> None:
+        self._relation = relation
+        self._close = weakref.finalize(self, views.close)
+
+    @classmethod
+    def to(cls, sql: str, views: Views) -> Self:
+        """Ask a question."""
+        try:
+            return cls(views.relation(sql), views)
+        except BaseException:
+            views.close()
+            raise
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._relation.columns)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows as tuples."""
+        return list(self)
+
+    def df(self) -> pd.DataFrame:
+        """All rows as a pandas data frame."""
+        return self.arrow().to_pandas()
+
+    def arrow(self) -> pa.Table:
+        """All rows as an Arrow table."""
+        return self._relation.to_arrow_reader(ROWS_AT_ONCE).read_all()
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Row after row, a few of them in memory at a time."""
+        for batch in self._relation.to_arrow_reader(ROWS_AT_ONCE):
+            yield from zip(*[column.to_pylist() for column in batch.columns], strict=True)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._relation, name)
+
+    def __repr__(self) -> str:
+        return repr(self._relation)
+
+    def close(self) -> None:
+        """Close the database now."""
+        self._close()
+
 
 log = logging.getLogger("periplus")
 
@@ -116,7 +180,7 @@ class Collection:
 
     @property
     def config(self) -> Config:
-        """Its settings: what `periplus.toml` says."""
+        """Its settings, from `periplus.toml`."""
         return self._found.config
 
     def _spooled(self) -> tuple[Spooled, ...]:
@@ -267,8 +331,6 @@ class Collection:
         The answer is a DuckDB relation: `.df()`, `.pl()`, `.arrow()`, `.fetchall()`, or iterate over its rows.
         """
         from periplus.insight.views import Views  # loads DuckDB, which takes a moment
-
-        from .answer import Answer
 
         return Answer.to(sql, Views(self.folder, spooled=self._spooled(), say=log.info))
 

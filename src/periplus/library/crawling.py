@@ -3,17 +3,27 @@
 The thread runs the same `CrawlRun` as the command line. Pages are read from the collection once their shard has
 committed them, so a slow program never delays a request, and what it was given is safe. Leaving the block stops the
 crawl as one Ctrl-C does on the command line: requests under way end, and everything is kept.
+
+A page counts as handled when the program asks for the next one or leaves the loop normally. The next crawl of the same
+collection hands over what was stored but not handled, so a program that stops or crashes misses no page. After a crash
+it may get some pages again: those since the positions were last saved.
+
+The state of a shard that runs in this process cannot be opened a second time here. A collection that is read meanwhile
+asks its crawl how far the tables are committed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from pathlib import Path
 from threading import Condition, Thread
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Protocol, Self
+
+import msgspec
 
 from periplus.assembly import Layout
 from periplus.assembly import collection as plans
@@ -24,15 +34,95 @@ from periplus.assembly.summary import Summary
 from periplus.crawl import sharding
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Gather
-from periplus.model import UsageError
-from periplus.store.export.arrivals import Arrival, Arrivals
+from periplus.model import CollectionDamaged, UsageError
+from periplus.store.export.arrivals import Arrival, Arrivals, Positions, ends, valid_positions
 from periplus.store.export.captures import Capture, find_original
-from periplus.store.items import ItemWriter
+from periplus.store.items import ItemWriter, positions_of_items
 from periplus.store.tables import Spooled
+from periplus.store.tables.tail import Position
 
-from .handover import Handover
 from .page import Page
-from .running_here import register, unregister
+
+SAVE_INTERVAL: Final = 5.0
+"""Seconds between two saves: how much work a crash repeats, against a small file written while pages are handled."""
+
+
+class Handover:
+    """The positions up to which pages were handled, of one collection."""
+
+    def __init__(self, layout: Layout, spooled: Sequence[Spooled], *, extracts: bool) -> None:
+        self._path = layout.handed_over
+        self.positions: Positions = _begin(layout, spooled, extracts=extracts)
+        self._saved_at = time.monotonic()
+
+    def handled(self, shard: int, position: Position) -> None:
+        """Record that a page was handled."""
+        self.positions[shard] = position
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to save."""
+        return time.monotonic() >= self._saved_at + SAVE_INTERVAL
+
+    def save(self) -> None:
+        """Write the positions, whole or not at all."""
+        draft = self._path.with_name(self._path.name + ".new")
+        draft.write_bytes(msgspec.json.encode(self.positions))
+        draft.replace(self._path)
+        self._saved_at = time.monotonic()
+
+
+def _begin(layout: Layout, spooled: Sequence[Spooled], *, extracts: bool) -> Positions:
+    """Where the last program stopped; in a collection that none has iterated over, after what it holds now."""
+    saved = _saved(layout)
+    if saved is None:
+        return ends(spooled)
+    if extracts:
+        saved = furthest(saved, positions_of_items(layout.tables))
+    return valid_positions(saved, spooled)
+
+
+def _saved(layout: Layout) -> Positions | None:
+    try:
+        return msgspec.json.decode(layout.handed_over.read_bytes(), type=Positions)
+    except FileNotFoundError:
+        return None
+    except msgspec.MsgspecError as error:
+        hint = f"remove {layout.handed_over}: pages stored from then on are handed over"
+        raise CollectionDamaged(f"{layout.handed_over} is damaged", hint=hint) from error
+
+
+def furthest(one: Mapping[int, Position], other: Mapping[int, Position]) -> Positions:
+    """The later position of each shard."""
+    first = Position()
+    return {shard: max(one.get(shard, first), other.get(shard, first)) for shard in {*one, *other}}
+
+
+class RunningCrawl(Protocol):
+    """What a collection asks of a crawl that runs."""
+
+    @property
+    def spooled(self) -> tuple[Spooled, ...]:
+        """How far each shard has committed its rows."""
+
+
+_CRAWLS: dict[Path, RunningCrawl] = {}
+
+
+def register(folder: Path, crawl: RunningCrawl) -> None:
+    """A crawl of this folder runs now."""
+    _CRAWLS[folder.resolve()] = crawl
+
+
+def unregister(folder: Path) -> None:
+    """It has ended."""
+    _CRAWLS.pop(folder.resolve(), None)
+
+
+def running_crawl(folder: Path) -> RunningCrawl | None:
+    """The crawl of this folder, if one runs in this process."""
+    return _CRAWLS.get(folder.resolve())
+
 
 _LOOK_AGAIN = 0.5
 """Seconds after which a waiting program looks for an interrupt (Ctrl-C), in case no shard reports."""
@@ -41,6 +131,20 @@ Extract = Callable[[Page], Any]
 """Makes items of a page: a dict, a list of dicts, or `None`."""
 Gathering = Callable[[plans.Collection], AbstractContextManager[tuple[plans.Collection, Gather | None]]]
 """Chooses where the shards run."""
+
+
+def items_of(extract: Extract | None, page: Page) -> list[dict[str, Any]]:
+    """The items that a function makes of a page. Raises `UsageError` if it raises."""
+    if extract is None:
+        return []
+    try:
+        made = extract(page)
+        return [] if made is None else [made] if isinstance(made, dict) else list(made)
+    except Exception as error:
+        raise UsageError(
+            f"extract= raised {type(error).__name__} for {page.url}: {error}",
+            hint="fix the function and crawl into the same folder again: it continues with this page",
+        ) from error
 
 
 class Crawl:
@@ -183,7 +287,7 @@ class Crawl:
         """Hand over page after page. A page is handled when the next is asked for."""
         for arrival in self._arrivals():
             page = Page(arrival.capture, self._layout.warc, self._with_body)
-            self._pending = arrival, page, self._extracted(page)
+            self._pending = arrival, page, items_of(self._extract, page)
             yield page
             self._handle_pending()
             if self._items.is_full or self._handover.is_due:
@@ -219,18 +323,6 @@ class Crawl:
 
     def _with_body(self, capture: Capture) -> Capture:
         return find_original(self._layout.tables, self._spooled, capture)
-
-    def _extracted(self, page: Page) -> list[dict[str, Any]]:
-        if self._extract is None:
-            return []
-        try:
-            made = self._extract(page)
-            return [] if made is None else [made] if isinstance(made, dict) else list(made)
-        except Exception as error:
-            raise UsageError(
-                f"extract= raised {type(error).__name__} for {page.url}: {error}",
-                hint="fix the function and crawl into the same folder again: it continues with this page",
-            ) from error
 
     # the thread
 

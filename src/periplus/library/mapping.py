@@ -19,7 +19,7 @@ from periplus.insight.listed import listed_urls
 
 
 class MappedUrl(Struct, frozen=True):
-    """A URL that a site publishes, the first file that lists it, and what that file says of it.
+    """A URL that a site publishes, the first file that lists it, and the metadata in that file.
 
     `files` is the number of files that list it; `lastmod` a POSIX time. `reason` is why a crawl would not fetch it,
     with the rule that says so; empty if it would. `size` is in bytes, if a metadata archive lists the URL.

@@ -104,7 +104,7 @@ class Page:
 
     @property
     def canonical(self) -> Url | None:
-        """The URL that the page says it should be known by."""
+        """The canonical URL that the page declares."""
         return self.content.canonical
 
     @property

@@ -58,7 +58,7 @@ class Record(Struct, frozen=True):
     is_hidden: bool
     """Whether the page asks not to be shown as a copy (`noarchive`)."""
     max_snippet: int | None
-    """Characters of text the page allows to be shown; None if it does not say."""
+    """Characters of text the page allows to be shown; None if it sets no limit."""
     anchors_hash: int = 0
     """`hash_of` the texts of links to it: whether they changed is seen without reading them."""
     page_rank: float = 1.0

@@ -1,4 +1,7 @@
-"""How good results are: measures over queries whose relevant documents are known."""
+"""How good results are: measures over queries whose relevant documents are known.
+
+From a query to a question: its words in terms of the languages of an index. Pure.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,42 @@ from statistics import fmean
 
 from msgspec import Struct
 
-from .engine import Weights
+from .analysis import MAX_WORD, is_stop_word, term_of
+from .engine import Question, Weights
+from .query import Query
+
+
+def looked_up(asked: Query, languages: list[str]) -> list[str]:
+    """The words of a query without stop words; all of them if nothing is left."""
+    words = [word for word in asked.words if len(word) <= MAX_WORD]
+    return [word for word in words if not is_stop_word(word, languages)] or words
+
+
+def question_of(asked: Query, languages: list[str], weights: Weights) -> Question:
+    """The query in terms of the languages of the index."""
+    words = looked_up(asked, languages)
+    first = languages[0]
+    terms = _terms(words, first)
+    return Question(
+        words=tuple(tuple(dict.fromkeys(term_of(word, language) for language in languages)) for word in words),
+        phrases=tuple(_terms(phrase, first) for phrase in asked.phrases),
+        joined=tuple(_terms(joined, first) for joined in asked.joined),
+        names=tuple(_terms(name, first) for name in asked.names),
+        near=terms if 2 <= len(terms) <= weights.max_phrase else (),
+        without=tuple(_terms(phrase, first) for phrase in asked.without),
+        in_title=_terms(asked.in_title, first),
+        in_url=asked.in_url,
+        site=asked.site,
+        language=asked.language,
+        media_type=asked.media_type,
+        after=None if asked.after is None else int(asked.after),
+        before=None if asked.before is None else int(asked.before),
+    )
+
+
+def _terms(words: Sequence[str], language: str) -> tuple[str, ...]:
+    return tuple(term for word in words if (term := term_of(word, language)))
+
 
 PLAIN = Weights(title_repeats=0, title=0, anchor=0, phrase=0, names=0, all_words=0, rank=0, spam=0, home=0)
 """BM25 of the text and nothing else: what every other ranking has to beat."""

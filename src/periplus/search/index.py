@@ -36,12 +36,11 @@ from . import analysis
 from .analysis import UNKNOWN, language_of, terms_of, terms_of_words, words_of
 from .documents import Documents, Record, hash_of, id_of
 from .engine import Entry, Found, Question, SearchEngine, Weights
-from .query import Query, parse_query
-from .questions import looked_up, question_of
+from .evaluation import looked_up, question_of
+from .query import Query, corrected, parse_query
 from .ranking import Candidate, Ranked, grouped, rank
 from .results import EXACT_COUNT, Hit, Results, rounded, site_looked_for, sitelinks
 from .snippets import LENGTH, snippet_of
-from .spelling import corrected
 
 MAX_TEXT = 200_000
 """Characters of a text that are indexed; what follows is rarely prose."""

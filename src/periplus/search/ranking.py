@@ -1,4 +1,4 @@
-"""The order of results: what the engine says of a match, and what is known of the page beside it. Pure.
+"""The order of results: the engine's score of a match, and what else is known of the page. Pure.
 
 score = text + rank ln(1 + PageRank N) - spam s + fresh 2^(-age / days) + home
 """

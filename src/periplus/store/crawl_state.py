@@ -2,11 +2,17 @@
 
 The other ports of storage are in `model.ports`. These two are here because a site record holds what policies have
 learnt about the site, and `model` does not know policies.
+
+URLs that files list and that are not queued yet, in memory: a queue of slices for each level of a site.
+
+The revisit times of URLs, in memory: a heap in which entries with an outdated time are skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heapify, heappop, heappush
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -15,6 +21,7 @@ from periplus.content import NO_CHURN, ChurnRecord
 from periplus.model import (
     AddressVisits,
     Exchange,
+    InvariantError,
     LinkChunk,
     Listings,
     Payloads,
@@ -35,6 +42,105 @@ from periplus.policy.balance import BalanceRecord
 from periplus.policy.filters import SiteFilterState
 from periplus.policy.refresh import ArchiveProof, SiteEvidence, SiteGains
 from periplus.policy.sitemaps import Priorities
+
+
+class MemoryListings:
+    """`Listings` in memory."""
+
+    def __init__(self) -> None:
+        self._slices: dict[Site, dict[int, deque[bytes]]] = {}
+        self._count = 0
+
+    def add(self, site: Site, level: int, slices: Sequence[bytes]) -> None:
+        """Keep slices at the end of a level."""
+        if slices:
+            self._slices.setdefault(site, {}).setdefault(level, deque()).extend(slices)
+            self._count += len(slices)
+
+    def take(self, site: Site) -> bytes | None:
+        """The first slice of a site, lowest level first."""
+        levels = self._slices.get(site)
+        if levels is None:
+            return None
+        level = min(levels)
+        first = levels[level].popleft()
+        if not levels[level]:
+            del levels[level]
+        if not levels:
+            del self._slices[site]
+        self._count -= 1
+        return first
+
+    def has(self, site: Site) -> bool:
+        """Whether something is listed of a site."""
+        return site in self._slices
+
+    def sites(self) -> Iterator[Site]:
+        """Every site with listed URLs."""
+        return iter(list(self._slices))
+
+    def __len__(self) -> int:
+        return self._count
+
+
+_SPARE = 1000
+
+
+class MemoryRevisitQueue:
+    """`RevisitQueue` in memory."""
+
+    def __init__(self) -> None:
+        self._times: dict[Url, float] = {}
+        self._waiting: list[tuple[float, Url]] = []
+
+    def move(self, moves: Sequence[tuple[Url, float | None, float | None]]) -> None:
+        """Each from the time that it had to the one that it gets."""
+        for url, _, after in moves:
+            if after is None:
+                self._times.pop(url, None)
+                continue
+            if after != after:
+                raise InvariantError("a time to wait for is not a number")
+            self._times[url] = after
+            heappush(self._waiting, (after, url))
+        if len(self._waiting) > 2 * len(self._times) + _SPARE:
+            self._waiting = [(at, url) for url, at in self._times.items()]
+            heapify(self._waiting)
+
+    def due(self, now: float, limit: int) -> list[tuple[Url, float]]:
+        """Entries that are due, with their time, the earliest first. They stay."""
+        found: list[tuple[float, Url]] = []
+        while len(found) < limit and (first := self._first()) is not None and first[0] <= now:
+            found.append(heappop(self._waiting))
+        for place in found:
+            heappush(self._waiting, place)
+        return [(url, at) for at, url in found]
+
+    def after(self, time: float) -> tuple[Url, float] | None:
+        """The first entry at or after a time. Searches all entries."""
+        later = [(at, url) for url, at in self._times.items() if at >= time]
+        return min(later)[::-1] if later else None
+
+    def next_due(self) -> float | None:
+        """The first time of all."""
+        first = self._first()
+        return None if first is None else first[0]
+
+    def __iter__(self) -> Iterator[Url]:
+        """Every URL, the earliest first."""
+        return iter(sorted(self._times, key=lambda url: (self._times[url], url)))
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def _first(self) -> tuple[float, Url] | None:
+        waiting = self._waiting
+        while waiting and self._times.get(waiting[0][1]) != waiting[0][0]:
+            heappop(waiting)
+        while len(waiting) > 1 and waiting[0] in waiting[1:3]:  # moved there and back
+            heappop(waiting)
+        return waiting[0] if waiting else None
+
 
 S = TypeVar("S")
 

@@ -36,9 +36,7 @@ from periplus.model import (
 )
 from periplus.urls import site_of
 
-from .crawl_state import SiteState
-from .listings import MemoryListings
-from .revisit_queue import MemoryRevisitQueue
+from .crawl_state import MemoryListings, MemoryRevisitQueue, SiteState
 from .sitemap_store import MemorySitemapStore
 from .sketches import MemorySketches
 from .url_scores import MemoryUrlScores

@@ -1,9 +1,9 @@
 """The web server: search pages, pages about a collection, and an API, for `periplus serve`.
 
-`served` is what is served: collections by name, opened when they are first used, and the settings of the server.
-`app` puts the routes of its siblings together (`app.MODULES`), `middleware` does what holds for every request, `auth`
-finds out who asks, `routing` says who may, `rendering` makes pages from `pages/*.html`, `failures` turns errors into
-pages or JSON, `running` runs all of it in uvicorn. Needs the extra `web` (`extra` says so in a sentence).
+`served` is what is served: collections by name, opened when they are first used, and the settings of the server. `app`
+puts the routes of its siblings together (`app.MODULES`), does what holds for every request and turns errors into pages
+or JSON; `auth` finds out who asks, `routing` says who may, `rendering` makes pages from `pages/*.html`, `running` runs
+all of it in uvicorn. Needs the extra `web` (`extra` says so in a sentence).
 
 How a module adds pages:
 
@@ -38,5 +38,5 @@ POST: `route` refuses a request from another origin. A browser sends `Origin: nu
 `Authorization: Bearer TOKEN`. `route(..., checks_origin=False, max_body=...)` is for receivers.
 
 A body has at most 1 MB and 30 s, an answer 30 s until it begins. A response may set its own Content-Security-Policy and
-Cache-Control; otherwise `middleware` does. JSON is made by `rendering.json_response` from msgspec values.
+Cache-Control; otherwise `app` does. JSON is made by `rendering.json_response` from msgspec values.
 """

@@ -1,27 +1,157 @@
-"""The application: routes of all modules, what holds for every request, and how errors are answered."""
+"""The application: routes of all modules, what holds for every request, and how errors are answered.
+
+Errors as answers: a page for people, JSON with `error` and `hint` for programs. No traceback leaves the server.
+
+What holds for every request: the Host header, header fields of answers, a line in the log.
+"""
 
 from __future__ import annotations
 
+import logging
+import re
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, cast
+from urllib.parse import quote, urlsplit
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware as Layer
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from periplus.model import PeriplusError
+from periplus.model import CollectionError, PeriplusError
 
-from .auth import Auth
-from .failures import on_bug, on_http_error, on_known_error
-from .middleware import Middleware
-from .rendering import HERE
-from .served import Served
+from .auth import Audience, Auth
+from .rendering import HERE, json_response, page
+from .routing import is_for_programs
+from .served import Served, ServeSettings
+
+log = logging.getLogger("periplus.web")
+
+_MEANINGS = {
+    404: "There is no such page.",
+    405: "This page cannot be asked in this way.",
+}
+
+
+def failure(request: Request, status: int, message: str, hint: str = "") -> Response:
+    """An error as a page or as JSON."""
+    if is_for_programs(request):
+        return json_response({"error": message, "hint": hint} if hint else {"error": message}, status)
+    return page(request, "failure.html", status=status, message=message, hint=hint)
+
+
+async def on_http_error(request: Request, error: HTTPException) -> Response:
+    """Answer what an endpoint refused."""
+    is_bare = error.detail in ("Not Found", "Method Not Allowed")
+    message = _MEANINGS.get(error.status_code, error.detail) if is_bare else error.detail
+    response = failure(request, error.status_code, message)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def on_known_error(request: Request, error: PeriplusError) -> Response:
+    """Answer an error of ours: to operators in its own words, which may name folders; to others in general."""
+    status = 503 if isinstance(error, CollectionError) else 400
+    if getattr(request.state, "audience", Audience.ANYONE) >= Audience.VIEWER:
+        return failure(request, status, str(error), error.hint)
+    log.warning("%s", error)
+    return failure(
+        request, status, "The collection cannot be read at the moment." if status == 503 else "Not possible."
+    )
+
+
+async def on_bug(request: Request, error: Exception) -> Response:
+    """Answer an unexpected error; the log has its traceback."""
+    log.error("internal error at %s", request.url.path, exc_info=error)
+    return failure(request, 500, "Something went wrong in the server; its log says what.")
+
+
+access = logging.getLogger("periplus.web.access")
+
+SECURITY_POLICY = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+FIELDS = {
+    "content-security-policy": SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""Header fields of every answer, unless it has its own."""
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::[0-9]{1,5})?")
+"""A Host header: a name or an address, and a port."""
+_LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
+
+
+class Middleware:
+    """Wraps the application. Log lines have no query, so no words that people search for."""
+
+    def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
+        self._app = app
+        self._hosts = _accepted_hosts(settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+
+        async def sent(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = int(message["status"])
+                headers = MutableHeaders(scope=message)
+                if scope["path"].startswith("/static/"):
+                    headers.setdefault("cache-control", "no-cache")  # asked for again, answered 304
+                for name, value in FIELDS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        app = self._app if self._is_expected(scope) else _MISDIRECTED
+        try:
+            await app(scope, receive, sent)
+        finally:
+            self._log(scope, status, time.perf_counter() - began)
+
+    def _is_expected(self, scope: Scope) -> bool:
+        """Whether the Host header names this server. A name of others that leads to 127.0.0.1 does not (rebinding)."""
+        if self._hosts is None:
+            return True
+        found = _HOST.fullmatch(Headers(scope=scope).get("host", "").lower())
+        return found is not None and found[1] in self._hosts
+
+    def _log(self, scope: Scope, status: int, seconds: float) -> None:
+        if not access.isEnabledFor(logging.INFO):
+            return
+        client = scope.get("client")
+        path = quote(scope["path"], safe="/:@!$&'()*+,;=~%")
+        access.info("%s %s %s %d %.0f ms", client[0] if client else "-", scope["method"], path, status, seconds * 1000)
+
+
+_MISDIRECTED = PlainTextResponse("This server is not known by this name.\n", 421)
+
+
+def _accepted_hosts(settings: ServeSettings) -> frozenset[str] | None:
+    """Names that the Host header may have; `None`: any, as every request needs a token there or is a public search."""
+    if not settings.is_loopback:
+        return None
+    public = urlsplit(settings.public_url).hostname
+    return _LOOPBACK_NAMES | {settings.host} | ({public} if public else set())
+
 
 MODULES = (
     "login",

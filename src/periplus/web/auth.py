@@ -136,7 +136,7 @@ class Auth:
         return hmac.new(self._key.digest(), value.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
     def is_secure(self, request: Request) -> bool:
-        """Whether the browser speaks https with us, perhaps through a proxy."""
+        """Whether the browser uses https, perhaps through a proxy."""
         return request.url.scheme == "https" or self._settings.public_url.startswith("https:")
 
     def is_same_origin(self, request: Request, origin: str) -> bool:

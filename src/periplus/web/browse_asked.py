@@ -14,8 +14,8 @@ from periplus.assembly.collection import Collection
 from periplus.insight.report.few_sites import RATE
 from periplus.insight.report.figures.scales import STEPS
 
+from .browse_cells import MAX_EXPORT, PER_PAGE
 from .browse_tables import TableProblem, TableReader, reader_of
-from .browse_values import MAX_EXPORT, PER_PAGE
 from .served import ServedCollection, chosen_collection
 
 MAX_PAGE = 100_000
@@ -23,7 +23,7 @@ MAX_PAGE = 100_000
 _LONGEST = 4000
 """Characters of a parameter."""
 _MOST_STEPS = 60
-"""Steps of a plot over time: as many as can be told apart on a phone."""
+"""Steps of a plot over time: as many as can be distinguished on a phone."""
 
 _SPAN = "select epoch(min(started_at)) as began, epoch(max(started_at)) as ended from fetches"
 

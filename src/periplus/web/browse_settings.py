@@ -21,8 +21,8 @@ from periplus.config.writing import written
 from periplus.model import PeriplusError
 
 from .browse_asked import Asked, asked_of
+from .browse_cells import BrowsePage, Column, Table
 from .browse_state import read_state
-from .browse_values import BrowsePage, Column, Table
 from .served import ServedCollection
 
 REPORT_POLICY_MORE: Final = (
@@ -34,7 +34,7 @@ _USERINFO: Final = re.compile(r"(?<=://)[^/@\s\"]+@")
 _FRESH: Final = 600.0
 """Seconds for which a report is shown again."""
 _PATIENCE: Final = 20.0
-"""Seconds to wait for a report before the page says that it is being made."""
+"""Seconds to wait for a report before the page shows that it is being made."""
 
 
 def settings(asked: Asked) -> BrowsePage:

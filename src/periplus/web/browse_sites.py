@@ -13,21 +13,19 @@ from starlette.exceptions import HTTPException
 
 from periplus.assembly.facts import CollectionFacts, SiteFacts, collection_facts, site_facts
 from periplus.assembly.facts.freshness_words import TELLERS, trust
-from periplus.assembly.facts.lines import collection_lines, reasons_of, site_lines
+from periplus.assembly.facts.lines import MOVES_BY_WORD, collection_lines, reasons_of, site_lines
 from periplus.assembly.facts.site_list import SORTS, STATES, list_sites, robots_text
-from periplus.assembly.facts.source_words import MOVES_BY_WORD
 from periplus.assembly.facts.sources import BalanceFacts
 from periplus.insight.reasons import explained
 from periplus.insight.ulinks import Sample, chosen_ulinks
-from periplus.insight.ulinks.crawled import pages_of
-from periplus.insight.ulinks.titles import entitled
+from periplus.insight.ulinks.titles import entitled, pages_of
 from periplus.model import Site
 from periplus.urls import canonical, site_of
 
 from .browse_asked import Asked
+from .browse_cells import BrowsePage, Column, Query, Table, Text, quoted
 from .browse_state import read_state
 from .browse_tables import TableProblem
-from .browse_values import BrowsePage, Column, Query, Table, Text, quoted
 
 _ROBOTS_BYTES: Final = 32 << 10
 """Of a robots.txt that are shown; RFC 9309 has crawlers read at least 500 KiB."""
@@ -40,7 +38,7 @@ select * from fetches where purpose = 'page' and outcome <> 'excluded'
 
 
 def overview(asked: Asked) -> BrowsePage:
-    """What `periplus info` says of a collection, with figures."""
+    """What `periplus info` shows of a collection, with figures."""
     facts = read_state(collection_facts, asked.found)
     folder = asked.folder
     return BrowsePage(
@@ -202,7 +200,7 @@ def sites(asked: Asked) -> BrowsePage:
 
 
 def site(asked: Asked) -> BrowsePage:
-    """One site: what `periplus info` says, its sitemaps and how far they can be trusted, troubles, useful links."""
+    """One site: what `periplus info` shows, its sitemaps and how far they can be trusted, troubles, useful links."""
     name = asked.place["site"]
     url = canonical(f"http://{name}/")
     facts = None if url is None else read_state(site_facts, asked.found, site_of(url))

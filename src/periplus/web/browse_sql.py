@@ -13,8 +13,8 @@ from starlette.exceptions import HTTPException
 from periplus.model import UsageError
 
 from .browse_asked import Asked
+from .browse_cells import MAX_EXPORT, BrowsePage, Column, Query, Table, quoted
 from .browse_tables import MAX_SECONDS, TableProblem, columns_of
-from .browse_values import MAX_EXPORT, BrowsePage, Column, Query, Table, quoted
 
 SHOWN: Final = 200
 """Rows of a typed query on the page; CSV and JSON have up to `MAX_EXPORT`."""

@@ -25,7 +25,7 @@ _PATIENCE = 25.0
 """Seconds to wait for the other process, whose first answer needs a new interpreter."""
 _AGAIN = "Reload the page in a moment."
 _HERE = "open in this process"
-"""What `store.state` says of a state that a crawl of this process writes."""
+"""The error of `store.state` for a state that a crawl of this process writes."""
 
 
 def read_state(read: Callable[_P, _T], *arguments: _P.args, **options: _P.kwargs) -> _T:

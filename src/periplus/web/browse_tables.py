@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from periplus.insight.plain_values import plain
 from periplus.model import PeriplusError
 
+from .browse_cells import Column, Query, Row, Table
 from .browse_state import read_state, spooled_of
-from .browse_values import Column, Query, Row, Table
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -209,7 +209,7 @@ def _bounded(rows: Iterator[tuple[Any, ...]], most: int) -> Iterator[tuple[Any, 
 
 @contextmanager
 def _within(views: Views, seconds: float) -> Iterator[None]:
-    """Interrupt the database after some time, and say so in place of its error."""
+    """Interrupt the database after some time, and report that in place of its error."""
     has_ended = threading.Event()
 
     def interrupt() -> None:

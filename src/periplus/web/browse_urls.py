@@ -17,9 +17,9 @@ from periplus.model import PeriplusError, Stored, UrlRecord, UsageError
 from periplus.store.warc import read_record
 
 from .browse_asked import Asked
+from .browse_cells import BrowsePage, Column, Query, Table, quoted
 from .browse_state import read_state
 from .browse_tables import TableProblem
-from .browse_values import BrowsePage, Column, Query, Table, quoted
 
 _MAX_HEADERS: Final = 200
 """Header fields of an answer that are shown."""

@@ -1,4 +1,4 @@
-"""Log in with a token, and out; and what crawlers of others are told: to stay out."""
+"""Log in with a token, and out; and a robots.txt that keeps crawlers out."""
 
 from __future__ import annotations
 

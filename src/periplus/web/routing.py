@@ -1,4 +1,4 @@
-"""Routes that say who may use them, where their requests may come from, and how the API describes them."""
+"""Routes with their audience, the origins allowed, and their description in the API."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Parameter(Struct, frozen=True):
 
 
 class Operation(Struct, frozen=True):
-    """What `/api/openapi.json` says of a route. `returns` is the type of its JSON, or a media type."""
+    """The description of a route in `/api/openapi.json`. `returns` is the type of its JSON, or a media type."""
 
     summary: str
     parameters: tuple[Parameter, ...] = ()
@@ -132,7 +132,7 @@ async def form_of(request: Request) -> dict[str, str]:
 
 
 def is_for_programs(request: Request) -> bool:
-    """Whether errors are better told as JSON."""
+    """Whether errors are returned as JSON."""
     accepts = request.headers.get("accept", "*/*")
     return request.url.path.startswith("/api/") or "text/html" not in accepts
 

@@ -3,6 +3,10 @@
 The first Ctrl-C (or SIGTERM) lets requests under way end, the second ends at once. A client that does not finish the
 header of a request, or does not read an answer, within the time of `ServeSettings.timeout` is disconnected; uvicorn
 itself would wait.
+
+It is the same command as a person would type, in a process of its own: a crash of one does not touch the other, and the
+server controls it through its socket as any crawl. When the server stops it lets the crawl end its
+requests and commit everything.
 """
 
 from __future__ import annotations
@@ -10,10 +14,13 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -26,6 +33,32 @@ from periplus.model import UsageError
 
 from .app import make_app
 from .served import Served
+
+STOP_WITHIN = 60.0
+"""Seconds for a crawl to end its requests and commit; then it is killed, which loses only the requests under way."""
+
+
+@contextmanager
+def crawling(folders: Sequence[Path], kind: str) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Run a command (`crawl` or `watch`) on each folder until the block ends."""
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        for folder in folders:
+            place = ["-o", str(folder.resolve())] if kind == "crawl" else [str(folder.resolve())]
+            command = [sys.executable, "-m", "periplus", kind, *place]
+            quiet = subprocess.DEVNULL
+            processes.append(subprocess.Popen(command, stdin=quiet, start_new_session=True))  # noqa: S603 - our own
+        yield processes
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            try:
+                process.wait(STOP_WITHIN)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
 
 GRACE = 10
 """Seconds for requests under way to end after the first Ctrl-C."""
@@ -79,7 +112,7 @@ class _Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it begins to stop."""
+    """A server that reports when it begins to stop."""
 
     def __init__(self, config: uvicorn.Config, served: Served, at_once: Callable[[], None] | None) -> None:
         super().__init__(config)

@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from periplus.search import Hit, Query, Sitelink, parse_query
 
-from .counters import counters_of
+from .metrics import counters_of
 from .served import ServedCollection
 
 MAX_RESULTS = 50

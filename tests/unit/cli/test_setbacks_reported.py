@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from periplus.assembly.progress import Meter
-from periplus.cli.crawl.setbacks import MAX_WATCHED, SeedFailures, waiting_for, words_of
+from periplus.cli.crawl.live import MAX_WATCHED, SeedFailures, waiting_for, words_of
 from periplus.crawl.frontier import Setback
 from periplus.crawl.shard import Status
 from periplus.crawl.stats import CrawlStats, FrontierStats

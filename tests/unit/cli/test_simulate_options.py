@@ -20,6 +20,7 @@ from periplus.cli.simulate.output import Column, Sheet, per_cent, plain_lines
 from periplus.config import settings_of
 from periplus.lab.simulate.balance import BalanceRow
 from periplus.lab.simulate.findings import Finding
+from periplus.lab.simulate.noisy_refresh import SignalsRow
 from periplus.lab.simulate.results import (
     BatchRow,
     FreshnessRow,
@@ -31,7 +32,6 @@ from periplus.lab.simulate.results import (
 )
 from periplus.lab.simulate.scaling import ScalingRow
 from periplus.lab.simulate.scenario import Scenario, split_policies
-from periplus.lab.simulate.signal_worth import SignalsRow
 from periplus.model import ConfigError, UsageError
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"

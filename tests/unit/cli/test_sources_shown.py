@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from periplus.assembly.facts.source_words import MOVES, balance_line, source_lines
+from periplus.assembly.facts.lines import MOVES, balance_line, source_lines
 from periplus.assembly.facts.sources import BalanceFacts, Brought, SourceFacts, balance_of, sources_of
 from periplus.cli.crawl.live import by_source
 from periplus.cli.info.sources import balance_table

@@ -6,8 +6,8 @@ import msgspec
 
 from periplus import __version__
 from periplus.cluster.leases import INHERITED, LeasedCoordinator
+from periplus.cluster.links import Lease
 from periplus.cluster.memory import Remembered
-from periplus.cluster.messages import Lease
 from periplus.crawl.frontier import AddressClaims
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding.messages import StatusReport

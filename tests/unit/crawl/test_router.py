@@ -9,8 +9,7 @@ import pytest
 from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier
 
 from periplus.config import Config
-from periplus.crawl.placement import owner_of
-from periplus.crawl.router import FULL, WINDOW, Outbound, ShardRouter
+from periplus.crawl.router import FULL, WINDOW, Outbound, ShardRouter, owner_of
 from periplus.model import Batch, Discovery, FetchTask, Lane, Purpose, Redirected, Refused, Site, Source, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.store import DiskState, MemoryEventSink

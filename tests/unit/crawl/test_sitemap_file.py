@@ -23,7 +23,7 @@ from periplus.policy.sitemaps import (
     sitemap_score,
     unpack,
 )
-from periplus.store.listings import MemoryListings
+from periplus.store.crawl_state import MemoryListings
 
 FILE = Url("http://a.test/sitemap.xml")
 NOW = 1_700_000_000.0

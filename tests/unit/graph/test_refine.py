@@ -7,8 +7,7 @@ import pytest
 from tests.reference.edge_blocks import pagerank_of_blocks
 
 from periplus.graph import Ranks, pagerank
-from periplus.graph.krylov import Solve, bicgstab, power_series
-from periplus.graph.refine import refine
+from periplus.graph.krylov import Solve, bicgstab, power_series, refine
 
 N = 50
 JUMP = np.full(N, 1 / N)

@@ -23,7 +23,7 @@ from periplus.insight.audit import (
     page,
 )
 from periplus.insight.audit.html_page import sized, summary
-from periplus.insight.audit.robots_txt import check_robots
+from periplus.insight.audit.site_audit import check_robots
 from periplus.model import RobotsFile, Site
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "audit.md").read_text()

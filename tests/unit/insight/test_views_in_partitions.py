@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from tests.unit.insight.asked_collection import Made
 
-from periplus.insight.executors import SerialExecutor
+from periplus.insight.executors import SerialExecutor, Workplace
 from periplus.insight.views import Views, ViewSettings
-from periplus.insight.workplace import Workplace
 from periplus.model import Executor, UsageError
 
 A, B = "http://a.test", "http://b.test"

@@ -9,10 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from periplus.formats.metadata_archive import SEGMENT, needed, write
-from periplus.lab.simulate.archive_sizes import archive_findings, generated_entries
-from periplus.lab.simulate.brandman import MIXES, Figure6, figure_6, reproduce_brandman
+from periplus.lab.simulate.brandman import (
+    MIXES,
+    Figure6,
+    archive_findings,
+    figure_3,
+    figure_6,
+    generated_entries,
+    media_findings,
+    min_needless,
+    needless_share,
+    reproduce_brandman,
+    waste,
+)
 from periplus.lab.simulate.findings import Finding
-from periplus.lab.simulate.needless import figure_3, media_findings, min_needless, needless_share, waste
 
 SEEDS = (0, 1)
 BUDGETS = tuple(level / 100 for level in (*range(4, 20, 2), *range(20, 36), 38, 41))

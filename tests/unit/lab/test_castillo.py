@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from periplus.lab.simulate.batches import batch_activity
-from periplus.lab.simulate.castillo import in_proportion, reproduce_castillo, web_settings
-from periplus.lab.simulate.castillo_depth import depth_profile
+from periplus.lab.simulate.castillo import in_proportion, plots_of, reproduce_castillo, web_settings
 from periplus.lab.simulate.castillo_evidence import (
     LINES,
     SHARES,
@@ -18,15 +17,15 @@ from periplus.lab.simulate.castillo_evidence import (
     Case,
     Evidence,
     cases,
+    depth_profile,
 )
 from periplus.lab.simulate.castillo_findings import findings_of, relation
-from periplus.lab.simulate.castillo_plots import plots_of
 from periplus.lab.simulate.findings import Finding
 from periplus.lab.simulate.generated import WebSettings, generate
+from periplus.lab.simulate.graph_files import ranked
 from periplus.lab.simulate.network import NetworkSettings
 from periplus.lab.simulate.plots import draw
 from periplus.lab.simulate.runs import run_ordering
-from periplus.lab.simulate.stored_webs import ranked
 from periplus.lab.simulate.web import web_from_edges
 from periplus.model import ConfigError, InvariantError, Site
 

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from periplus.lab.simulate.freshness import FreshnessResult
-from periplus.lab.simulate.freshness_curves import (
+from periplus.lab.simulate.freshness import (
+    FreshnessResult,
     budget_for,
     freshness_curves,
     freshness_table,

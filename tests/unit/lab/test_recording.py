@@ -8,12 +8,12 @@ import pyarrow.compute as pc
 import pytest
 
 from periplus.lab.simulate.generated import WebSettings, generate
+from periplus.lab.simulate.graph_files import ranked
 from periplus.lab.simulate.histories import HistorySettings, generate_histories
 from periplus.lab.simulate.network import NetworkSettings
 from periplus.lab.simulate.policy_choice import PolicyChoice
 from periplus.lab.simulate.recorded_refresh import record_refresh
 from periplus.lab.simulate.recording import record_crawl
-from periplus.lab.simulate.stored_webs import ranked
 from periplus.model import UsageError
 from periplus.store.tables import SCHEMAS, read
 

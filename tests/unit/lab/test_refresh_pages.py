@@ -1,4 +1,4 @@
-"""Every refresh policy has a page: what it follows, its rule, its curve and its numbers, measured by one command."""
+"""docs/refresh_policies.md has every refresh policy: what it follows, its rule, its curve and its numbers."""
 
 from __future__ import annotations
 
@@ -11,29 +11,25 @@ from periplus.lab.simulate import refresh_pages
 from periplus.lab.simulate.histories import HistorySettings
 from periplus.lab.simulate.policy_pages import BEGIN, END
 from periplus.lab.simulate.refresh import refresh_policies
-from periplus.lab.simulate.refresh_pages import measure_refreshing, write_refresh_pages
+from periplus.lab.simulate.refresh_pages import PAGE, PLOTS, measure_refreshing, write_refresh_pages
 from periplus.model import UsageError
 
-FOLDER = Path(__file__).resolve().parents[3] / "docs" / "policies" / "refresh"
+DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 
 @pytest.mark.parametrize("name", refresh_policies())
-def test_every_refresh_policy_has_its_page_and_plot(name: str) -> None:
-    """With whom it follows, and numbers between the marks; and docs/policies.md leads to it."""
-    text = (FOLDER / f"{name}.md").read_text()
-    assert text.startswith(f"# `{name}`")
-    assert "**Follows**" in text
+def test_every_refresh_policy_is_described_and_has_its_plot(name: str) -> None:
+    """With numbers between the marks."""
+    text = (DOCS / PAGE).read_text()
+    assert f"\n| `{name}`" in text
     measured = text.partition(BEGIN)[2].partition(END)[0]
-    assert f"({name}.svg)" in measured
-    assert f"| **`{name}`** |" in measured
-    assert ElementTree.parse(FOLDER / f"{name}.svg").getroot().tag.endswith("svg")
-    assert f"policies/refresh/{name}.md" in (FOLDER.parents[1] / "policies.md").read_text()
+    assert f"| [`{name}`]({PLOTS}/{name}.svg) |" in measured
+    assert ElementTree.parse(DOCS / PLOTS / f"{name}.svg").getroot().tag.endswith("svg")
 
 
-def test_no_page_is_of_nothing_here() -> None:
-    """A policy that was renamed takes its page along."""
-    for ending in ("md", "svg"):
-        assert {path.stem for path in FOLDER.glob(f"*.{ending}")} == set(refresh_policies())
+def test_no_plot_is_of_nothing_here() -> None:
+    """A policy that was renamed takes its plot along."""
+    assert {path.stem for path in (DOCS / PLOTS).glob("*.svg")} == set(refresh_policies())
 
 
 def test_numbers_go_between_the_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,13 +40,12 @@ def test_numbers_go_between_the_marks(tmp_path: Path, monkeypatch: pytest.Monkey
     told: list[tuple[int, int]] = []
     found = measure_refreshing(chance=small, regular=small, progress=lambda done, total: told.append((done, total)))
     assert told[-1][0] == told[-1][1]
-    with pytest.raises(UsageError, match=r"adaptive\.md"):
+    with pytest.raises(UsageError, match=r"refresh_policies\.md"):
         write_refresh_pages(tmp_path, found)
-    for name in refresh_policies():
-        (tmp_path / f"{name}.md").write_text(f"# {name}\n\nby hand\n\n{BEGIN}\nold\n{END}\n\nafter\n")
-    written = write_refresh_pages(tmp_path, found)
-    assert len(written) == 2 * len(refresh_policies())
-    text = (tmp_path / "learned.md").read_text()
-    assert text.startswith("# learned\n\nby hand\n")
+    (tmp_path / PLOTS).mkdir(parents=True)
+    (tmp_path / PAGE).write_text(f"# Policies\n\nby hand\n\n{BEGIN}\nold\n{END}\n\nafter\n")
+    assert len(write_refresh_pages(tmp_path, found)) == 1 + len(refresh_policies())
+    text = (tmp_path / PAGE).read_text()
+    assert text.startswith("# Policies\n\nby hand\n")
     assert text.endswith("\nafter\n")
     assert "old" not in text

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.lab.crawling import by_proxy, crawl, rows, standing
 
-from periplus.lab.simulate.replay import web_of_collection
+from periplus.lab.simulate.recording import web_of_collection
 from periplus.lab.simulate.web import NO_ANSWER, Web
 from periplus.lab.web import World
 from periplus.model import CollectionError

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 from tests.hypothesis_depth import examples
 
-from periplus.crawl.placement import owner_of
-from periplus.lab.simulate.placed import owners, site_name
+from periplus.crawl.router import owner_of
 from periplus.lab.simulate.scaling import (
     CoordinatorSettings,
     ScalingSettings,
@@ -20,9 +19,17 @@ from periplus.lab.simulate.scaling import (
     saturated_at,
     scaling,
 )
-from periplus.lab.simulate.scaling_pace import PaceSettings, bounds, pace
-from periplus.lab.simulate.scaling_traffic import ExchangeSettings, batches_a_second, messages_a_second, traffic
+from periplus.lab.simulate.scaling_traffic import (
+    ExchangeSettings,
+    PaceSettings,
+    batches_a_second,
+    bounds,
+    messages_a_second,
+    pace,
+    traffic,
+)
 from periplus.lab.simulate.scaling_web import ScalingWeb, ScalingWebSettings, generate_scaling_web
+from periplus.lab.simulate.web import owners, site_name
 from periplus.model import ConfigError
 
 SMALL = ScalingSettings(web=ScalingWebSettings(pages=20_000, sites=400, largest_site=2_000))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from periplus.lab.simulate.noisy_refresh import NoisySettings
-from periplus.lab.simulate.signal_worth import VARIED, run_signals, signal_curves
+from periplus.lab.simulate.noisy_refresh import VARIED, NoisySettings, run_signals, signal_curves
 from periplus.model import ConfigError
 
 SMALL = NoisySettings(sites=4, pages=20, days=30)

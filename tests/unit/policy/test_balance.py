@@ -11,7 +11,7 @@ import pytest
 
 from periplus.model import CollectionDamaged, ConfigError, Lane
 from periplus.policy.balance import HISTORY, BalanceRecord, BalanceSettings, Move, SiteBalance
-from periplus.policy.balance.samples import Sample
+from periplus.policy.balance.site_balance import Sample
 
 S, D = Lane.SITEMAPS, Lane.DISCOVERY
 MANY = 10**9

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from periplus.policy.refresh import DAY, PAGE, Estimates, SignalKind, SiteBeliefs, estimate_pages, observation
 from periplus.policy.refresh.evidence import observations_of, shift_of
-from periplus.policy.refresh.signal_trust import believed, likelihoods, without_signals
+from periplus.policy.refresh.signals import believed, likelihoods, without_signals
 
 NOW = 1.7e9
 

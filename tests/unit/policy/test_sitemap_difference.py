@@ -22,7 +22,7 @@ from periplus.policy.sitemaps import (
     times_of,
     unpack,
 )
-from periplus.policy.sitemaps.memory import ALL
+from periplus.policy.sitemaps.difference import ALL
 
 NOW = 1_800_000_000
 READINGS = st.dictionaries(st.integers(0, 60), st.integers(0, 5), max_size=40)

@@ -16,7 +16,7 @@ from warcio.archiveiterator import ArchiveIterator
 from periplus.model import Fetched, FetchEnded, FetchTask, Lane, Purpose, Site, Stored, Url, UsageError
 from periplus.store import Archive, MemoryPayloads, Tables, WarcEnd, WarcSettings
 from periplus.store.export import FOLDERS, Committed, Selection, export_folder, export_stream
-from periplus.store.export.paths import file_of, other_file_of
+from periplus.store.export.files import file_of, other_file_of
 from periplus.store.tables import SCHEMAS, Spooled
 from periplus.urls import site_of
 

@@ -14,9 +14,8 @@ from periplus.store import SiteState
 from periplus.store.state import DiskUrlRecords
 from periplus.store.state.environment import Environment
 from periplus.store.state.keys import MAX_PROBES
-from periplus.store.state.names import Recent, SiteNames, name_key
 from periplus.store.state.rows import LANES, SOURCES, decode, encode, lengthen, pack_record, shorten, unpack_record
-from periplus.store.state.sites import DiskSites
+from periplus.store.state.sites import DiskSites, Recent, SiteNames, name_key
 
 
 @pytest.fixture

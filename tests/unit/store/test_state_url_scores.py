@@ -10,7 +10,7 @@ from periplus.model import CollectionDamaged, Url, UrlScore
 from periplus.store import DiskState
 from periplus.store.state.environment import Environment
 from periplus.store.state.keys import MAX_PROBES
-from periplus.store.state.names import SiteNames
+from periplus.store.state.sites import SiteNames
 from periplus.store.state.url_scores import DiskUrlScores
 
 

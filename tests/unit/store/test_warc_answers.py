@@ -24,8 +24,7 @@ from periplus.model import (
 )
 from periplus.store import MemoryPayloads
 from periplus.store.warc import Archive, WarcEnd, WarcSettings, archived_answers, merge_indexes
-from periplus.store.warc.names import files_of
-from periplus.store.warc.records import Answer
+from periplus.store.warc.records import Answer, files_of
 
 AT = 1_800_000_000.123456
 REQUEST = b"GET /a HTTP/1.1\r\nHost: example.org\r\n\r\n"

@@ -2,8 +2,8 @@
 
 Nothing here disturbs a crawl that is running. `lookup` answers for a collection, a site and a URL; `freshness`,
 `sources` and `duplicates` hold the parts of its answers. `sitemap_files` and `listed_urls` are for URLs that a site's
-sitemaps list: which file lists them, and whether a crawl would fetch them. `site_names` finds a site by its name.
-`lines` phrases all of it, with `freshness_words`, `source_words` and `duplicate_words` for its parts.
+sitemaps list: which file lists them, and whether a crawl would fetch them. `site_list` finds a site by its name.
+`lines` phrases all of it, with `freshness_words` for its part.
 """
 
 from .lookup import (

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.crawl.placement import owner_of
+from periplus.crawl.router import owner_of
 from periplus.model import Placement, Url, UrlRecord
 from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
 from periplus.store import State

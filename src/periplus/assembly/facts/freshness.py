@@ -73,7 +73,7 @@ class SiteFreshness(Struct, frozen=True):
 
 
 class PageFreshness(Struct, frozen=True):
-    """How likely the copy of a page is fresh, from how often it changes (`rate`, a day) and what was said since.
+    """How likely the copy of a page is fresh, from how often it changes (`rate`, a day) and signals since then.
 
     `age` is in seconds; `visits` is how many could be compared with the one before, `changes` how many differed, and
     `signals` how many of each kind came since the last. The first two are null after a visit that failed. `next` is

@@ -120,7 +120,7 @@ Lines = list[tuple[str, str]]
 
 
 def site_lines(facts: SiteFreshness | None) -> Lines:
-    """How often its pages change, and how far what it says of that can be trusted."""
+    """How often its pages change, and how far its signals can be trusted."""
     if facts is None:
         return []
     changes = "" if facts.rate is None else f"a page changes {every(facts.rate)}, as {_pages(facts.pages)}"
@@ -172,7 +172,7 @@ def _evidence(facts: SignalFacts) -> str:
 
 
 _WHOSE = {"header": "the page", "index": "the file"}
-"""Of whom the kinds speak that are heard only on a visit, or not of pages."""
+"""What the kinds of signals are about that only a visit shows, or that are not about pages."""
 
 
 def _times_moved(facts: SignalFacts) -> str:

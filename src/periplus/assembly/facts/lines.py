@@ -1,23 +1,118 @@
-"""What is known of a collection, a site or a URL as labelled lines: what `periplus info` prints and web pages show."""
+"""What is known of a collection, a site or a URL as labelled lines: what `periplus info` prints and web pages show.
+
+Phrases what is known of the near-duplicates of a page.
+
+What a site's two sources brought, and how its budget moved between them and why, in words.
+"""
 
 from __future__ import annotations
 
 import shlex
 import time
 from collections.abc import Mapping
+from typing import Final
 
 from periplus.insight.reasons import explained
-from periplus.model import UrlRecord
+from periplus.model import Url, UrlRecord
+from periplus.policy.balance import Move
 
 from ..wording import by_source, count, counted, moment, size, top
-from .duplicate_words import duplicate_lines
+from .duplicates import CopyFacts
 from .freshness_words import fresh_words, page_lines
 from .freshness_words import site_lines as freshness_lines
 from .lookup import CollectionFacts, RobotsFacts, SiteFacts, UrlFacts
-from .source_words import balance_line, source_lines
+from .sources import BalanceFacts, Brought, SourceFacts
+
+BELIEFS: Final = {
+    "names-itself": "it is this page",
+    "same-text": "it says the same",
+    "not-read-yet": "it was not read yet, and nothing contradicts it",
+    "other-text": "it says something else",
+    "target-is-gone": "there is no page",
+    "target-points-on": "it names another URL itself",
+    "names-home-page": "it was not read yet, and naming the home page is mostly a template's mistake",
+    "elsewhere": "it was not read yet, and is of another site, which would have to agree",
+}
+"""Why the canonical URL that a page declares is accepted or not; `policy.duplicates.hints` has the rules."""
+
+
+def duplicate_lines(facts: CopyFacts | None, url: Url) -> list[tuple[str, str]]:
+    """Return what is known as labelled lines."""
+    if facts is None:
+        return []
+    said = []
+    if facts.pages > 1:
+        others = "another page" if facts.pages == 2 else f"{facts.pages - 1:,} other pages"
+        name = "this URL" if facts.canonical == url else facts.canonical
+        said.append(("says the same", f"as {others}; all are best known by {name}"))
+    if facts.is_copy:
+        said.append(("copy", f"yes: another said it before ({facts.likeness:.0%} alike)"))
+    if facts.names is not None:
+        said.append(("canonical", f"names {facts.names}{_judgement(facts)}"))
+    return said
+
+
+def _judgement(facts: CopyFacts) -> str:
+    if facts.is_believed is None:
+        return ", which another shard knows"
+    return f": {'believed' if facts.is_believed else 'not believed'}, because {BELIEFS[facts.why]}"
+
+
+_BARS = "▁▂▃▄▅▆▇█"
+MOVES = {
+    Move.TO_SITEMAPS: "more to sitemaps: worth more",
+    Move.TO_DISCOVERY: "more to links: worth more",
+    Move.TIE: "as before: worth the same",
+    Move.TIE_TO_SITEMAPS: "more to sitemaps: a tie (Figure 8)",
+    Move.ONE_SOURCE: "as before: nothing to compare",
+    Move.UNUSED: "as before: the better has no more",
+    Move.AT_BOUND: "as before: all but a sample",
+    Move.FIXED: "as before: fixed by the settings",
+}
+"""What followed from an epoch, short enough for a narrow terminal."""
+MOVES_BY_WORD = {move.word: why for move, why in MOVES.items()}
+"""The same by the word that `EpochFacts.move` holds."""
+
+
+def source_lines(facts: SourceFacts) -> list[tuple[str, str]]:
+    """What links and sitemaps brought, each and together; nothing where there are links alone."""
+    if not facts.files and not facts.sitemaps_only.known and not facts.both.known:
+        return []
+    by_links, by_sitemaps = count(facts.first_by_links), count(facts.first_by_sitemaps)
+    first = f"; {by_sitemaps} first seen in sitemaps, {by_links} by links" if facts.both.known else ""
+    more = f" (of the first {counted(_known(facts), 'URL')})" if facts.is_partial else ""
+    return [
+        ("sitemap files", f"{count(facts.files)} read, {counted(facts.listed, 'entry', 'entries')}"),
+        ("by links only", f"{_brought(facts.links_only)}{more}"),
+        ("by sitemaps only", _brought(facts.sitemaps_only)),
+        ("by both", f"{_brought(facts.both)}{first}"),
+    ]
+
+
+def _known(facts: SourceFacts) -> int:
+    return facts.links_only.known + facts.sitemaps_only.known + facts.both.known
+
+
+def _brought(brought: Brought) -> str:
+    if not brought.known:
+        return "nothing"
+    return f"{count(brought.known)} known, {count(brought.fetched)} fetched, {count(brought.unique)} of these unique"
+
+
+def balance_line(facts: BalanceFacts | None) -> str:
+    """How the budget is shared now, and a small picture of how it came to that: the share of sitemaps."""
+    if facts is None:
+        return ""
+    pages = facts.sitemaps + facts.links
+    moved = f", after {counted(facts.epochs, 'epoch')}" if facts.epochs else ", and nothing was judged yet"
+    shares = [*((epoch.sitemaps, epoch.links) for epoch in facts.history), (facts.sitemaps, facts.links)]
+    picture = "".join(_BARS[min(8 * sitemaps // max(sitemaps + links, 1), 7)] for sitemaps, links in shares)
+    shared = f"{count(facts.sitemaps)} to sitemaps, {count(facts.links)} to links"
+    return f"of {counted(pages, 'page')} {shared}{moved}  {picture}"
+
 
 Lines = list[tuple[str, str]]
-"""Each a label and what is known; empty where there is nothing to say."""
+"""Each a label and what is known; empty if nothing is known."""
 _REASONS_SHOWN = 4
 """Reasons named in a line."""
 

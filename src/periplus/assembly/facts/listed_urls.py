@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from periplus.crawl.frontier import RobotsGate, delay_after
-from periplus.crawl.placement import owner_of
+from periplus.crawl.router import owner_of
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.insight.listed import Listed
 from periplus.model import Discovery, Reject, Rewrite, Site, Source, Url
@@ -34,7 +34,7 @@ _PARAMETERS = re.compile(r"[?;]|/\(")
 
 
 class Verdict(Struct, frozen=True):
-    """Why a URL would not be fetched, and the rule that says so; empty if it would."""
+    """Why a URL would not be fetched, and the rule; empty if it would."""
 
     reason: str = ""
     rule: str = ""

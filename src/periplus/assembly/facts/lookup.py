@@ -19,8 +19,8 @@ from periplus.config import Config
 from periplus.crawl.frontier import RobotsGate
 from periplus.crawl.frontier.steering import Steering, SteeringState
 from periplus.crawl.machine_settings import ShardMeta
-from periplus.crawl.placement import owner_of
 from periplus.crawl.revisit import Freshness
+from periplus.crawl.router import owner_of
 from periplus.crawl.stats import CrawlStats, waiting_urls
 from periplus.model import Discovery, Lane, Reject, Rewrite, RobotsFile, Site, Source, Url, UrlRecord, UsageError
 from periplus.policy.filters import SiteFilterState, standard_chain

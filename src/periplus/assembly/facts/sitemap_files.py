@@ -1,4 +1,4 @@
-"""The files in which a site lists its URLs: what they are called for short, and the way that led to each."""
+"""The files in which a site lists its URLs: their short names, and the files that list each."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class MapFiles:
         return self._files.get(twin_key(url))  # type: ignore[arg-type] # of the table, which holds what was canonical
 
     def way(self, url: str) -> list[str]:
-        """The files that led to one, and itself at the end."""
+        """The files above a file, and the file itself at the end."""
         way: list[str] = []
         file = self.get(url)
         while file is not None and file.url not in way and len(way) < _LONGEST_WAY:

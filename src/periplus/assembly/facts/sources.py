@@ -26,7 +26,7 @@ _TOGETHER = 1000
 
 
 class Brought(Struct):
-    """URLs that some source has told us of: how many are known, were fetched well, and said what no other page says."""
+    """URLs that some source listed: how many are known, fetched with success, and unique in content."""
 
     known: int = 0
     fetched: int = 0
@@ -132,7 +132,7 @@ def _is_page(url: Url, files: Container[str]) -> bool:
 
 
 def _lanes(record: UrlRecord) -> dict[Lane, float]:
-    """When each of the two sources first told of a URL."""
+    """When each of the two sources first found a URL."""
     found: dict[Lane, float] = {}
     for seen in record.first_seen:
         lane = LANES[seen.source]
@@ -141,7 +141,7 @@ def _lanes(record: UrlRecord) -> dict[Lane, float]:
 
 
 def _are_unique(sketches: Sketches, records: Iterable[UrlRecord]) -> list[bool]:
-    """Whether each page says what none said before; one that says too little to be compared passes for unique."""
+    """Whether the content of each page is new; a page with too little text to compare counts as unique."""
     placements = sketches.get([record.url for record in records])
     return [placement is None or not placement.is_copy for placement in placements]
 

@@ -1,1 +1,1 @@
-"""`periplus audit`: `command` parses options and runs it; `terminal` prints it for people."""
+"""`periplus audit`: `command` parses options, runs it and prints it; `requests` checks embedded files."""

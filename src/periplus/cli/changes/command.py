@@ -1,7 +1,7 @@
 """`periplus changes`: what appeared, changed and vanished in a collection, for people, programs and readers of feeds.
 
 The work is done by `insight.changes`; `changes_show` says it on a terminal, `changes_lines` as JSON, `changes_feed` as
-Atom. With a URL it tells of one page: all visits to it, and what differs between two of its versions.
+Atom. With a URL it shows one page: all visits to it, and what differs between two of its versions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHOWN = 50
 FED = 500
 """Entries of a feed."""
 _WHICH = "Which changes"
-_HOW = "How they are told"
+_HOW = "Output"
 
 Page = Annotated[
     str | None,
@@ -204,7 +204,7 @@ def _say(
 def _told(found: Collection, asked: Asked, limit: int | None, counts: Counts) -> Iterator[Told]:
     """What was asked for; with a limit the newest, in the order of time.
 
-    Texts are compared only where that is needed: of all to know which are large enough, else of those that are told.
+    Texts are compared only where that is needed: of all to know which are large enough, else of those that are shown.
     """
     stream = changes_since(
         found.folder,

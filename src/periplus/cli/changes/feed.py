@@ -21,7 +21,7 @@ from periplus.model import Granularity, Lastmod, UsageError
 
 from .json_lines import iso
 from .request import Asked
-from .wording import about, counted_links, percent, why_vanished
+from .terminal import about, counted_links, percent, why_vanished
 
 _MOST_PASSAGES: Final = 100
 _TAGS: Final = {Mark.KEPT: ("", ""), Mark.REMOVED: ("<del>", "</del>"), Mark.ADDED: ("<ins>", "</ins>")}

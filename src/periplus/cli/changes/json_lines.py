@@ -1,4 +1,4 @@
-"""Changes as JSON lines, for programs. `docs/commands.md` tells of every key."""
+"""Changes as JSON lines, for programs. `docs/commands.md` describes every key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class VersionPlace(Struct, frozen=True):
 
 
 class ChangeLine(Struct, frozen=True):
-    """One change, as `--json` says it."""
+    """One change, as `--json` prints it."""
 
     url: str
     site: str

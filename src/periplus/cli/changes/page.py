@@ -18,15 +18,14 @@ from periplus.urls import canonical
 
 from ..consoles import stdout_console
 from .json_lines import VersionPlace, iso, place_of
-from .terminal import clean, moment, say_difference
-from .wording import counted_links, percent
+from .terminal import clean, counted_links, moment, percent, say_difference
 
 _SHOWN: Final = 20
 _PROBLEM: Final = "the versions cannot be compared"
 
 
 class VisitLine(Struct, frozen=True):
-    """A visit, as `--json` says it. `version` is what the page was then; null: it was not there."""
+    """A visit, as `--json` prints it. `version` is what the page was then; null: it was not there."""
 
     at: str
     outcome: str
@@ -38,7 +37,7 @@ class VisitLine(Struct, frozen=True):
 
 
 class PageLine(Struct, frozen=True):
-    """A page, as `--json` says it; the other keys are those of a change."""
+    """A page, as `--json` prints it; the other keys are those of a change."""
 
     url: str
     visits: list[VisitLine]

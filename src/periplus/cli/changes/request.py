@@ -9,7 +9,7 @@ from periplus.model import UsageError
 
 
 class Asked(Struct, frozen=True):
-    """Which changes, and whether to say what each is about."""
+    """Which changes, and whether to show what each is about."""
 
     since: float
     until: float | None
@@ -34,7 +34,7 @@ def share_of(text: str | None) -> float:
 
 
 def nothing_of(asked: Asked) -> str:
-    """What to say where nothing was found: no more than what was asked for."""
+    """The message if nothing was found."""
     words = [kind.value for kind in Kind if kind in asked.kinds]
     said = " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
     is_part = asked.sites or asked.paths or asked.least

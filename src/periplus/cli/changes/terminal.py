@@ -2,6 +2,8 @@
 
 What pages say is shown without what a terminal would obey. Where there are no colours, removed words stand in `[-` and
 `-]`, added ones in `{+` and `+}`, as wdiff writes them.
+
+A change in a few words.
 """
 
 from __future__ import annotations
@@ -15,9 +17,63 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.insight.changes import Change, Detail, Difference, Kind, Mark, Passage
+from periplus.insight.reasons import explained
 
 from ..crawl.live import count, counted
-from .wording import about
+
+_PROBLEMS = {
+    "not-kept": "its bytes were not kept",
+    "damaged": "the archive does not hold it any more",
+    "no-original": "it refers to an earlier version that is not in the collection",
+}
+
+
+def percent(share: float) -> str:
+    """12 %; what is more than nothing is not 0 %."""
+    return "under 1 %" if 0 < share < 0.01 else f"{share:.0%}".replace("%", " %")
+
+
+def about(change: Change, detail: Detail) -> str:
+    """What happened, in one line."""
+    match change.kind:
+        case Kind.APPEARED:
+            return "is back" if change.is_back else "is new"
+        case Kind.VANISHED:
+            return why_vanished(change)
+        case _:
+            return what_changed(change, detail)
+
+
+def why_vanished(change: Change) -> str:
+    """Why a page is held to be gone."""
+    if change.reason == "redirected":
+        return f"leads to {change.target} now"
+    return explained(change.reason) or change.reason
+
+
+def what_changed(change: Change, detail: Detail) -> str:
+    """How much of the text, and what besides."""
+    if detail.problem:
+        return f"{change.level}; {_PROBLEMS.get(detail.problem, detail.problem)}"
+    parts = []
+    if detail.difference is not None:
+        parts.append(f"{percent(detail.difference.size)} of the text" if detail.difference.size else "not the text")
+    if detail.title_before:
+        parts.append("another title")
+    if detail.canonical or detail.canonical_before:
+        parts.append("another canonical URL")
+    if links := counted_links(detail):
+        parts.append(links)
+    return ", ".join(parts) or change.level
+
+
+def counted_links(detail: Detail) -> str:
+    """How many links came and went."""
+    added, removed = detail.links.added, detail.links.removed
+    said = [f"+{added:,}"] if added else []
+    said += [f"-{removed:,}"] if removed else []
+    return f"links {' '.join(said)}" if said else ""
+
 
 _STYLES: Final = {Mark.KEPT: "dim", Mark.REMOVED: "red strike", Mark.ADDED: "green"}
 _SIGNS: Final = {Mark.KEPT: ("", ""), Mark.REMOVED: ("[-", "-]"), Mark.ADDED: ("{+", "+}")}
@@ -56,7 +112,7 @@ def say_changes(
     nothing: str = "nothing",
     is_diff: bool,
 ) -> None:
-    """All that is shown, by site; and how many there are besides. `nothing` is said where there is none."""
+    """All that is shown, by site; and how many there are besides. `nothing` is printed if there is none."""
     by_site: defaultdict[str, list[tuple[Change, Detail | None]]] = defaultdict(list)
     for change, detail in reversed(shown):
         by_site[change.site].append((change, detail))
@@ -119,7 +175,7 @@ def say_difference(console: Console, difference: Difference, *, most: int | None
 
 
 def has_colours(console: Console) -> bool:
-    """Whether colours say enough."""
+    """Whether colours are enough."""
     return console.is_terminal and console.color_system is not None and not console.no_color
 
 

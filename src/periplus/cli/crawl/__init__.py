@@ -1,5 +1,4 @@
 """`periplus crawl`: `command` parses options and runs it, `live` displays its progress, `summary` reports the end.
 
-Other commands that crawl use them, too. `resizing` changes the number of shards while a crawl runs; `on_cluster` runs
-it on Ray. `setbacks` reports seeds that cannot be reached.
+Other commands that crawl use them, too. `resizing` changes the number of shards while a crawl runs, here or on Ray.
 """

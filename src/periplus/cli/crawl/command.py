@@ -11,9 +11,10 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from msgspec.structs import replace
@@ -27,16 +28,18 @@ from periplus.assembly.parts import NO_PARTS, OwnParts, own_parts
 from periplus.assembly.progress import Progress
 from periplus.assembly.running import CrawlRun
 from periplus.assembly.summary import Summary
+from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Crawl, Gather, tune_garbage_collection
 
 from .. import options
 from ..app import INTERRUPTED
 from ..consoles import stderr_console
-from .live import PAGES, Display, View
-from .on_cluster import gathering
-from .resizing import resized, until_asked
-from .setbacks import SeedFailures, words_of
+from .live import PAGES, Display, SeedFailures, View, words_of
+from .resizing import gathering, resized, until_asked
 from .summary import say_end, say_plan
+
+if TYPE_CHECKING:
+    from periplus.library.extracting import Extraction
 
 NOTHING_FETCHED = 1
 
@@ -57,6 +60,7 @@ def crawl(
     order_by: options.OrderBy = None,
     want: options.Want = None,
     score: options.Score = None,
+    extract: options.Extract = None,
     sitemap: options.Sitemap = None,
     sitemaps: options.Sitemaps = None,
     delay: options.Delay = None,
@@ -96,6 +100,7 @@ def crawl(
         **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
     }
     parts = own_parts(want, score, order)
+    extractor = _extractor(extract)
     collection = planned(
         out, seeds=seeds or [], seed_lines=_lines(seed_file) if seed_file else (), settings=config, options=asked
     )
@@ -104,7 +109,17 @@ def crawl(
         return
     with held(out), gathering(cluster, collection) as (collection, gather, most):
         collection.save()
-        summary = run(collection, stderr_console(), gather=gather, most=most, parts=parts)
+        extraction = extractor(collection)
+        summary = run(
+            collection,
+            stderr_console(),
+            gather=gather,
+            most=most,
+            parts=parts,
+            follow=extraction.follow if extraction else None,
+        )
+        if extraction is not None:
+            extraction.finish()
     say_end(summary, is_json=json)
     raise typer.Exit(exit_code(summary))
 
@@ -121,10 +136,12 @@ def run(
     most: int = MAX_SHARDS,
     parts: OwnParts = NO_PARTS,
     tell: Callable[[Progress], None] = lambda _progress: None,
+    follow: Callable[[Sequence[Status]], None] | None = None,
 ) -> Summary:
     """Crawl, and show the progress. The caller holds the lock of the collection. `tell` is called with all progress.
 
     `gather` runs the shards, by default as processes of this machine; `most` is the maximum number of shards.
+    `follow` is called with the statuses of all shards after each commit.
     """
     parts = replace(parts, credentials=collection.credentials)
     running = CrawlRun(
@@ -148,8 +165,20 @@ def run(
                         for setback in failures.new(progress.setbacks):
                             display.report(words_of(setback, progress.at))
                         tell(progress)
+                        if follow is not None:
+                            follow(statuses)
             asked = None if crawl.is_interrupted else resized(collection, lambda: running.elapsed, console)
     return running.end()
+
+
+def _extractor(name: str | None) -> Callable[[Collection], Extraction | None]:
+    """What begins the extraction of a collection; the function is loaded now, so that a mistake is found at once."""
+    if name is None:
+        return lambda _collection: None
+    from periplus.library.extracting import Extraction, load_extractor  # loads more than a crawl needs
+
+    function = load_extractor(name)
+    return lambda collection: Extraction(collection.layout, function)
 
 
 def exit_code(summary: Summary) -> int:

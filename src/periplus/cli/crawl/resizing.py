@@ -2,27 +2,55 @@
 
 The command that runs a crawl looks for a request between two status reports of the shards (`until_asked`), lets the
 crawl end as if its time were over, resizes, and continues.
+
+Ray is loaded only here, and only for who asks for it.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from periplus.assembly import Layout, Resized, Step, requested, resize
+from periplus.assembly import MAX_SHARDS, Layout, Resized, Step, requested, resize
 from periplus.assembly.collection import Collection
 from periplus.crawl.shard import Status
-from periplus.crawl.sharding import Crawl
+from periplus.crawl.sharding import Crawl, Gather
 from periplus.model import CollectionInUse
 
+from ..consoles import stderr_console
 from .live import PLAIN_EVERY, counted, lasting
 
+
+@contextmanager
+def gathering(address: str | None, collection: Collection) -> Iterator[tuple[Collection, Gather | None, int]]:
+    """The collection, who brings its shards together (`None`: this machine does), and how many shards there can be.
+
+    A collection that is begun on a cluster without a number of shards gets one for each of its processors.
+    """
+    if address is None:
+        yield collection, None, MAX_SHARDS
+        return
+    from periplus.cluster import gathered
+
+    words = "Ray begins on this machine ..." if address == "local" else f"connecting to Ray at {address} ..."
+    stderr_console().print(words, style="dim", highlight=False)
+    asked = collection.config.crawl.workers
+    lease = collection.config.cluster.lease
+    with gathered(address, collection.layout.coordinator.resolve(), asked or collection.workers, lease) as (
+        gather,
+        processors,
+    ):
+        config = collection.config.with_options({"crawl.workers": asked or processors})
+        yield replace(collection, config=config), gather, MAX_SHARDS if address == "local" else processors
+
+
 _PATIENCE = 15.0
-"""Shards that were told to end may take so long to let go."""
+"""Seconds within which stopped shards must have closed."""
 _LOOK_AGAIN = 0.1
 
 

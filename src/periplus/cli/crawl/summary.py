@@ -26,7 +26,7 @@ _TOO_DEEP = "link-depth"
 
 
 class Plan(Struct, frozen=True):
-    """What `--dry-run --json` says."""
+    """What `--dry-run --json` prints."""
 
     collection: str
     is_new: bool

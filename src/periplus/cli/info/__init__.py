@@ -1,1 +1,1 @@
-"""`periplus info`: `command` parses options and prints what `assembly.facts.lines` says; `sources` has a table."""
+"""`periplus info`: `command` parses options and prints the lines of `assembly.facts.lines`; `sources` has a table."""

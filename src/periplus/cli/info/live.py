@@ -1,4 +1,4 @@
-"""`periplus info --live`: what a running crawl says of itself on its control socket."""
+"""`periplus info --live`: the status of a running crawl, from its control socket."""
 
 from __future__ import annotations
 

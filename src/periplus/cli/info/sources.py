@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.facts.source_words import MOVES_BY_WORD
+from periplus.assembly.facts.lines import MOVES_BY_WORD
 from periplus.assembly.facts.sources import BalanceFacts, EpochFacts
 from periplus.assembly.wording import count
 

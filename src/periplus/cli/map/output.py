@@ -33,7 +33,7 @@ _SITES = 10
 
 
 class MapUrl(Struct, frozen=True):
-    """A URL, as `--json` says it. `path` are the files that led to it, the one that lists it last."""
+    """A URL, as `--json` prints it. `path` are the files from the first to the one that lists it."""
 
     url: str
     source: str
@@ -49,7 +49,7 @@ class MapUrl(Struct, frozen=True):
 
 
 class MapSummary(Struct, frozen=True):
-    """What `--json` says last, under the key `summary`.
+    """What `--json` prints last, under the key `summary`.
 
     `seconds`: how long a polite crawl of all that is allowed takes, because of `slowest`, which rests `rest` seconds
     between two visits. `sites` has the most expensive ones with URLs, bytes and seconds; `listed_bytes` is what all
@@ -145,7 +145,7 @@ def say_json(judged: Iterable[tuple[Listed, Verdict]], files: MapFiles) -> None:
 
 
 def say_lines(judged: Iterable[tuple[Listed, Verdict]]) -> None:
-    """Elsewhere than on a terminal: what a map says of each URL, with tabs between."""
+    """Without a terminal: a line for each URL, with tabs between."""
     for listed, verdict in judged:
         priority = "" if listed.priority is None else f"{listed.priority:g}"
         cells = (listed.url, written(listed), priority, _refused(verdict), listed.sitemap, str(listed.files))

@@ -1,1 +1,1 @@
-"""`periplus read`: `command` chooses a reader; `value_table` prints a bounded sample of what it returned."""
+"""`periplus read`: `command` chooses a reader and prints a bounded sample of what it returned."""

@@ -14,7 +14,7 @@ import typer
 
 from periplus.model import UsageError
 
-from ..figures import checked_plot
+from ..consoles import checked_plot
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.scenario import Scenario

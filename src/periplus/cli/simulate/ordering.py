@@ -160,8 +160,8 @@ def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[Cur
 
 def _record(scenario: Scenario, folder: Path, files: Files) -> None:
     """The tables of every policy, in a folder of its own; the first repetition is run once more for it."""
+    from periplus.lab.simulate.graph_files import ranked
     from periplus.lab.simulate.recording import record_crawl
-    from periplus.lab.simulate.stored_webs import ranked
 
     asked = scenario.experiment
     web = ranked(scenario.webs()(asked.seed))

@@ -41,7 +41,7 @@ class Column(Struct, frozen=True):
 
 
 class Sheet(Struct, frozen=True):
-    """A title, columns, rows of texts, and what is to be said below."""
+    """A title, columns, rows of texts, and the text below."""
 
     title: str
     columns: tuple[Column, ...]

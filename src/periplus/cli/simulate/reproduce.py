@@ -19,8 +19,7 @@ from rich.text import Text
 
 from periplus.model import UsageError
 
-from ..consoles import stderr_console
-from ..figures import can_draw, say_left_out
+from ..consoles import can_draw, say_left_out, stderr_console
 from .options import Paper
 from .output import Column, ExperimentProgress, Files, Sheet, say, say_json, stoppable
 
@@ -150,8 +149,7 @@ def _castillo(asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
 
 
 def _brandman(asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
-    from periplus.lab.simulate.brandman import reproduce_brandman
-    from periplus.lab.simulate.brandman_figures import figures, rows_of
+    from periplus.lab.simulate.brandman import figures, reproduce_brandman, rows_of
 
     seeds = range(asked.seed, asked.seed + (asked.repetitions or 5))
     done = reproduce_brandman(seeds, progress=progress)
@@ -201,10 +199,10 @@ def _record_sitemaps(folder: Path, asked: ReproduceOptions) -> Path:
 def _record_castillo(folder: Path, asked: ReproduceOptions) -> str:
     from periplus.lab.simulate.castillo import in_proportion, web_settings
     from periplus.lab.simulate.generated import generate
+    from periplus.lab.simulate.graph_files import ranked
     from periplus.lab.simulate.network import NetworkSettings
     from periplus.lab.simulate.policy_choice import PolicyChoice
     from periplus.lab.simulate.recording import record_crawl
-    from periplus.lab.simulate.stored_webs import ranked
 
     pages = min(asked.scale or PAGES, MOST_RECORDED)
     web = ranked(generate(web_settings(pages, asked.seed, "80 % ok")))

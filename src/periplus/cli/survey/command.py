@@ -25,9 +25,8 @@ from periplus.urls import site_of
 
 from .. import options
 from ..app import INTERRUPTED
-from ..consoles import stderr_console
+from ..consoles import can_draw, say_left_out, stderr_console
 from ..crawl.command import NOTHING_FETCHED, run, title_of
-from ..figures import can_draw, say_left_out
 from .domains import DomainList, read_domains
 from .output import FILES, FOLDER, counts_of, drawn, say_bad_lines, say_survey, summary_of_survey
 

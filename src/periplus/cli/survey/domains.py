@@ -6,7 +6,7 @@
     https://example.com/     a URL stands for its site
 
 A bare name is asked over http, which nearly every site answers, if only with where it is. Each site counts once, with
-the place at which it first stands. A line that names none is told with its number and left out.
+the place at which it first stands. A line without one is reported with its number and left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from periplus.model import Url, UsageError
 from periplus.urls import canonical, site_of
 
 MOST_BAD = 10
-"""Lines that are told one by one; more are counted."""
+"""Lines that are reported one by one; more are counted."""
 _LONGEST_LINE = 4096
 _RANK = re.compile(r"\d+\s*[,;\t]\s*")
 

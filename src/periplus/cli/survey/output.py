@@ -16,9 +16,8 @@ from periplus.assembly.summary import Summary
 from periplus.insight.survey import Figure, Survey, tables_of
 from periplus.insight.survey.tables import Table, Value
 
-from ..consoles import stdout_console
+from ..consoles import can_draw, stdout_console
 from ..crawl.live import Row, View, count, counted, host_rows, hosts, lasting, pace, size
-from ..figures import can_draw
 from ..simulate.output import Column, Sheet, say
 from .domains import DomainList
 
@@ -29,7 +28,7 @@ _SHOWN = 8
 
 
 class SurveySummary(Struct, frozen=True):
-    """What `--json` says at the end. Counts are since the survey began, but for `seconds` and `waited`.
+    """What `--json` prints at the end. Counts are since the survey began, but for `seconds` and `waited`.
 
     `ended` is `complete` (nothing is left to ask), `time`, `interrupted`, or `counted` where nothing was fetched.
     """

@@ -1,1 +1,1 @@
-"""`periplus watch`: `command` parses options and runs it; `output` prints its progress."""
+"""`periplus watch`: `command` parses options, runs it and prints its progress."""

@@ -18,6 +18,8 @@ host and a port), never for a network: that a seed lies at 10.0.0.1 lets no othe
 What a name resolves to opens nothing: its DNS can change that at any time.
 
 Pure: names are looked up in `dns`.
+
+Values by host name, where `*.example.org` stands for every name below `example.org`. Pure.
 """
 
 from __future__ import annotations
@@ -26,12 +28,35 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from periplus.model import ConfigError, Site, Url
 from periplus.urls import canonical, site_of
 
-from .name_patterns import NamePatterns
+V = TypeVar("V")
+
+
+class NamePatterns(Generic[V]):
+    """A table from names and wildcards to values. An exact name wins over a wildcard, a longer wildcard over a shorter.
+
+    Names are compared in lower case and without the dot that ends a fully qualified name. A name may carry a port
+    (`*.example.org:8080`), which then has to be the same.
+    """
+
+    def __init__(self, values: Mapping[str, V]) -> None:
+        self._values = {name.lower().rstrip("."): value for name, value in values.items()}
+
+    def find(self, name: str) -> V | None:
+        """The value of the best matching entry, or `None`."""
+        if not self._values:
+            return None
+        name = name.lower().rstrip(".")
+        found = self._values.get(name)
+        while found is None and "." in name:
+            name = name.partition(".")[2]
+            found = self._values.get(f"*.{name}")
+        return found
+
 
 IpAddress = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

@@ -29,8 +29,7 @@ from msgspec import Struct, field
 
 from periplus.model import Clock, ConfigError
 
-from .addresses import literal_address
-from .name_patterns import NamePatterns
+from .addresses import NamePatterns, literal_address
 
 LookUp = Callable[[str], Sequence[str]]
 """All addresses of a name. Raises as `socket.getaddrinfo` does."""

@@ -6,16 +6,70 @@ other).
 
 The user name and password of a URL are not sent: a crawler must not log in with what it found on a page. What a user
 gave for a site (`credentials`) is sent there, and is left out of the bytes for the archive.
+
+RFC 9110 sections 10.1.5 (User-Agent) and 10.1.2 (From). RFC 9309 section 2.2.1 asks that the product token used in
+robots.txt is part of the User-Agent.
 """
 
 from __future__ import annotations
 
-from periplus.model import FetchTask, Purpose, Url
+import re
+from typing import Final
+
+from msgspec import Struct
+
+from periplus import __version__
+from periplus.formats.robots import is_valid_agent
+from periplus.model import ConfigError, FetchTask, Purpose, Url
 from periplus.urls import site_of
 
 from .credentials import NO_CREDENTIALS, Credentials, Fields, origin_of
-from .identity import Identity
 from .limits import LISTS
+
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTACT: Final = re.compile(r"[!-'*-\[\]-~]*")
+_MAILBOX: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
+
+
+class Identity(Struct, frozen=True, forbid_unknown_fields=True):
+    """The crawler as servers see it. `contact` is a mailbox or the URL of a page for site owners to complain to."""
+
+    contact: str = ""
+    product: str = "Periplus"
+    version: str = __version__
+
+    def __post_init__(self) -> None:
+        if not is_valid_agent(self.product):
+            raise ConfigError(
+                f"product: {self.product!r} cannot be used in a robots.txt",
+                hint="Use letters, dashes and underscores only",
+            )
+        if not _TOKEN.fullmatch(self.version):
+            raise ConfigError(
+                f"version: {self.version!r} cannot be used in a User-Agent", hint="Give a version such as 1.0"
+            )
+        if not _CONTACT.fullmatch(self.contact):
+            raise ConfigError(
+                f"contact: {self.contact!r} cannot be used in a User-Agent",
+                hint="Give a mailbox or the URL of a page, in ASCII, without blanks and brackets",
+            )
+
+    @property
+    def agent(self) -> str:
+        """The User-Agent field."""
+        return f"{self.product}/{self.version}" + (f" (+{self.contact})" if self.contact else "")
+
+    @property
+    def token(self) -> str:
+        """The product token, by which the groups of a robots.txt are matched."""
+        return self.product
+
+    @property
+    def mailbox(self) -> str:
+        """The value of the From field; empty if the contact is not a mailbox."""
+        contact = self.contact.removeprefix("mailto:")
+        return contact if _MAILBOX.fullmatch(contact) else ""
+
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 """Content codings that `content.decode_body` can decode."""

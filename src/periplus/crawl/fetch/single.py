@@ -26,9 +26,8 @@ from periplus.urls import host_of, site_of
 from .addresses import AddressGuard
 from .dns import Resolver, ResolverSettings
 from .head import WantedTypes
-from .identity import Identity
 from .limits import WireSettings
-from .request import Requests
+from .request import Identity, Requests
 from .transfer import Buffers, Transfer
 from .wire import CurlWire
 

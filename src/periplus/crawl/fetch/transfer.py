@@ -2,17 +2,26 @@
 
 Handles are made once and reused with their callbacks, because setting up a handle costs as much as a small transfer.
 Connections do not belong to a handle: the multi keeps them by host and address and gives them to any handle.
+
+The libcurl inside a Python wheel was built on another machine and may look for the authorities in the wrong place, so
+the file is always given: the one that Python's TLS would use (which honours `SSL_CERT_FILE`), a usual path of common
+systems, or the one of the package certifi.
 """
 
 from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
+import certifi
 import pycurl
 
 from periplus.model import (
+    ConfigError,
     Excluded,
     Failed,
     Fetched,
@@ -30,7 +39,30 @@ from .head import STOP, Head, WantedTypes
 from .limits import WireSettings
 from .reasons import PRIVATE_ADDRESS, reason_of
 from .request import Requests, without_credentials
-from .trust import authorities
+
+_USUAL: Final = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian and its family
+    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora and its family
+    "/etc/ssl/ca-bundle.pem",  # SUSE
+    "/etc/ssl/cert.pem",  # Alpine, BSD, macOS
+)
+
+
+@cache
+def authorities(chosen: str = "") -> str:
+    """The path of the file of trusted authorities. Raises `ConfigError` if the chosen one cannot be used."""
+    if chosen:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(chosen)
+        except OSError as error:
+            message = f"ca_file: {chosen} cannot be used: {error.strerror or error}"
+            raise ConfigError(message, hint="Name a file of certificates in PEM") from error
+        return chosen
+    for path in (ssl.get_default_verify_paths().cafile, *_USUAL):
+        if path and Path(path).is_file():
+            return path
+    return certifi.where()
+
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _NOT_MODIFIED: Final = 304

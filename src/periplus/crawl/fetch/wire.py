@@ -23,11 +23,10 @@ from .addresses import AddressGuard
 from .credentials import NO_CREDENTIALS, Credentials
 from .dns import Address, Answer, NoAddress, Resolver
 from .head import WantedTypes
-from .identity import Identity
 from .limits import WireSettings
 from .poller import Poller
 from .reasons import PRIVATE_ADDRESS
-from .request import Requests
+from .request import Identity, Requests
 from .transfer import Buffers, Transfer
 
 _NAME_LIFETIME: Final = 3600.0

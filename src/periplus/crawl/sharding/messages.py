@@ -16,7 +16,7 @@ from periplus.model import Batch, CollectionError, Discovery, PeriplusError, Url
 from periplus.urls import site_of
 
 from ..frontier import AddressShares
-from ..placement import owner_of
+from ..router import owner_of
 from ..shard import Controls, Question, ShardOutput, ShardView, Status
 
 STATUS_INTERVAL = 0.25

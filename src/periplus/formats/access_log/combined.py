@@ -5,17 +5,156 @@ stands between size and referrer, or follows the agent, is passed over, and so i
 Where an X-Forwarded-For stands for the address (`client, proxy, proxy`), the client counts. Apache's `mod_log_config`
 and nginx's `ngx_http_log_module` define the escapes: `\"`, `\\`, `\n` and their like, `\xNN` for other bytes. A time
 may also be in ISO 8601, have fractions, or be in UTC without saying so.
+
+A line of an access log as a value.
+
+IIS writes it with spaces between fields and `+` for spaces in them, CloudFront with tabs and percent-escapes, others in
+quotes. Times are in UTC. A log that names no date in its lines has it in a `#Date` directive above them.
+
+A whole log, of whichever format.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Final
+from urllib.parse import unquote
+
+from msgspec import Struct
 
 from periplus.formats import dates
 from periplus.model import Problem
 
-from .hits import LONGEST_LINE, Hit
+LONGEST_LINE: Final = 65_536
+"""Bytes; the servers themselves cut what they log well before that."""
+
+
+class Hit(Struct, frozen=True, gc=False):
+    """One request and its result.
+
+    `ip` may be a name where the server looks them up; `host` is the virtual host as logged, with its port if given. A
+    line without a valid request line has no `method`, and `path` has all of it. Escaped bytes of a path are
+    percent-encoded, as in a URL.
+    """
+
+    ip: str
+    at: float
+    method: str
+    path: str
+    protocol: str
+    status: int
+    size: int
+    referrer: str = ""
+    agent: str = ""
+    user: str = ""
+    host: str = ""
+
+
+_DIRECTIVE: Final = re.compile(
+    rb"#(Version|Fields|Software|Start-Date|End-Date|Date|Remark|GMT-Offset):\s*([^\r\n]*)", re.IGNORECASE
+)
+_FIELD: Final = re.compile(r'"(?:[^"]|"")*"|\S+')
+_MOST_FIELDS: Final = 200
+_DIGITS: Final = re.compile(r"\d{1,18}", re.ASCII)
+
+
+class Layout:
+    """The fields of the lines that follow; no `fields` before the log has declared them."""
+
+    def __init__(self) -> None:
+        self.fields: tuple[str, ...] = ()
+        self._date = ""
+
+    def learn(self, line: bytes) -> bool:
+        """Whether this line is a directive; it applies from here on."""
+        match = _DIRECTIVE.match(line[:LONGEST_LINE])
+        if match is None:
+            return False
+        name, said = match[1].lower(), match[2].decode("utf-8", "replace")
+        if name == b"fields":
+            self.fields = tuple(said.lower().split()[:_MOST_FIELDS])
+        elif name == b"date":
+            self._date = said[:10]
+        return True
+
+    def read_line(self, line: bytes) -> Hit | Problem:
+        """One line, with or without its end."""
+        if len(line) > LONGEST_LINE:
+            return Problem("too-long", f"{len(line)} bytes")
+        text = line.decode("utf-8", "replace").rstrip("\r\n")
+        is_tabbed = "\t" in text
+        words = text.split("\t") if is_tabbed else _FIELD.findall(text)
+        said = dict(zip(self.fields, words, strict=False))
+        status, stem = said.get("sc-status", ""), _first_of(said, "cs-uri-stem", "cs-uri")
+        if len(words) != len(self.fields) or "time" not in said or not stem or not _is_status(status):
+            return Problem("not-a-log-line", text[:200])
+        day = said.get("date", self._date)
+        moment = dates.read_w3c(f"{day}T{said['time']}Z")
+        if moment is None:
+            return Problem("impossible-time", f"{day} {said['time']}"[:200])
+        query, plain = _first_of(said, "cs-uri-query"), _escaped if is_tabbed else _plus
+        return Hit(
+            _first_of(said, "c-ip"),
+            moment.at,
+            _first_of(said, "cs-method"),
+            f"{stem}?{query}" if query else stem,
+            _first_of(said, "cs-version", "cs-protocol-version"),
+            int(status) if status != "-" else 0,
+            _number(said.get("sc-bytes", "")),
+            plain(_first_of(said, "cs(referer)", "cs(referrer)")),
+            plain(_first_of(said, "cs(user-agent)")),
+            _first_of(said, "cs-username"),
+            _first_of(said, "x-host-header", "cs-host", "cs(host)"),
+        )
+
+
+def _first_of(said: dict[str, str], *names: str) -> str:
+    """The first of these fields with a value, without its quotes."""
+    for name in names:
+        value = said.get(name, "-")
+        if value[:1] == '"':
+            value = value[1:-1].replace('""', '"')
+        if value not in ("-", ""):
+            return value
+    return ""
+
+
+def _is_status(text: str) -> bool:
+    return text == "-" or (len(text) == 3 and text.isascii() and text.isdigit())
+
+
+def _number(text: str) -> int:
+    return int(text) if _DIGITS.fullmatch(text) else 0
+
+
+def _plus(text: str) -> str:
+    """As IIS writes spaces; where spaces are written in quotes, a plus is a plus."""
+    return text if " " in text else text.replace("+", " ")
+
+
+def _escaped(text: str) -> str:
+    """As CloudFront writes spaces, once or twice escaped."""
+    once = unquote(text)
+    return unquote(once) if "%20" in once else once
+
+
+def read(lines: Iterable[bytes]) -> Iterator[Hit | Problem]:
+    """Every line that is not blank; a problem is `at` the first byte of its line, if lines keep their ends.
+
+    A line that says what the fields of those below it are, holds until the next one does.
+    """
+    offset, layout = 0, Layout()
+    for line in lines:
+        if line[:1] != b"#" or not layout.learn(line):
+            hit = layout.read_line(line) if layout.fields else read_line(line)
+            if isinstance(hit, Hit):
+                yield hit
+            elif not line.isspace() and line:
+                yield Problem(hit.reason, hit.detail, offset)
+        offset += len(line)
+
 
 _QUOTED = r'"([^"\\]*(?:\\.[^"\\]*)*)"'
 _WHEN = r"(\[\d\d/[A-Za-z]{3}/\d{4})(:\d\d:\d\d)(:\d\d) ([+-]\d{4}\])"

@@ -20,8 +20,7 @@ from periplus.urls import whatwg
 
 from .balance import balanced
 from .source import open_source
-from .text import folded, plain
-from .values import Feed, Item, Kind
+from .values import Feed, Item, Kind, folded, plain
 
 MOST_ITEMS = 50_000
 """Of one feed; more are not read."""

@@ -14,8 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 from periplus.formats import dates
 from periplus.model import Granularity, Lastmod
 
-from .text import plain
-from .values import Feed, Item, Kind
+from .values import Feed, Item, Kind, plain
 
 _ATOM = "http://www.w3.org/2005/Atom"
 _TOMBSTONES = "http://purl.org/atompub/tombstones/1.0"

@@ -2,22 +2,22 @@
 
 `audit` runs SQL over `insight.views` for one site and returns findings, each with a stable name, a severity, a count,
 examples, why it matters and what to do (`finding_kinds`; docs/audit.md lists them). In reading order: `results` has the
-types, `site_table` and `sitemap_entries` make the tables; the checks are `sitemap_contents` (is the sitemap complete
-and clean?), `lastmod`, `sitemap_hints` (priority and changefreq), `internal_links`, `embedded_files` (images, styles,
-scripts, external links, hreflang), `page_texts` (titles, descriptions, canonical URLs), `robots_txt` and `crawl_cost`;
-`site_audit` puts them together, and `verdicts` rates each area. `url_checks` holds answers that were requested for the
-audit, `comparison` what changed since the last one. `html_page` and `ci_formats` write HTML, CSV, JUnit and SARIF.
+types, `site_table` makes the tables; the checks are `sitemap_contents` (is the sitemap complete and clean?), `lastmod`,
+`page_texts` (titles, descriptions, canonical URLs, internal links) and `embedded_files` (images, styles, scripts,
+external links, hreflang, requested for the audit); `site_audit` adds robots.txt, hints and costs, puts all together and
+rates each area. `comparison` is what changed since the last audit. `html_page` and `ci_formats` write HTML, CSV, JUnit
+and SARIF.
 
 Nothing here sends a request. What was not fetched is not judged, and is listed in `unjudged`.
 """
 
 from .ci_formats import to_csv, to_junit, to_sarif
 from .comparison import Change, Comparison, compare, load_last, save_last
+from .embedded_files import Checks, SitemapLook, UrlCheck, load_checks, save_checks
 from .finding_kinds import KINDS, Kind
 from .html_page import page
 from .results import QUESTIONS, Area, Audit, Cost, Dates, Example, Finding, Mark, Severity
 from .site_audit import AuditSettings, Judged, audit, judge
-from .url_checks import Checks, SitemapLook, UrlCheck, load_checks, save_checks
 
 __all__ = [
     "KINDS",

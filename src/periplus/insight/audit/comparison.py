@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
+from .embedded_files import FOLDER
 from .results import Audit, Finding
-from .url_checks import FOLDER
 
 MAX_FAULTS: Final = 10_000
 """Faults of one finding that are kept and compared: a file of some megabytes at most."""

@@ -18,9 +18,9 @@ from typing import Final
 import pyarrow as pa
 from msgspec import Struct
 
+from .embedded_files import SitemapLook
 from .results import Dates, Example, Finding
 from .site_table import Found, SiteTable, finding
-from .url_checks import SitemapLook
 
 _MIN_DATES: Final = 10
 """Pages, updates or changes below which a share proves nothing."""

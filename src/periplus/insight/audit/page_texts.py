@@ -1,4 +1,7 @@
-"""Checks of page metadata: titles, descriptions, amount of text, canonical URLs."""
+"""Checks of page metadata: titles, descriptions, amount of text, canonical URLs.
+
+Only links of the last reading of each page count, and only of pages that exist.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,85 @@ from msgspec import Struct
 
 from .results import Finding
 from .site_table import SiteTable, finding
+
+_LINKED: Final = """
+create or replace temp table audited_links as
+select url, page, pages from audited_targets where list_contains($sites, site)
+"""
+_REACHED: Final = """
+create or replace temp table audited_reached as
+select distinct target as url from current_links where list_contains($sites, target_site) and page <> target
+    and (not list_contains($sites, site) or page in (select url from audited where is_page))
+union select ends_at from redirect_chains join audited_links using (url)
+union select leads_to from audited join audited_links using (url) where leads_to is not null
+"""
+"""Targets of links, also of links on other sites, and where redirects lead from there."""
+_FOLLOWED: Final = "select count(*) from audited join audited_links using (url) where is_crawled"
+_UNFETCHED: Final = """
+select count(*) from audited join audited_links using (url)
+where not is_crawled and refused is null and forbidden_by is null
+"""
+_BROKEN: Final = """
+select url, coalesce(status::varchar, reason) || ', linked from ' || case when pages = 1 then 'one page' else
+    pages || ' pages' end as note, page as via, coalesce(status::varchar, reason) as kind, pages as weight
+from audited join audited_links using (url) where is_error
+"""
+_REDIRECTED: Final = """
+select url, 'leads to ' || leads_to as note, page as via, '' as kind, pages as weight
+from audited join audited_links using (url) where is_redirect and not is_error
+"""
+_CHAINS: Final = """
+select url, case when is_loop then 'loop: ' else hops || ' hops: ' end || array_to_string(path, ' → ') as note,
+    coalesce(page, '') as via, case when is_loop then 'loop' else hops || ' hops' end as kind, hops as weight
+from redirect_chains left join audited_links using (url)
+where list_contains($sites, site) and (hops > 1 or is_loop) and is_start
+"""
+_ORPHANS: Final = """
+is_listed and is_good and is_first and first_source <> 'seed' and cluster not in (
+    select audited.cluster from audited join audited_reached using (url))
+"""
+"""No link leads to the page, nor to another URL of the same page."""
+_COPIES: Final = "is_page and not is_soft_error and not is_first and coalesce(canonical = url, true) and not noindex"
+_COPY_KIND: Final = "case when is_parameter_of_same then 'by a parameter' else 'by another path' end"
+
+
+class LinkChecks(Struct, frozen=True):
+    """The findings, how many URLs of the site links lead to, how many were fetched, and how many are still to fetch."""
+
+    findings: list[Finding]
+    linked: int
+    followed: int
+    waiting: int
+
+
+def check_links(table: SiteTable, *, is_whole: bool, slow: float, deep: int) -> LinkChecks:
+    """Check the links within the site. Orphans and deep pages need a complete crawl (`is_whole`)."""
+    for sql in (_LINKED, _REACHED):
+        table.views.database.execute(sql, {"sites": table.sites} if "$sites" in sql else {})
+    linked, followed = table.number("select count(*) from audited_links"), table.number(_FOLLOWED)
+    pages = table.count("is_page")
+    redirects = table.number("select count(*) from redirect_chains where list_contains($sites, site)")
+    slow_pages = table.of_urls(f"is_page and seconds > {slow:f}", note="printf('%.1f s', seconds)")
+    findings = [
+        *(_of_whole_site(table, deep) if is_whole else ()),
+        *finding("broken-links", table.found(_BROKEN), followed),
+        *finding("soft-errors", table.of_urls("is_soft_error", note="title")),
+        *finding("redirected-links", table.found(_REDIRECTED), followed),
+        *finding("redirect-chains", table.found(_CHAINS), redirects),
+        *finding("duplicate-pages", table.of_urls(_COPIES, note="'as ' || same_as", kind=_COPY_KIND), pages),
+        *finding("slow-pages", slow_pages, pages, limit=f"{slow:g}"),
+    ]
+    return LinkChecks(findings, linked, followed, table.number(_UNFETCHED))
+
+
+def _of_whole_site(table: SiteTable, deep: int) -> list[Finding]:
+    listed = table.count("is_listed and is_good")
+    far = table.of_urls(f"is_good and clicks > {deep:d}", note="clicks || ' clicks'")
+    return [
+        *finding("orphans", table.of_urls(_ORPHANS), listed),
+        *finding("deep-pages", far, table.count("is_good"), limit=deep),
+    ]
+
 
 _INDEXABLE: Final = "is_good and is_first and coalesce(mime, 'text/html') in ('text/html', 'application/xhtml+xml')"
 _REPEATED: Final = """

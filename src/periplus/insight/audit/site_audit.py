@@ -1,31 +1,232 @@
-"""The audit of one site: all checks, findings by severity, and a verdict on each area."""
+"""The audit of one site: all checks, findings by severity, and a verdict on each area.
+
+Checks of priority and changefreq, which carry no information if they are the same for all pages.
+
+Checks of robots.txt, from the file as it was last fetched.
+
+The cost of a crawl of the site: requests and bytes, and how many requests returned nothing new.
+
+A sentence about "all" or "every" names how many were checked, where that is not everything.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from periplus.formats.robots import parse
 from periplus.model import RobotsFile
 
-from .crawl_cost import check_cost
-from .embedded_files import Embedded, check_embedded, read_embedded
+from .embedded_files import Checks, Embedded, check_embedded, read_embedded
 from .finding_kinds import KINDS
-from .internal_links import LinkChecks, check_links
 from .lastmod import check_lastmod
-from .page_texts import TextLimits, check_texts
-from .results import Audit, Dates
-from .robots_txt import check_robots
-from .site_table import SiteTable
+from .page_texts import LinkChecks, TextLimits, check_links, check_texts
+from .results import QUESTIONS, Area, Audit, Cost, Dates, Example, Finding, Mark
+from .site_table import EXAMPLES, Found, SiteTable, finding
 from .sitemap_contents import SitemapStatus, check_cleanliness, check_completeness, sitemap_status, unread_files
-from .sitemap_hints import check_hints
-from .url_checks import Checks
-from .verdicts import marks_of
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
+
+_MIN_ENTRIES: Final = 10
+"""Entries with the field below which a constant value may be chance."""
+
+_HINTS: Final = """
+select count(priority) as priorities, count(distinct priority) as different_priorities,
+    any_value(priority) as priority, count(changefreq) as changefreqs,
+    count(distinct changefreq) as different_changefreqs, any_value(changefreq) as changefreq
+from audited_entries
+"""
+
+
+def check_hints(table: SiteTable) -> list[Finding]:
+    """Check whether the fields are constant."""
+    row = table.row(_HINTS)
+    found = []
+    for name, field, fields in (
+        ("priority-constant", "priority", "priorities"),
+        ("changefreq-constant", "changefreq", "changefreqs"),
+    ):
+        number = int(str(row.get(fields) or 0))
+        if number >= _MIN_ENTRIES and row.get(f"different_{fields}") == 1:
+            found += finding(name, Found(number, (Example("", f"{field} {row.get(field)}"),)), number)
+    return found
+
+
+_DAY: Final = 86_400
+"""Seconds."""
+_SLOW_SECONDS: Final = 5.0
+"""Crawl-delay above which a crawl of 20,000 pages takes more than a day."""
+_OTHER_AGENT: Final = "periplus-audit-any"
+"""A user agent that no file names: the rules for all crawlers without a group of their own."""
+
+
+def check_robots(file: RobotsFile | None, home: str, *, has_sitemap: bool) -> list[Finding]:
+    """Check the robots.txt of a site; no findings if it was never requested."""
+    if file is None:
+        return []
+    if file.access == "none":
+        detail = f"status {file.status}" if file.status else file.reason or "no answer"
+        return finding("robots-unreachable", Found(1), detail=detail)
+    if file.access != "rules":
+        return finding("robots-silent", Found(1)) if has_sitemap else []
+    robots = parse(file.body)
+    problems = Found(
+        len(robots.problems),
+        tuple(Example("", f"{problem.reason}: {problem.detail}") for problem in robots.problems[:EXAMPLES]),
+        {},
+    )
+    found = finding("robots-format", problems)
+    if not robots.allows(_OTHER_AGENT, home):
+        found += finding("robots-closed", Found(1))
+    if has_sitemap and not robots.sitemaps:
+        found += finding("robots-silent", Found(1))
+    delay = robots.crawl_delay(_OTHER_AGENT)
+    if delay is not None and delay > _SLOW_SECONDS:
+        found += finding("robots-slow", Found(1), delay=delay, limit=f"{int(_DAY / delay):,}")
+    return found
+
+
+_MAX_NEEDLESS: Final = 0.2
+"""Share of the requests for pages that may return nothing new: sound sites stay below a fifth."""
+_MIN_VISITS: Final = 20
+"""Requests for pages below which a share proves nothing."""
+_MIN_UNCHANGED: Final = 10
+"""Unchanged pages sent in full from which on missing validators are a finding."""
+_MAX_FULL: Final = 0.5
+"""Share of unchanged pages that may be sent in full: a crawl itself omits validators now and then to verify them."""
+
+_REQUESTS: Final = """
+select count(*) as requests, coalesce(sum(bytes), 0)::bigint as bytes,
+    count(*) filter (where purpose = 'page') as visits,
+    count(*) filter (where purpose = 'page' and outcome = 'redirected') as redirects,
+    count(*) filter (where purpose = 'page' and (outcome = 'failed' or status >= 400)) as errors
+from fetches where outcome <> 'excluded' and list_contains($sites, site)
+"""
+_AGAIN: Final = """
+create or replace temp table audited_again as
+with visits as (
+    select url, outcome, bytes, epoch(ended_at) as ended_at,
+        epoch(started_at) - lag(epoch(ended_at)) over (partition by url order by started_at) as pause
+    from fetches where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site))
+select visits.url, visits.outcome = 'fetched' as is_full, bytes
+from changes join visits on visits.url = changes.url and abs(visits.ended_at - epoch(changes.seen_at)) < 1
+where level = 'same' and pause >= $pause and list_contains($sites, changes.site)
+"""
+"""Visits that found a page unchanged, without pairs of visits by which a crawl learns what differs every time."""
+_FULL: Final = """
+select url, bytes || ' bytes' as note, '' as via, '' as kind, bytes as weight from audited_again where is_full
+"""
+
+
+def check_cost(table: SiteTable, *, pause: float) -> tuple[list[Finding], Cost]:
+    """Compute the cost, and what of it was wasted. Visits less than `pause` seconds apart count as one."""
+    table.views.database.execute(_AGAIN, {"sites": table.sites, "pause": pause})
+    row = table.row(_REQUESTS)
+    requests, size, visits, redirects, errors = (
+        int(str(row.get(name) or 0)) for name in ("requests", "bytes", "visits", "redirects", "errors")
+    )
+    copies = table.count("is_page and not is_soft_error and not is_first")
+    soft_errors = table.count("is_soft_error")
+    again, unchanged = table.number("select count(*) from audited_again"), table.found(_FULL)
+    wasted = {
+        "redirects": redirects,
+        "errors": errors,
+        "duplicates": copies,
+        "soft_errors": soft_errors,
+        "unchanged": unchanged.count,
+    }
+    cost = Cost(
+        requests=requests,
+        bytes=size,
+        visits=visits,
+        pages=table.count("is_good and is_first"),
+        needless=sum(wasted.values()),
+        wasted={name: number for name, number in wasted.items() if number},
+    )
+    found: list[Finding] = []
+    if visits >= _MIN_VISITS and cost.share >= _MAX_NEEDLESS:
+        found += finding("needless-requests", Found(cost.needless, parts=cost.wasted), visits)
+    if unchanged.count >= _MIN_UNCHANGED and unchanged.count > _MAX_FULL * again:
+        found += finding("no-validators", unchanged, again)
+    return found, cost
+
+
+_OF_SITEMAPS: Final = (Area.COMPLETE, Area.CLEAN, Area.LASTMOD, Area.HINTS)
+NOT_THERE: Final = {
+    SitemapStatus.NONE: "There is no sitemap to judge",
+    SitemapStatus.UNREADABLE: "No sitemap could be read",
+    SitemapStatus.UNASKED: "Sitemaps were not read",
+}
+
+
+def marks_of(audit: Audit, status: SitemapStatus, unread: str) -> tuple[Mark, ...]:
+    """The verdicts on all areas. If no page was read (`unread` is the reason), no area is good."""
+    return tuple(_mark(area, audit, status, unread) for area in Area)
+
+
+def _mark(area: Area, audit: Audit, status: SitemapStatus, unread: str) -> Mark:
+    mine = [found for found in audit.findings if found.area is area]
+    if mine:
+        more = f" (and {len(mine) - 1} more)" if len(mine) > 1 else ""
+        return Mark(area, QUESTIONS[area], mine[0].severity.value, mine[0].title + more)
+    why = unread or _unknown(area, audit, status)
+    return Mark(area, QUESTIONS[area], "unknown" if why else "good", why or _GOOD[area](audit))
+
+
+def _unknown(area: Area, audit: Audit, status: SitemapStatus) -> str:
+    """Why there is no verdict on an area; empty if there is one."""
+    if area not in _OF_SITEMAPS:
+        return ""
+    if status is not SitemapStatus.READ:
+        return NOT_THERE[status]
+    if area is Area.COMPLETE:
+        return audit.unjudged.get("pages-unlisted", "").capitalize()
+    if not audit.listed:
+        return "No sitemap that was read lists a page"
+    if area is Area.CLEAN and not audit.visited:
+        return f"None of {audit.listed:,} listed URLs was fetched"
+    return "No listed page has one" if area is Area.LASTMOD and not audit.dates.dated else ""
+
+
+def _complete(audit: Audit) -> str:
+    return "Every indexable page is listed" + ("" if audit.is_whole else f", of {audit.pages:,} that were read")
+
+
+def _clean(audit: Audit) -> str:
+    if audit.visited < audit.listed:
+        return f"All {audit.visited:,} of {audit.listed:,} listed URLs that were visited are indexable pages"
+    return f"All {audit.listed:,} listed URLs are indexable pages"
+
+
+def _dated(audit: Audit) -> str:
+    dates = audit.dates
+    trusted = "nothing contradicts it" if dates.precision is None else f"{dates.precision:.0%} of its updates are right"
+    return f"{dates.dated:,} of {dates.entries:,} listed pages have one, and {trusted}"
+
+
+def _linked(audit: Audit) -> str:
+    if audit.followed < audit.linked:
+        looked = f"All {audit.followed:,} of {audit.linked:,} linked URLs that were visited work"
+    else:
+        looked = "Every link within the site works"
+    return f"{looked}, and every page has one URL"
+
+
+_GOOD: Final[dict[Area, Callable[[Audit], str]]] = {
+    Area.COMPLETE: _complete,
+    Area.CLEAN: _clean,
+    Area.LASTMOD: _dated,
+    Area.HINTS: lambda _: "They are left out, or differ between pages",
+    Area.LINKS: _linked,
+    Area.PAGES: lambda audit: f"Titles, descriptions and canonical URLs of {audit.pages:,} pages are in order",
+    Area.ROBOTS: lambda _: "It is valid",
+    Area.COST: lambda audit: f"{audit.cost.requests:,} requests for {audit.cost.pages:,} pages",
+}
+
 
 _NOT_FINISHED = "the crawl was not finished, so not all links are known"
 _UNASKED = "this crawl did not ask for sitemaps"

@@ -1,17 +1,16 @@
 """Changes to the pages of a collection: which appeared, changed and vanished, and how their texts differ.
 
 `changes_since` finds the changes of any time span in the tables, in memory that does not grow with the collection
-(`visits` explains how). `detail_of` reads both versions of a change from the archive and compares them (`texts`,
+(`visits` explains how). `detail_of` reads both versions of a change from the archive and compares them (`versions`,
 `difference`). `versions` returns all versions of a page and `diff_of` the difference between any two; `diff` compares
-any two texts: by sentences (`wording`), then by words, within a bounded time (`alignment`). `usual_beginning` is the
+any two texts: by sentences (`difference`), then by words, within a bounded time (`alignment`). `usual_beginning` is the
 default start of the window, `run_beginnings` the start of each run. `docs/changes.md` defines what counts as a change.
 """
 
-from .details import Detail, LinkChange, compare, detail_of
 from .difference import Difference, Mark, Passage, Run, diff
 from .since import changes_since
-from .values import Change, Kind, Version
-from .versions import PageVisit, diff_of, version_at, versions
+from .versions import Detail, LinkChange, PageVisit, compare, detail_of, diff_of, version_at, versions
+from .visits import Change, Kind, Version
 from .window import Beginning, run_beginnings, usual_beginning
 
 __all__ = [

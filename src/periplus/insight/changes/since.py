@@ -25,7 +25,6 @@ from periplus.store.tables import Spooled, scan
 from periplus.urls import fingerprints
 
 from ..columns import codes, moments, plain
-from .values import Change, Kind, Version
 from .visits import (
     FORBIDDEN,
     GONE,
@@ -33,8 +32,11 @@ from .visits import (
     MOVED,
     SAME,
     Asked,
+    Change,
     Files,
+    Kind,
     Span,
+    Version,
     Visits,
     Wanted,
     contains,

@@ -3,12 +3,18 @@
 A collection keeps every version in its archive; one that was the same as an earlier one is kept as a reference to it (a
 revisit record, WARC 1.1 section 6.7), which is followed here. The table `fetches` is read from end to end, a batch at a
 time: seconds for ten million visits.
+
+A version that cannot be read is a value with a reason: `not-kept` (a simulation, or an archive that was deleted), and
+those of `store.export.documents`: `damaged`, `no-original`.
+
+What a change is about: titles, links, and what differs in the main text. Needs the archive, a page at a time.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
@@ -18,12 +24,105 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import Stored, Url, UsageError
+from periplus.model import Page, Stored, Url, UsageError
+from periplus.store.export.captures import Capture
+from periplus.store.export.documents import Document, read_document
 from periplus.store.tables import Spooled, scan
 
-from .details import Detail, compare
-from .values import Version
-from .visits import GOOD, SAME, states_of
+from .difference import Difference, diff
+from .visits import GOOD, SAME, Change, Kind, Version, states_of
+
+NOT_KEPT: Final = "not-kept"
+
+
+def document_of(archive: Path, url: Url, version: Version | None) -> Document | str:
+    """A version as it was fetched, or the reason why it cannot be read."""
+    if version is None or version.stored is None:
+        return NOT_KEPT
+    original = version.body if version.stored.is_revisit else None
+    at = datetime.fromtimestamp(version.at, UTC)
+    return read_document(archive, Capture(url, 200, at, None, version.stored, original))
+
+
+_EXCERPT: Final = 300
+_MOST_LINKS: Final = 50
+
+
+class LinkChange(Struct, frozen=True):
+    """Where a page leads and did not before, or no more; how many of each, and the first of them."""
+
+    added: int = 0
+    removed: int = 0
+    new: tuple[Url, ...] = ()
+    gone: tuple[Url, ...] = ()
+
+
+class Detail(Struct, frozen=True):
+    """What a change is about.
+
+    `title` is that of the later version which is there, `title_before` another that it had before; `excerpt` the
+    beginning of a page that appeared; `difference` is there for what changed. `problem`: why there is less than that.
+    """
+
+    title: str = ""
+    title_before: str = ""
+    canonical: str = ""
+    canonical_before: str = ""
+    excerpt: str = ""
+    links: LinkChange = LinkChange()
+    difference: Difference | None = None
+    problem: str = ""
+
+    @property
+    def size(self) -> float | None:
+        """The share of words of the main text that differ; `None` where no two texts were compared."""
+        return None if self.difference is None else self.difference.size
+
+
+def detail_of(folder: Path, change: Change) -> Detail:
+    """What a change in a collection is about."""
+    if change.kind is Kind.CHANGED:
+        return compare(folder, change.url, change.before, change.after)
+    found = document_of(folder / "warc", change.url, change.after or change.before)
+    if isinstance(found, str):
+        return Detail(problem=found)
+    excerpt = found.page.main_text[:_EXCERPT] if change.kind is Kind.APPEARED else ""
+    return Detail(title=found.page.title, excerpt=excerpt)
+
+
+def compare(folder: Path, url: Url, before: Version | None, after: Version | None) -> Detail:
+    """What differs between two versions of a page."""
+    old, new = (document_of(folder / "warc", url, version) for version in (before, after))
+    if isinstance(new, str):
+        return Detail(title="" if isinstance(old, str) else old.page.title, problem=new)
+    if isinstance(old, str):
+        return Detail(title=new.page.title, problem=old)
+    return _compared(old, new)
+
+
+def _compared(old: Document, new: Document) -> Detail:
+    is_renamed = old.page.title != new.page.title
+    is_moved = old.page.canonical != new.page.canonical
+    return Detail(
+        title=new.page.title,
+        title_before=old.page.title if is_renamed else "",
+        canonical=(new.page.canonical or "") if is_moved else "",
+        canonical_before=(old.page.canonical or "") if is_moved else "",
+        links=_links(old.page, new.page),
+        difference=diff(old.to_text(), new.to_text()),
+    )
+
+
+def _links(old: Page, new: Page) -> LinkChange:
+    before = dict.fromkeys(old.links.to_others().urls)
+    after = dict.fromkeys(new.links.to_others().urls)
+    added, removed = _without(after, before), _without(before, after)
+    return LinkChange(len(added), len(removed), tuple(added[:_MOST_LINKS]), tuple(removed[:_MOST_LINKS]))
+
+
+def _without(urls: Iterable[Url], others: dict[Url, None]) -> list[Url]:
+    return [url for url in urls if url not in others]
+
 
 MAX_VISITS: Final = 10_000
 """Versions of one page that are read, at most: the last ones."""

@@ -7,11 +7,14 @@ page. Memory then grows with the visits of the time that is asked about, not wit
 What a visit says of its page: it is there (`GOOD`, a status of 2xx; `SAME`, 304), or it is not (`GONE`, 404 or 410;
 `MOVED`, a redirect; `FORBIDDEN`, by robots.txt). Failures and other statuses say nothing: a server that is ill for an
 hour has not thrown its pages away.
+
+The types of changes: their kinds, versions of pages, and the change itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -21,11 +24,52 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from periplus.model import Stored
+from periplus.model import Stored, Url
 from periplus.store.tables import Spooled, scan
 from periplus.urls import fingerprints
 
 from ..columns import codes, endings, moments
+
+
+class Kind(StrEnum):
+    """The kind of a change."""
+
+    APPEARED = "appeared"
+    CHANGED = "changed"
+    VANISHED = "vanished"
+
+
+class Version(Struct, frozen=True, gc=False):
+    """One capture of a page that was there. Times are POSIX.
+
+    `stored` is its own record, `None` where nothing was kept; `body` is the record that has its bytes: the same, or the
+    earlier one that a revisit refers to; `None` where that is not in the collection.
+    """
+
+    at: float
+    stored: Stored | None = None
+    body: Stored | None = None
+
+
+class Change(Struct, frozen=True, gc=False):
+    """A change of a page, and the versions before and after it, as far as they exist.
+
+    `level` is `minor` or `major` for pages that changed; `is_back`: a page that appeared had been gone before. `reason`
+    says why a page counts as vanished: `http-404`, `http-410`, `redirected` (to `target`) or `robots` (the site's
+    robots.txt now forbids it).
+    """
+
+    url: Url
+    site: str
+    kind: Kind
+    seen_at: float
+    level: str = ""
+    is_back: bool = False
+    reason: str = ""
+    target: str = ""
+    before: Version | None = None
+    after: Version | None = None
+
 
 GOOD, SAME, GONE, MOVED, FORBIDDEN = range(1, 6)
 _FOUND: Final = (404, 410)

@@ -16,8 +16,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from periplus.insight.ulinks import Sample, chosen_ulinks
-from periplus.insight.ulinks.crawled import grouped, pages_of, sites_of
-from periplus.insight.ulinks.titles import entitled_sites
+from periplus.insight.ulinks.titles import entitled_sites, grouped, pages_of, sites_of
 from periplus.insight.views import Views
 
 from .few_sites import FEW_SITES, RATE

@@ -7,18 +7,16 @@ A survey is a crawl of a list of domains that fetches no pages. Afterwards every
 
 makes the report's tables of it, with the report's own numbers of 2008 beside (`paper`). A fact (`facts`) is what was
 found of one robots.txt or one sitemap; `collection` finds facts again in the tables and the archive of a crawl, with
-`answers`, `readings` and `trees` for its parts; `Survey` counts them in bounded memory; `tables_of` says what the
+`answers` and `readings` for its parts; `Survey` counts them in bounded memory; `tables_of` says what the
 counts mean, `figures_of` what a picture of them would show, and `write_survey` puts all of it into files.
 """
 
 from .collection import facts_of_collection
-from .counting import Distribution, NameCounts
 from .facts import Fact, FileFact, RobotsFact, agent_name, robots_fact
 from .figures import Figure, FigureCurve, figures_of
-from .summing import summary_of, tables_of
-from .survey import Survey
+from .survey import Distribution, NameCounts, Survey
 from .tables import Column, Table
-from .writing import write_survey
+from .writing import summary_of, tables_of, write_survey
 
 __all__ = [
     "Column",

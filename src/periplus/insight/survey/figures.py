@@ -13,9 +13,8 @@ from typing import Final
 import numpy as np
 from msgspec import Struct
 
-from .counting import Distribution
 from .robots_tables import ranks
-from .survey import DomainRow, Survey
+from .survey import Distribution, DomainRow, Survey
 
 MOST_POINTS: Final = 1_000
 

@@ -2,15 +2,14 @@
 
 The Berkeley report on web site metadata asked whether sitemaps are enough to choose them: a prefix that many URLs share
 is probably an important place. `ulinks` is its algorithm (`exact=True`), and by default an improved one that fixes the
-weaknesses the report found: `names` (one place, several names), `shapes` (lists of items), `facets` (the same
-categories under every city), `folding` (the algorithm itself), `choosing` (weights, existing pages, diversity).
-`sampling` bounds memory for any site; `statistics` counts the tree. `crawled` and `titles` read pages and link texts
-from a collection. Nothing here fetches.
+weaknesses the report found: `names` (one place, several names), `branches` (lists of items), `choosing` (the
+algorithm itself; the same categories under every city; weights, existing pages, diversity). `sampling` bounds memory
+for any site; `titles` reads pages and link texts from a collection. Nothing here fetches.
 """
 
+from .branches import TreeStatistics, tree_statistics
 from .choosing import IsPage, Ulink, chosen_ulinks, exact_ulinks, ulinks
 from .sampling import SAMPLE, Listed, Sample
-from .statistics import TreeStatistics, tree_statistics
 
 __all__ = [
     "SAMPLE",

@@ -3,6 +3,20 @@
 Two ways. Exact: the Berkeley report's, as it is written. Improved: the same tree, of repaired names, with weights of
 priority and lastmod (the report asked for that), where lists of items fold first, facets are gathered, only pages that
 are known to be there are named, and the choice is greedy: after three siblings, further ones count half.
+
+Of all nodes whose children are leaves, the lightest loses them, as long as at least `m` leaves remain. The report says
+"nodes remaining"; its example of mp3va.com shows that leaves are meant. It leaves ties open, which are broken so that
+the outcome is a function of the set of URLs: the deeper node first, then the one with more children, then by the
+alphabet. The virtual root and the hosts never fold.
+
+With a heap this takes O(n log n): a node is a candidate from the moment when its last child has become a leaf, and one
+that cannot fold when its turn comes never can, since leaves only become fewer.
+
+`/san-francisco-ca/movies`, `/chicago-il/movies`: the report's algorithm answers with cities, because the tree has them
+above. Here the tree is transposed: where a name recurs under three siblings and under at least 30 % of them, the parts
+of that name become one branch beside the siblings, with all their weight, which the siblings lose. The shorter axis
+wins: names that recur must not be more than the siblings that have them. Numbers are no facets (the months under the
+years of a blog), nor are the parts that each of many items has (`/product/red-shoe/reviews`).
 """
 
 from __future__ import annotations
@@ -18,12 +32,105 @@ from msgspec import Struct
 from periplus.model import Url
 from periplus.urls import components
 
-from .branches import MAX_DEPTH, Branch, Path, grown, shown
-from .facets import transpose
-from .folding import by_weight, fold
+from .branches import MAX_DEPTH, Branch, Path, fold_lists, grown, has_figures, is_list, is_number, shown
 from .names import Names
 from .sampling import SAMPLE, Listed, Sample
-from .shapes import fold_lists, has_figures, is_list, is_number
+
+_Key = tuple[float, int, int, Path]
+
+
+def fold(root: Branch, m: int, *, must_fold: Callable[[Branch], bool] = lambda _branch: False) -> None:
+    """Fold a tree in place. `must_fold`: which nodes fold though fewer than `m` leaves remain."""
+    remaining = 0
+    pending: dict[Path, int] = {}
+    waiting: list[tuple[_Key, Branch]] = []
+    for branch in shown(root):
+        if branch.is_leaf:
+            remaining += 1
+        elif not branch.is_site:
+            pending[branch.path] = sum(not child.is_leaf for child in branch.children.values())
+            if not pending[branch.path]:
+                waiting.append((_key(branch), branch))
+    heapify(waiting)
+    while waiting:
+        _, branch = heappop(waiting)
+        left = remaining - len(branch.children) + 1
+        if left < m and not must_fold(branch):
+            continue
+        branch.is_folded, remaining = True, left
+        parent = branch.parent
+        if parent is not None and not parent.is_site:
+            pending[parent.path] -= 1
+            if not pending[parent.path]:
+                heappush(waiting, (_key(parent), parent))
+
+
+def _key(branch: Branch) -> _Key:
+    """The order in which candidates fold; no two branches have the same."""
+    return branch.weight, -len(branch.path), -len(branch.children), branch.path
+
+
+def by_weight(found: list[Branch]) -> list[Branch]:
+    """The heaviest first; of equals the one nearer to the root, then by the alphabet."""
+    return sorted(found, key=lambda branch: (-branch.weight, len(branch.path), branch.path))
+
+
+_LEAST_SIBLINGS, _SHARE = 3, 0.3
+_MANY, _THIN = 20, 1.5
+_MARK: Final = "*"
+
+
+def transpose(root: Branch) -> None:
+    """Give facets branches of their own, from the deepest up: those of countries are made of those of cities."""
+    for branch in sorted(root.below(), key=lambda branch: -len(branch.path)):
+        if branch.path and not branch.is_leaf:
+            _transpose_below(branch)
+
+
+def _transpose_below(parent: Branch) -> None:
+    siblings = [child for child in parent.children.values() if not child.is_leaf]
+    if len(siblings) < _LEAST_SIBLINGS:
+        return
+    parts: dict[str, list[Branch]] = {}
+    for sibling in siblings:
+        for name, part in sibling.children.items():
+            if not has_figures(name) and not name.startswith("?"):
+                parts.setdefault(name, []).append(part)
+    needed = max(_LEAST_SIBLINGS, _SHARE * len(siblings))
+    facets = {name: found for name, found in parts.items() if len(found) >= needed and not _are_parts_of_items(found)}
+    bearers = {part.path[:-1] for found in facets.values() for part in found}
+    if facets and len(facets) <= len(bearers):
+        for name, found in sorted(facets.items()):
+            _gather(parent, name, found)
+
+
+def _are_parts_of_items(found: list[Branch]) -> bool:
+    """Whether these are pages that every item of a long list has, with nothing below."""
+    return len(found) >= _MANY and sum(part.pages for part in found) < _THIN * len(found)
+
+
+def _gather(parent: Branch, name: str, found: list[Branch]) -> None:
+    """Make one branch of many, and take their weight from where they were."""
+    facet = parent.children.get(name) or parent.children.get(_MARK + name)
+    if facet is None:
+        facet = parent.children[_MARK + name] = Branch((*parent.path, name), parent)
+    for part in found:
+        facet.members += [part, *part.members]
+        facet.weight += part.weight
+        facet.pages += part.pages
+        sibling = part.parent
+        if sibling is not None:
+            _take(sibling, part)
+    facet.is_folded = True
+
+
+def _take(sibling: Branch, part: Branch) -> None:
+    for name in (part.path[-1], _MARK + part.path[-1]):
+        if sibling.children.get(name) is part:
+            del sibling.children[name]
+    sibling.weight -= part.weight
+    sibling.pages -= part.pages
+
 
 HALF_LIFE: Final = 180 * 86_400.0
 """Half-life in seconds: a page that changed this long before the newest weighs half."""

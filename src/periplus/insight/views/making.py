@@ -26,9 +26,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from periplus.insight.clusters import clusters_of
-from periplus.insight.executors import ProcessExecutor
+from periplus.insight.executors import ProcessExecutor, Workplace
 from periplus.insight.graph import Ranked, Seen, places, ranked
-from periplus.insight.workplace import Workplace
 from periplus.store.tables import count_rows
 from periplus.urls import domain_of, fingerprints
 

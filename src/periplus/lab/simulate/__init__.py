@@ -1,12 +1,12 @@
 """Experiments in virtual time: the crawler's own state machine on webs that are arrays.
 
 A `Web` (`web`) has pages, sites and links; it is generated (`generated`), read from a file (`graph_files`) or from a
-collection (`replay`). A run (`crawl`) answers the machine's fetches after the virtual time of the network model
+collection (`recording`). A run (`crawl`) answers the machine's fetches after the virtual time of the network model
 (`network`). So a policy is measured before it crawls, with the code that crawls.
 
-Experiments: `orderings`, `speedup`, `batches`, `freshness`, `signal_worth`, `balance` and `scaling`; `scenario` has
+Experiments: `orderings`, `speedup`, `batches`, `freshness`, `noisy_refresh`, `balance` and `scaling`; `scenario` has
 their settings and `results` their rows. Papers: `castillo` (2004), `brandman` (2000) and `schonfeld` (2009), each
-value with a verdict (`findings`). `plots` draws curves, and `policy_pages` writes docs/policies.
+value with a verdict (`findings`). `plots` draws curves, and `policy_pages` writes the figures of docs/orderings.md.
 """
 
 from .web import Web

@@ -1,6 +1,8 @@
 """The crawls for a reproduction of Castillo et al. (2004): their list, their webs, and running them.
 
 `castillo_findings` evaluates them, and `castillo_plots` draws them.
+
+PageRank by the distance from a home page: Figure 12 of Castillo et al. (2004).
 """
 
 from __future__ import annotations
@@ -11,21 +13,69 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
+from periplus.graph import depths, pagerank
 from periplus.model import ConfigError, InvariantError
 
 from .batches import Batch, BatchActivity, batch_activity
-from .castillo_depth import DepthProfile, depth_profile
 from .generated import WebSettings, generate
+from .graph_files import ranked, store_web
 from .network import NetworkSettings
 from .orderings import OrderingJob, crawl_job
 from .policy_choice import PolicyChoice, Value
 from .runs import OrderingResult
 from .speedup import BANDWIDTHS, CONNECTIONS, bounds
-from .stored_webs import ranked, store_web
 from .web import Web
 from .workers import Progress, run_jobs
+
+NEAR = 3
+"""Clicks. Three or four of them away from the home page, the paper finds, PageRank hardly falls any more."""
+_FEW = 30
+"""Minimum number of pages at a depth for a meaningful mean: there the profile ends."""
+
+
+class DepthProfile(Struct, frozen=True):
+    """The mean PageRank of the pages at each depth, in multiples of the mean of all; index 0 are home pages.
+
+    `near` is Spearman's correlation of depth and PageRank over pages 1 to `NEAR` clicks away, `far` beyond; NaN where
+    there are hardly any.
+    """
+
+    mean_rank: list[float]
+    pages: list[int]
+    near: float
+    far: float
+
+
+def depth_profile(web: Web) -> DepthProfile:
+    """How PageRank falls with depth."""
+    sources, targets = web.edges
+    depth = depths(sources, targets, len(web), web.seeds)
+    rank = pagerank(sources, targets, len(web)) * len(web)
+    reached = depth >= 0
+    pages = np.bincount(depth[reached])
+    sums = np.bincount(depth[reached], weights=rank[reached])
+    few = 2 + np.flatnonzero(pages[2:] < _FEW)
+    shown = int(few[0]) if len(few) else len(pages)
+    return DepthProfile(
+        (sums[:shown] / pages[:shown]).tolist(),
+        pages[:shown].tolist(),
+        _correlation(depth, rank, 1, NEAR),
+        _correlation(depth, rank, NEAR + 1, len(web)),
+    )
+
+
+def _correlation(depth: NDArray[np.int32], rank: NDArray[np.float64], low: int, high: int) -> float:
+    from scipy.stats import spearmanr  # takes a second to load, and only this figure needs it
+
+    chosen = (depth >= low) & (depth <= high)
+    if np.count_nonzero(chosen) < _FEW or len(np.unique(depth[chosen])) < 2:
+        return float("nan")
+    return float(spearmanr(depth[chosen], rank[chosen])[0])
+
 
 PAPER_PAGES = 3_500_000
 SHARES = (0.1, 0.3, 0.5, 0.8)

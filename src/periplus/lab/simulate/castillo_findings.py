@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batches import BatchActivity
-from .castillo_depth import NEAR
-from .castillo_evidence import SHARES, Evidence
+from .castillo_evidence import NEAR, SHARES, Evidence
 from .findings import AGREES, NOT_COMPARABLE, Curve, Finding, finding, mean_interval
 from .runs import OrderingResult
 from .speedup import BANDWIDTHS, CONNECTIONS, TABLE_I

@@ -39,8 +39,8 @@ from numpy.typing import NDArray
 
 from periplus.model import ConfigError
 
+from .edge_lists import stream_lines
 from .histories import DAY, Histories
-from .text_files import stream_lines
 
 HISTORIES, PAGES = "urlid_offset_history.txt", "url_urlid_hostid.txt"
 HOSTS, IMPORTANCE = "host_hostid_isconstrained.txt", "urlid_imp.txt"

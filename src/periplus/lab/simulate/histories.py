@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from periplus.model import ConfigError
 
-from .text_files import read_lines
+from .edge_lists import read_lines
 
 DAY = 86_400.0
 FIGURE_2 = (0.23, 0.15, 0.16, 0.16, 0.30)

@@ -1,10 +1,10 @@
-"""Measures each ordering and writes plot and numbers into its page; and each refresh policy (`refresh_pages`).
+"""Measures every ordering and refresh policy (`refresh_pages`), and writes their numbers and plots into the docs.
 
-    python -m periplus.lab.simulate.policy_pages docs/policies [--refresh]
+    python -m periplus.lab.simulate.policy_pages docs [--refresh]
 
-A page is written by hand: the paper, the rule, when it is good and bad, what it costs, its settings. Between two marks
-stand the plot and the numbers, which this file measures: every ordering on the same webs, beside breadth-first, chance
-and the oracle. The same seeds give the same bytes.
+`docs/orderings.md` and `docs/refresh_policies.md` are written by hand, except for the table between two marks, which
+this file measures. Each policy has a plot in `docs/policies`, beside breadth-first, random order and the oracle. The
+same seeds give the same bytes.
 
 The webs are small, so that all of it takes minutes. On the first, home pages matter and sites link to each other's; the
 second is like the sample of Castillo et al. (2004). PageRank is measured on a crawl without politeness, where nothing
@@ -43,11 +43,8 @@ EVERY = {"batch": 2000, "partial": 2000, "rankmass": 2000}
 FREE = NetworkSettings(connections=1, delay=0.0)
 POLITE = NetworkSettings()
 
-
-_LEGEND = (
-    "Shares of all PageRank in per cent, by share of the pages fetched: "
-    "[how it is measured](../simulator.md#policy-pages)."
-)
+PAGE, PLOTS = "orderings.md", "policies"
+"""The page and the folder of the plots, below the folder of the docs."""
 
 
 class Measured(Struct, frozen=True):
@@ -88,22 +85,24 @@ def measure(
 
 
 def write_pages(folder: Path, found: Findings) -> list[Path]:
-    """Put plot and numbers into the page of every ordering. Raises `UsageError` if a page has no marks for them."""
-    return [
-        path for name in orderings() for path in write_page(folder, name, plot_of(name, found), section_of(name, found))
-    ]
+    """Write the numbers of all orderings into their page, and a plot of each. Raises `UsageError` without marks."""
+    names = orderings()
+    return write_page(
+        folder / PAGE, section_of(names, found), {name: plot_of(name, found) for name in names}, folder / PLOTS
+    )
 
 
-def write_page(folder: Path, name: str, plot: Plot, section: str) -> list[Path]:
-    """Put a plot beside a policy's page, and a section between its marks. Raises `UsageError` if it has none."""
-    page, picture = folder / f"{name}.md", folder / f"{name}.svg"
+def write_page(page: Path, section: str, plots: dict[str, Plot], folder: Path) -> list[Path]:
+    """Put a section between the marks of a page, and plots into a folder. Raises `UsageError` if it has no marks."""
     text = page.read_text() if page.is_file() else ""
     if BEGIN not in text or END not in text:
         raise UsageError(f"{page} has no place for numbers", hint=f"write the page, with {BEGIN} and {END} in it")
-    save(plot, picture)
+    pictures = [folder / f"{name}.svg" for name in plots]
+    for plot, picture in zip(plots.values(), pictures, strict=True):
+        save(plot, picture)
     before, _, rest = text.partition(BEGIN)
     write_whole(page, f"{before}{BEGIN}\n{section}\n{END}{rest.partition(END)[2]}")
-    return [page, picture]
+    return [page, *pictures]
 
 
 def plot_of(name: str, found: Findings) -> Plot:
@@ -123,36 +122,27 @@ def plot_of(name: str, found: Findings) -> Plot:
     )
 
 
-def section_of(name: str, found: Findings) -> str:
-    """The plot and the table, in Markdown."""
+def section_of(names: Sequence[str], found: Findings) -> str:
+    """The table of all orderings, in Markdown."""
     heads = " | ".join(f"{budget:.0%}" for budget in BUDGETS)
     lines = [
-        f"![PageRank by pages fetched: {name} beside {', '.join(_compared(name)[1:])}]({name}.svg)",
-        "",
         f"| PageRank after | {heads} | mean | politely | time | like the paper's |",
         "|---|" + "---:|" * (len(BUDGETS) + 4),
-        *(_line(each, name, found) for each in _compared(name)),
-        "",
-        f"{_LEGEND}{_settings_words(name)}",
+        *(_line(name, found) for name in names),
     ]
     return "\n".join(lines)
 
 
-def _line(each: str, name: str, found: Findings) -> str:
-    polite = found.polite.rows[each, None]
-    cells = [f"{100 * found.small.rows[each, budget].pagerank:.1f}" for budget in BUDGETS]
-    cells += [_mean(found.small.rows[each, None]), _mean(polite), f"{polite.makespan / 3600:.1f} h"]
-    cells += [_mean(found.paper.rows[each, None])]
-    title = f"**`{each}`**" if each == name else f"[`{each}`]({each}.md)"
-    return f"| {title} | {' | '.join(cells)} |"
+def _line(name: str, found: Findings) -> str:
+    polite = found.polite.rows[name, None]
+    cells = [f"{100 * found.small.rows[name, budget].pagerank:.1f}" for budget in BUDGETS]
+    cells += [_mean(found.small.rows[name, None]), _mean(polite), f"{polite.makespan / 3600:.1f} h"]
+    cells += [_mean(found.paper.rows[name, None])]
+    return f"| [`{choices()[name]}`]({PLOTS}/{name}.svg) | {' | '.join(cells)} |"
 
 
 def _mean(row: OrderingSummary) -> str:
     return f"{100 * row.pagerank:.1f} ±{50 * (row.high - row.low):.1f}"
-
-
-def _settings_words(name: str) -> str:
-    return f" Measured with `{choices()[name]}`." if name in EVERY else ""
 
 
 def _compared(name: str) -> list[str]:
@@ -184,9 +174,9 @@ def _part(progress: Progress | None, number: int, parts: int) -> Progress | None
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure, and write the pages of a folder."""
+    """Measure, and write the pages in the folder of the docs."""
     if not arguments or arguments[1:] not in ([], ["--refresh"]) or not Path(arguments[0]).is_dir():
-        sys.stderr.write("usage: python -m periplus.lab.simulate.policy_pages docs/policies [--refresh]\n")
+        sys.stderr.write("usage: python -m periplus.lab.simulate.policy_pages docs [--refresh]\n")
         return 2
     is_terminal = sys.stderr.isatty()
 
@@ -198,7 +188,7 @@ def main(arguments: Sequence[str]) -> int:
 
     folder = Path(arguments[0])
     refreshing = measure_refreshing(progress=show_progress)
-    written = write_refresh_pages(folder / "refresh", refreshing)
+    written = write_refresh_pages(folder, refreshing)
     if "--refresh" not in arguments:
         written += write_pages(folder, measure(workers=os.cpu_count() or 1, progress=show_progress))
     for path in written:

@@ -29,9 +29,9 @@ from periplus.store.tables import Tables
 
 from .freshness import FreshnessResult, simulate_freshness
 from .histories import DAY, Histories
+from .learned_refresh import Today
 from .recording import new_tables, page_of
 from .refresh import RefreshSettings
-from .refresh_days import Today
 from .window import Ints, Window, window
 
 

@@ -3,6 +3,16 @@
 The simulation records discoveries and fetches. A crawl reads the content and links of a page from its bytes; here they
 come from the arrays of the web, for every page that was fetched well. Titles, texts and sketches are empty: a simulated
 web has none. Virtual time begins with second 0, so that tables say 1970.
+
+From the tables of a collection: pages that were visited with what they answered at last (status, bytes, seconds), the
+links of their last reading in the order of the page, redirects as links, and the seeds. What the crawl learnt of a URL
+in another way (a spelling that a filter changed, a canonical URL) is a link from where it was first named. A simulated
+web has no sitemaps, feeds nor pings: a page that only they led to is a seed.
+
+Left out: URLs that robots.txt or a rule excluded, robots files and sitemaps themselves, and URLs that were known but
+never visited, unless they are asked for; then each is a page without links, of the mean size and duration. A visit that
+failed without an answer is a page with `NO_ANSWER`. Rows of a crawl that was killed and not continued lie in its spool
+and do not count.
 """
 
 from __future__ import annotations
@@ -12,10 +22,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec import structs
 from msgspec.structs import replace
+from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from periplus.model import (
+    CollectionError,
     Digests,
     Directives,
     Event,
@@ -26,17 +42,145 @@ from periplus.model import (
     PageRead,
     Purpose,
     Relations,
+    Site,
     Url,
     UsageError,
 )
-from periplus.store.tables import SCHEMAS, Tables
+from periplus.store.tables import SCHEMAS, Tables, read
+from periplus.urls import site_of
 
 from .crawl import Progress, Trace
+from .edge_lists import Graph
+from .graph_files import RankedWeb, seeds_of
 from .network import NetworkSettings
 from .policy_choice import PolicyChoice
 from .runs import crawl_of
-from .stored_webs import RankedWeb
-from .web import OK, Web
+from .web import NO_ANSWER, OK, Web, web_from_edges
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+_NOT_MODIFIED = 304
+
+
+def web_of_collection(folder: Path, *, with_unvisited: bool = False) -> Web:
+    """The web that the crawl in this folder saw."""
+    tables = folder / "tables"
+    if not tables.is_dir():
+        raise CollectionError(
+            f"{folder} is not a collection", hint="give the folder that a crawl was made with: -o DIR"
+        )
+    visits = _last_visits(tables)
+    found = read(tables, "discoveries", columns=["url", "source", "referrer", "is_new", "refused"])
+    found = found.filter(pc.is_null(found["refused"]))
+    urls = visits["url"].to_pylist()
+    unvisited = _unvisited(found, set(urls), tables) if with_unvisited else []
+    urls += unvisited
+    if not urls:
+        raise CollectionError(
+            f"{folder} holds no visits to pages", hint="crawl something first: periplus crawl SEED -o DIR"
+        )
+    number = {url: page for page, url in enumerate(urls)}
+    links, namings = _links(tables, number), _namings(visits, found, number)
+    graph = Graph(len(urls), np.concatenate((links[0], namings[0])), np.concatenate((links[1], namings[1])))
+    told = found.filter(_is(found["source"], "seed"))["url"].to_pylist()
+    seeds = np.array([number[url] for url in dict.fromkeys(told) if url in number], np.int64)
+    return _web(urls, visits, graph, seeds)
+
+
+def _last_visits(tables: Path) -> pa.Table:
+    """The row of the last visit to each page, in the order of first visits; a 304 only if there is no other."""
+    columns = ["url", "purpose", "outcome", "status", "duration", "bytes", "target", "started_at"]
+    rows = read(tables, "fetches", columns=columns)
+    rows = rows.filter(pc.and_(_is(rows["purpose"], "page"), pc.invert(_is(rows["outcome"], "excluded"))))
+    if not len(rows):
+        return rows
+    key = rows["url"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
+    time = rows["started_at"].cast(pa.int64()).to_numpy()
+    tells = pc.invert(_is(rows["outcome"], "not-modified")).to_numpy()
+    order = np.lexsort((np.arange(len(key)), time, tells, key))
+    return rows.take(order[np.searchsorted(key[order], np.arange(key.max() + 1), side="right") - 1])
+
+
+def _unvisited(found: pa.Table, visited: set[Url], tables: Path) -> list[Url]:
+    """URLs that were accepted but neither requested nor excluded, in the order of their discovery."""
+    rows = read(tables, "fetches", columns=["url", "outcome"])
+    handled = visited | set(rows.filter(_is(rows["outcome"], "excluded"))["url"].to_pylist())
+    others = read(tables, "fetches", columns=["url", "purpose"])
+    handled |= set(others.filter(pc.invert(_is(others["purpose"], "page")))["url"].to_pylist())
+    return [url for url in dict.fromkeys(found["url"].to_pylist()) if url not in handled]
+
+
+def _links(tables: Path, number: dict[Url, int]) -> tuple[Ints, Ints]:
+    """The links among these pages, of the last reading of each."""
+    rows = read(tables, "links", columns=["page", "read_at", "target"])
+    if not len(rows):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    sources, targets = _numbers(rows["page"], number), _numbers(rows["target"], number)
+    time = rows["read_at"].cast(pa.int64()).to_numpy()
+    latest = np.full(len(number) + 1, np.iinfo(np.int64).min)
+    np.maximum.at(latest, sources, time)
+    chosen = (sources >= 0) & (targets >= 0) & (time == latest[sources])
+    return sources[chosen], targets[chosen]
+
+
+def _numbers(column: pa.ChunkedArray, number: dict[Url, int]) -> Ints:
+    """The page of each URL of a column of repeated strings, or -1."""
+    coded = column.combine_chunks()
+    coded = coded if isinstance(coded, pa.DictionaryArray) else coded.dictionary_encode()
+    pages = np.array([number.get(url, -1) for url in coded.dictionary.to_pylist()], np.int64)
+    return np.asarray(pages[coded.indices.to_numpy()], np.int64)
+
+
+def _namings(visits: pa.Table, found: pa.Table, number: dict[Url, int]) -> tuple[Ints, Ints]:
+    """Redirects, and the first source of a page that is not a sitemap or feed."""
+    first = found.filter(pc.and_(pc.fill_null(found["is_new"], False), pc.is_valid(found["referrer"])))
+    led = visits.filter(pc.is_valid(visits["target"]))
+    sources = first["referrer"].to_pylist() + led["url"].to_pylist()
+    targets = first["url"].to_pylist() + led["target"].to_pylist()
+    pairs = [(number[a], number[b]) for a, b in zip(sources, targets, strict=True) if a in number and b in number]
+    ends = np.array(pairs, np.int64).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1]
+
+
+def _web(urls: list[Url], visits: pa.Table, graph: Graph, seeds: Ints) -> Web:
+    places: dict[Site, int] = {}
+    site = np.fromiter((places.setdefault(site_of(url), len(places)) for url in urls), np.int64, len(urls))
+    sites = list(places)
+    web = web_from_edges(graph.sources, graph.targets, site, sites, seeds=seeds_of(graph, seeds), urls=urls)
+    missing = len(urls) - len(visits)
+    took = _filled(visits["duration"], missing)
+    return structs.replace(
+        web,
+        targets=web.targets[_as_written(graph)],
+        size=np.clip(_filled(visits["bytes"], missing, 0.0), 0, 2**31 - 1).astype(np.int32),
+        status=np.concatenate((_statuses(visits), np.full(missing, OK, np.int16))),
+        latency=np.bincount(site, weights=took, minlength=len(sites)) / np.bincount(site, minlength=len(sites)),
+        took=took,
+    )
+
+
+def _as_written(graph: Graph) -> Ints:
+    """Where the links of a web belong so that each page has them in the order in which it names them."""
+    key, first = np.unique(graph.sources * graph.pages + graph.targets, return_index=True)
+    return np.lexsort((first, key // graph.pages))
+
+
+def _statuses(visits: pa.Table) -> NDArray[np.int16]:
+    """What was answered; "as before" was well."""
+    status = pc.fill_null(visits["status"], NO_ANSWER).to_numpy()
+    return np.where(status == _NOT_MODIFIED, OK, status).astype(np.int16)
+
+
+def _filled(column: pa.ChunkedArray, missing: int, unknown: float | None = None) -> Floats:
+    """The column, extended by its mean. Nulls become the mean as well, unless `unknown` is given."""
+    mean = pc.mean(column).as_py() or 0.0
+    known = pc.fill_null(column.cast(pa.float64()), mean if unknown is None else unknown).to_numpy()
+    return np.concatenate((known, np.full(missing, mean)))
+
+
+def _is(column: pa.ChunkedArray, word: str) -> pa.ChunkedArray:
+    return pc.fill_null(pc.equal(column.cast(pa.string()), word), False)
+
 
 _CHECKPOINT_EVERY = 2000
 """Fetches between two checkpoints of the tables: what waits in memory is bounded."""

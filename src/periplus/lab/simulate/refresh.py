@@ -21,10 +21,8 @@ from periplus.policy.names import nearest
 from periplus.policy.refresh import AdaptiveSettings, adapted
 from periplus.policy.refresh.allocation import frequencies_for_freshness, harmonic_frequencies, random_frequencies
 
-from .day_signals import DaySignals
 from .histories import DAY
-from .learned_refresh import Informed, Learned, Trusting
-from .refresh_days import RefreshPolicy, Today
+from .learned_refresh import DaySignals, Informed, Learned, RefreshPolicy, Today, Trusting
 from .window import Floats, Ints, Window
 
 _ADAPTIVE = AdaptiveSettings(shortest=86_400.0)

@@ -1,9 +1,8 @@
-"""Measures each refresh policy and writes plot and numbers into its page below `docs/policies/refresh`.
+"""Measures every refresh policy, for `docs/refresh_policies.md` and the plots in `docs/policies/refresh`.
 
-`policy_pages` runs it along with the orderings, and has the same rule: pages are written by hand, and between two marks
-stand plot and numbers. Every policy is measured on the same histories: pages that change by chance, at the rates of
-Figure 2 of Brandman et al. (2000); the same with signals of mixed quality; and changes at regular intervals, as that
-paper has it. Real histories are not here, since they may not be published; docs/simulator.md has results on them.
+`policy_pages` runs it along with the orderings. Every policy is measured on the same histories: pages that change at
+random, at the rates of Figure 2 of Brandman et al. (2000); the same with signals of mixed quality; and changes at
+regular intervals, as in that paper. Real histories may not be published; docs/simulator.md has results on them.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .findings import Curve
-from .freshness import FreshnessResult
-from .freshness_curves import freshness_curves, run_freshness
+from .freshness import FreshnessResult, freshness_curves, run_freshness
 from .histories import Histories, HistorySettings, generate_histories
 from .plots import Plot
 from .policy_pages import write_page
@@ -33,10 +31,8 @@ REPETITIONS = 3
 CHANCE = HistorySettings(pages=2000, sites=40, is_poisson=True, is_spread=True)
 REGULAR = HistorySettings(pages=2000, sites=4)
 
-_LEGEND = (
-    "Fresh copies in per cent, by the share of the collection fetched a day: "
-    "[how it is measured](../../simulator.md#policy-pages)."
-)
+PAGE, PLOTS = "refresh_policies.md", "policies/refresh"
+"""The page and the folder of the plots, below the folder of the docs."""
 
 
 class Measured(Struct, frozen=True):
@@ -68,12 +64,9 @@ def measure_refreshing(
 
 
 def write_refresh_pages(folder: Path, found: Measured) -> list[Path]:
-    """Put plot and numbers into the page of every policy. Raises `UsageError` if a page has no marks for them."""
-    return [
-        path
-        for name in refresh_policies()
-        for path in write_page(folder, name, plot_of(name, found), section_of(name, found))
-    ]
+    """Write the numbers of all policies into their page, and a plot of each. Raises `UsageError` without marks."""
+    plots = {name: plot_of(name, found) for name in refresh_policies()}
+    return write_page(folder / PAGE, section_of(found), plots, folder / PLOTS)
 
 
 def plot_of(name: str, found: Measured) -> Plot:
@@ -92,29 +85,24 @@ def plot_of(name: str, found: Measured) -> Plot:
     )
 
 
-def section_of(name: str, found: Measured) -> str:
-    """The plot and the table, in Markdown."""
+def section_of(found: Measured) -> str:
+    """The table of all policies, in Markdown."""
     heads = " | ".join(f"at {budget:.0%}" for budget in TABLED)
     return "\n".join(
         [
-            f"![Freshness by budget: {name} beside {', '.join(_compared(name)[1:])}]({name}.svg)",
-            "",
             f"| fresh copies | {heads} | needless | age | with signals | regular |",
             "|---|" + "---:|" * (len(TABLED) + 4),
-            *(_line(each, name, found) for each in _compared(name)),
-            "",
-            _LEGEND,
+            *(_line(name, found) for name in refresh_policies()),
         ]
     )
 
 
-def _line(each: str, name: str, found: Measured) -> str:
+def _line(name: str, found: Measured) -> str:
     rows = found.rows
-    cells = [_interval(rows[each, budget]) for budget in TABLED]
-    cells += [f"{100 * rows[each, ELSEWHERE].needless:.0f}", f"{rows[each, ELSEWHERE].age:.1f}"]
-    cells += [_interval(found.told[each]), _interval(found.regular[each])]
-    title = f"**`{each}`**" if each == name else f"[`{each}`]({each}.md)"
-    return f"| {title} | {' | '.join(cells)} |"
+    cells = [_interval(rows[name, budget]) for budget in TABLED]
+    cells += [f"{100 * rows[name, ELSEWHERE].needless:.0f}", f"{rows[name, ELSEWHERE].age:.1f}"]
+    cells += [_interval(found.told[name]), _interval(found.regular[name])]
+    return f"| [`{name}`]({PLOTS}/{name}.svg) | {' | '.join(cells)} |"
 
 
 def _interval(row: FreshnessRow) -> str:

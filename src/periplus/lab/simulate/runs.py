@@ -20,9 +20,9 @@ from periplus.model import ConfigError, EventSink, Url
 
 from .crawl import Progress, SimulatedCrawl, Trace
 from .findings import Curve
+from .graph_files import RankedWeb
 from .network import NetworkSettings
 from .policy_choice import PolicyChoice
-from .stored_webs import RankedWeb
 
 CURVE_POINTS = 300
 

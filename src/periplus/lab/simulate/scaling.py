@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from periplus.model import ConfigError
 
-from .placed import MOST_SHARDS, owners
-from .scaling_pace import PaceSettings, bounds, pace
-from .scaling_traffic import ExchangeSettings, traffic
+from .scaling_traffic import ExchangeSettings, PaceSettings, bounds, pace, traffic
 from .scaling_web import ScalingWeb, ScalingWebSettings, generate_scaling_web
+from .web import MOST_SHARDS, owners
 from .workers import Progress
 
 SHARDS = (1, 10, 100, 1_000)

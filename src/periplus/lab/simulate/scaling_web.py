@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from periplus.model import ConfigError
 
 from .generated import site_sizes
-from .placed import MOST_SITES
+from .web import MOST_SITES
 
 _RANK_POWER = 1 - 1 / 1.1
 """One less the exponent by which attraction falls with rank, where in-degrees have a tail of 1.1."""

@@ -26,8 +26,8 @@ from .histories import Histories, HistorySettings, generate_histories, read_hist
 from .network import NetworkSettings
 from .noisy_refresh import quality
 from .policy_choice import PolicyChoice
+from .recording import web_of_collection
 from .refresh import RefreshSettings, refresh_policies
-from .replay import web_of_collection
 from .web import Web
 
 FIRST_ORDERINGS = ("breadth_first", "largest_site", "opic", "random", "optimal")

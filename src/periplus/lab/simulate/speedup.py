@@ -18,11 +18,11 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .graph_files import ranked, store_web
 from .network import NetworkSettings
 from .orderings import OrderingJob, crawl_job
 from .policy_choice import PolicyChoice
 from .runs import OrderingResult
-from .stored_webs import ranked, store_web
 from .web import Web
 from .workers import Progress, run_jobs
 

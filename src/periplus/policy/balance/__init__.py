@@ -10,8 +10,7 @@ best there is for any two falling curves.
 `record` is kept with the site, in the middle of an epoch too. `history` is for people: how the budget moved, and why.
 """
 
-from .epochs import HISTORY, Epoch, Move
 from .settings import BalanceSettings
-from .site_balance import BalanceRecord, SiteBalance
+from .site_balance import HISTORY, BalanceRecord, Epoch, Move, SiteBalance
 
 __all__ = ["HISTORY", "BalanceRecord", "BalanceSettings", "Epoch", "Move", "SiteBalance"]

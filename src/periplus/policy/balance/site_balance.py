@@ -15,16 +15,175 @@ longer than a sample takes.
 A page that both sources know is fetched once and put to both accounts: to the other one when its queue comes to it in
 the same epoch (`came_to`), at the place where it stands there. A page further down is not one of that source's best kS
 or kD, and must not speak for its last ones.
+
+Pages are taken from a queue in the order of their levels, so the last ones taken *would* be the lowest, if nothing
+better arrived in the meantime; but crawls find pages. So a sample is kept sorted: by level, and within a level by when
+a page was taken, which is the order of the queue. That is exact, and never more than `delta` pages.
+
+Results arrive later, in any order, or never. Until then a place in the sample holds 32 bits of the page's name; a
+result finds its place by these, in every sample that holds the page. A wrong place would be found once in 2^32 / delta
+results.
+
+Utilities are computed from it (`utilities`): of the lowest-scored pages of a source, the share that entered the
+collection. Ten pages are little evidence, so the guarded form counts earlier epochs with `decay`, and starts from the
+prior Beta(1,1): equal evidence, equal utility.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
+from enum import IntEnum
+
 from msgspec import Struct, field
 
 from ...model import CollectionDamaged, InvariantError, Lane
-from .epochs import HISTORY, Epoch, Move, utility
-from .samples import KEY, WORST, Sample
 from .settings import BalanceSettings
+
+WORST = 255
+_BAD, _GOOD, _PENDING = 0, 1, 2
+KEY = (1 << 32) - 1
+"""The number of bits of a page's fingerprint that are kept."""
+
+
+class Sample(Struct, array_like=True):
+    """What one source gave in this epoch. Packed as it is.
+
+    `taken` counts pages put to its account; `levels` are sorted, the best first; `marks` are what came of the same
+    pages: bad, good, or whose result is awaited.
+    """
+
+    taken: int = 0
+    levels: bytearray = field(default_factory=bytearray)
+    marks: list[int] = field(default_factory=list)
+
+    def add(self, level: int, key: int, limit: int) -> None:
+        """A page was taken. If the sample is full, the best page leaves it; a page tried again has its place."""
+        mark = (key & KEY) + _PENDING
+        if mark in self.marks:
+            return
+        place = bisect_right(self.levels, level)
+        self.levels.insert(place, level)
+        self.marks.insert(place, mark)
+        self.trim(limit)
+
+    def trim(self, limit: int) -> None:
+        """Let the best pages go that are too many."""
+        surplus = max(len(self.marks) - limit, 0)
+        del self.levels[:surplus], self.marks[:surplus]
+
+    def settle(self, key: int, is_good: bool) -> None:
+        """The result of a page, if it is (still) one of the sample."""
+        mark = (key & KEY) + _PENDING
+        if mark in self.marks:
+            self.marks[self.marks.index(mark)] = _GOOD if is_good else _BAD
+
+    def clear(self) -> None:
+        """A new epoch."""
+        self.taken = 0
+        self.levels.clear()
+        self.marks.clear()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether every page of the sample has its result."""
+        return max(self.marks, default=_BAD) < _PENDING
+
+    @property
+    def good(self) -> int:
+        """Pages that proved good."""
+        return self.marks.count(_GOOD)
+
+    @property
+    def known(self) -> int:
+        """Pages whose result is known."""
+        return self.good + self.marks.count(_BAD)
+
+    def check_invariants(self, limit: int) -> None:
+        """A level and a mark for each, sorted, and not too many."""
+        if len(self.levels) != len(self.marks) or len(self.marks) > min(limit, self.taken):
+            raise InvariantError(f"a sample of {len(self.marks)} pages out of {self.taken}, {limit} allowed")
+        if sorted(self.levels) != list(self.levels) or min(self.marks, default=0) < 0:
+            raise InvariantError("the lowest-scored pages are out of order")
+
+
+HISTORY = 20
+"""Epochs kept for display; an older one would count less than 1 in 1,000 with a decay of 0.7."""
+
+
+class Move(IntEnum):
+    """The decision after an epoch; `word` is its name in tables and output."""
+
+    TO_SITEMAPS = 0
+    """The last pages from sitemaps were worth more."""
+    TO_DISCOVERY = 1
+    """The last pages from links were worth more."""
+    TIE = 2
+    """They were worth the same, and nothing moved."""
+    TIE_TO_SITEMAPS = 3
+    """They were worth the same; the strict form moves to sitemaps then."""
+    ONE_SOURCE = 4
+    """One of the sources returned no page whose result is known, so nothing could be compared."""
+    UNUSED = 5
+    """The better source could not even use what it had."""
+    AT_BOUND = 6
+    """The better source already has its maximum: the other one keeps a sample."""
+
+    FIXED = 7
+    """The shares were fixed by the settings."""
+
+    @property
+    def word(self) -> str:
+        """In kebab case."""
+        return self.name.lower().replace("_", "-")
+
+    @property
+    def direction(self) -> int:
+        """1 where sitemaps got more, -1 where links did, 0 where nothing moved."""
+        return (self in (Move.TO_SITEMAPS, Move.TIE_TO_SITEMAPS)) - (self is Move.TO_DISCOVERY)
+
+
+class Epoch(Struct, frozen=True, array_like=True, gc=False):
+    """One judged epoch: how it was shared, the results of the two samples, and the decision."""
+
+    sitemaps: int
+    """The quota of sitemaps (kS)."""
+    discovery: int
+    """The quota of links (kD)."""
+    sitemaps_good: int
+    sitemaps_known: int
+    """Of the lowest-scored pages from sitemaps: those unique and indexable, and those whose result was known."""
+    discovery_good: int
+    discovery_known: int
+    """The same of links."""
+    move: Move
+
+    @property
+    def sitemaps_utility(self) -> float | None:
+        """The share of good pages in the sample; `None` if it is empty."""
+        return self.sitemaps_good / self.sitemaps_known if self.sitemaps_known else None
+
+    @property
+    def discovery_utility(self) -> float | None:
+        """The same of links."""
+        return self.discovery_good / self.discovery_known if self.discovery_known else None
+
+
+Finding = tuple[int, int]
+"""Good pages, and pages known, of one sample."""
+
+
+def utility(last: Finding, earlier: Sequence[Finding], settings: BalanceSettings) -> float:
+    """The expected value of one more page of a source, by its last sample and by `earlier` ones, the oldest first."""
+    good, known = last
+    if settings.is_strict:
+        return good / settings.delta
+    goods, knowns, weight = float(good), float(known), 1.0
+    for good, known in reversed(earlier):
+        weight *= settings.decay
+        goods += weight * good
+        knowns += weight * known
+    return (goods + 1.0) / (knowns + 2.0)
 
 
 class BalanceRecord(Struct, array_like=True):

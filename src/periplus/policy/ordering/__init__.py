@@ -12,11 +12,19 @@ with these methods and a line in `registry`. `Scored` is a program's own functio
 """
 
 from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
-from .learned import AdaptiveOpic, BatchPageRank, InDegree, Opic, PartialPageRank, RankMass, WindowedRankMass
+from .learned import (
+    AdaptiveOpic,
+    BatchPageRank,
+    ByWorth,
+    InDegree,
+    Opic,
+    PartialPageRank,
+    RankMass,
+    Scored,
+    WindowedRankMass,
+)
 from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of
 from .registry import ALIASES, ordering, orderings
-from .scored import Scored
-from .worth import ByWorth
 
 __all__ = [
     "ALIASES",

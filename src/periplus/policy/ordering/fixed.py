@@ -8,8 +8,8 @@ from collections.abc import Callable
 from xxhash import xxh3_64_intdigest
 
 from ...model import Discovery, Url
+from .learned import ByWorth
 from .levels import OCTAVES
-from .worth import ByWorth
 
 
 class BreadthFirst:

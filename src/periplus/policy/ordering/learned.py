@@ -2,15 +2,81 @@
 
 The best page of a site goes first, and the site with the best page. Ranking needs all links that were seen, and time
 for each ranking: the more often, the better the order and the longer the time.
+
+A program's own ordering: the function given as `score=`.
+
+What orderings by importance have in common: the best page of a site first, and the site with the best page first.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model import ConfigError, KnownLinks, Stage
-from .worth import ByGain, ByRank
+from ...model import ConfigError, Discovery, KnownLinks, Source, Stage, UsageError
+from ..found import Score, failed_call, found_of
+from .levels import LAST_LEVEL, ZERO_LEVEL
+
+
+class ByWorth:
+    """The priority of a URL is its score, however long it has waited."""
+
+    def score_of(self, worth: float, age: int) -> float:  # noqa: ARG002
+        """The score itself."""
+        return worth
+
+    def site_key(self, waiting: int, level: int, ready_at: float) -> tuple[float, float]:  # noqa: ARG002
+        """The level of the head of its queue, then the longest waiting time."""
+        return float(level), ready_at
+
+
+_WHOLE_LEVELS = LAST_LEVEL - ZERO_LEVEL
+"""Number of levels between the scores 1 and 0: those that `levels` gives to whole numbers below zero."""
+
+
+class Scored(ByWorth):
+    """URLs by the score of a function, from 1 (first) to 0 (last); equal scores in the order of discovery.
+
+    Scores outside that range count as 0 or 1. Differences of less than 1/127 may not count.
+    """
+
+    def __init__(self, score: Score) -> None:
+        self._score = score
+
+    def score(self, discovery: Discovery) -> float:
+        """Ask the function. Raises `UsageError` if it raises or returns something other than a number."""
+        try:
+            value = float(self._score(discovery.url, found_of(discovery)))
+        except Exception as error:
+            raise failed_call("score", discovery.url, error) from error
+        if math.isnan(value):
+            raise UsageError(f"score= returned NaN for {discovery.url}", hint="return a number from 0 to 1")
+        return (min(max(value, 0.0), 1.0) - 1.0) * _WHOLE_LEVELS
+
+
+class ByGain(ByWorth):
+    """The score of a URL comes from the pages that link to it."""
+
+    def score(self, discovery: Discovery) -> float:
+        """What it was given; a seed starts with one unit."""
+        return discovery.gain + (discovery.source is Source.SEED)
+
+
+class ByRank(ByGain):
+    """The score is computed again, over all known pages, after every `every` pages."""
+
+    is_batch = False
+
+    def __init__(self, every: int = 10_000, damping: float = 0.85) -> None:
+        if every < 1 or not 0.0 < damping < 1.0:
+            raise ConfigError(
+                f"ranks cannot be computed every {every} pages with damping {damping}",
+                hint="`every` must be at least 1, and `damping` between 0 and 1",
+            )
+        self.every = every
+        self._damping = damping
 
 
 class InDegree(ByGain):

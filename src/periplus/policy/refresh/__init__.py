@@ -5,31 +5,33 @@ that moved, a feed, a ping. This room learns how often each page changes and how
 and says from that what a visit is worth now, and when it will be worth its price.
 
 *Estimation.* `evidence` is what is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes
-rates and trust of all of them at once, `signal_trust` tests whether signals explain anything, `site_fit` does both for
-a site, and `fresh_share` estimates how many copies are fresh.
+rates and trust of all of them at once, and `fresh_share` estimates how many copies are fresh.
 
 *Worth.* `objectives` are what may be wanted, and the policies to compare with, by name; `crawl_value` are their tables:
 what a visit is worth now, and at what age it is worth a price; `allocation` shares out budgets the way the literature
-does, and `adaptive` the way Nutch does.
+and Nutch do.
 
 What else visits bring is in `gains` (new pages, answers that cost little), and who matters more in `weights`.
 
 *Decisions.* `appraisal` computes, from the record of one page, what a visit is worth and when it will be worth its
-`price`; new pages and hubs have values in the same unit (`worth`), and pages that are gone retire (`retirement`). Where
-a crawl has several shards, `market` moves the budget between them until they have one price.
+price; new pages and hubs have values in the same unit, and pages that are gone retire (`weights`). Where a crawl has
+several shards, `market` moves the budget between them until they have one price.
 
 Rates are changes a day; times are POSIX seconds and come as arguments. Everything is pure: the crawl and
 the simulator call the same lines.
 """
 
-from .adaptive import AdaptiveSettings, adapted
+from .allocation import AdaptiveSettings, adapted
 from .appraisal import (
     Appraisal,
     Appraiser,
     Hub,
+    Price,
+    PriceSettings,
     RefreshSettings,
     certainty,
     learnt,
+    price_for,
     rate_of,
     running_rate,
     signals_heard,
@@ -38,18 +40,26 @@ from .archive_proof import NO_PROOF, ArchiveProof
 from .crawl_value import CrawlValue, Outlook
 from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
 from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
-from .fresh_share import FreshShare, fresh_chances, fresh_share
+from .fresh_share import FreshShare, fit_site, fresh_chances, fresh_share, pages_of
 from .gains import MOST_LINKS, NO_GAINS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
 from .ledger import Ledger
 from .market import Bid, Market, shared_out
 from .objectives import Objective, objective, objectives
-from .price import Price, PriceSettings, price_for
-from .retirement import WORTHLESS, RefreshRetirementSettings, Setback, after_setback, why_worthless
-from .signal_trust import believed, without_signals
-from .signals import NO_EVIDENCE, KindEvidence, SiteEvidence
-from .site_fit import fit_site, pages_of
-from .weights import PageWeights, check_importance
-from .worth import Yield, hub_ripe_age, hub_worth, new_page_worth, worth_its_cost
+from .signals import NO_EVIDENCE, KindEvidence, SiteEvidence, believed, without_signals
+from .weights import (
+    WORTHLESS,
+    PageWeights,
+    RefreshRetirementSettings,
+    Setback,
+    Yield,
+    after_setback,
+    check_importance,
+    hub_ripe_age,
+    hub_worth,
+    new_page_worth,
+    why_worthless,
+    worth_its_cost,
+)
 
 __all__ = [
     "DAY",

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from ...model import CollectionDamaged
 from .signals import KindEvidence
-from .worth import Yield
+from .weights import Yield
 
 MOST_SPAWNED = 1000
 """New URLs of one visit that count, at most: a page that makes up URLs does not gain by it."""

@@ -25,7 +25,7 @@ from .evidence import (
     shift_of,
 )
 from .objectives import Floats
-from .signal_trust import believed, without_signals
+from .signals import believed, without_signals
 
 
 class Ledger:

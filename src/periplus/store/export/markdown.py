@@ -20,10 +20,20 @@ from periplus.content.scan.columns import Attributes, Event
 from periplus.content.scan.tags import BLOCK, FLAGS, PUSH
 from periplus.urls import whatwg
 
-from .blocks import Blocks, Container
-from .layout import CLOSE, DIGITS, TEXT, are_numbers, is_clutter, is_permalink, language_of, shown_places, with_headings
-from .marks import Kind, Link, Markdown, Plain, Row, Run, Style, Styles, folded
-from .spans import RowSpans
+from .layout import (
+    CLOSE,
+    DIGITS,
+    TEXT,
+    Blocks,
+    Container,
+    are_numbers,
+    is_clutter,
+    is_permalink,
+    language_of,
+    shown_places,
+    with_headings,
+)
+from .marks import Kind, Link, Markdown, Plain, Row, RowSpans, Run, Style, Styles, folded
 
 MAX_URL: Final = 2000
 """Characters of the address of a link or an image; longer ones (often data) are left out."""

@@ -1,30 +1,150 @@
-"""One shard's whole state in one LMDB environment, so that one commit is all or nothing over all of its parts."""
+"""One shard's whole state in one LMDB environment, so that one commit is all or nothing over all of its parts.
+
+calendar    time, fingerprint -> URL
+
+The caller that moves a URL knows its old time, so no second table is needed.
+
+listings    site number, level, sequence -> a slice
+
+A slice is some hundred URLs in one value, so that a million of them cost a thousand rows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
 import msgspec
+from xxhash import xxh3_64_digest
 
-from periplus.model import AddressVisits, CollectionDamaged, CollectionError, LinkChunk, SiteVisits, TreeUse
+from periplus.model import AddressVisits, CollectionDamaged, CollectionError, LinkChunk, Site, SiteVisits, TreeUse, Url
 from periplus.policy.duplicates import DuplicateSettings
 
-from .begun import lost_state, note_begun, was_begun
 from .environment import Environment
 from .exchange import DiskExchange
 from .files import DATA, MAP_SIZE
-from .listings import DiskListings
-from .names import SiteNames, name_key
+from .keys import sortable, time_of
 from .queues import DiskQueues
 from .records import DiskUrlRecords
 from .replica import Replica, finish_homecoming, followed, has_state, is_copied
-from .revisit_queue import DiskRevisitQueue
 from .rows import damaged_row, encode
+from .seal import lost_state, note_begun, was_begun
 from .sitemap_store import DiskSitemapStore
-from .sites import DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites
+from .sites import ID_LENGTH, DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites, SiteNames, name_key
 from .sketches import DiskSketches
 from .url_scores import DiskUrlScores
+
+
+class DiskRevisitQueue:
+    """`RevisitQueue` in one table."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._table = environment.table("calendar")
+
+    def move(self, moves: Sequence[tuple[Url, float | None, float | None]]) -> None:
+        """Each from the time that it had to the one that it gets."""
+        rows = []
+        for url, before, after in moves:
+            key = url.encode()
+            fingerprint = xxh3_64_digest(key)
+            if before is not None:
+                self._table.delete(sortable(before) + fingerprint)
+            if after is not None:
+                rows.append((sortable(after) + fingerprint, key))
+        if rows:
+            self._table.put_many(sorted(rows))
+
+    def due(self, now: float, limit: int) -> list[tuple[Url, float]]:
+        """Entries that are due, with their time, the earliest first. They stay."""
+        found = []
+        for key, url in self._table.page(b"\0", limit):
+            at = time_of(key)
+            if at > now:
+                break
+            found.append((Url(url.decode()), at))
+        return found
+
+    def after(self, time: float) -> tuple[Url, float] | None:
+        """The first entry at or after a time."""
+        row = self._table.at_or_after(sortable(time))
+        return None if row is None else (Url(row[1].decode()), time_of(row[0]))
+
+    def next_due(self) -> float | None:
+        """The first time of all."""
+        row = self._table.at_or_after(b"\0")
+        return None if row is None else time_of(row[0])
+
+    def __iter__(self) -> Iterator[Url]:
+        """Every URL, the earliest first."""
+        return (Url(url.decode()) for _, url in self._table.walk())
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+
+_SEQUENCE = b"listings-sequence"
+
+
+class DiskListings:
+    """`Listings` in one table."""
+
+    def __init__(self, environment: Environment, names: SiteNames) -> None:
+        self._names = names
+        self._table = environment.table("listings")
+        self._counters = environment.table("counters")
+        self._sequence = int.from_bytes(self._counters.get(_SEQUENCE) or b"", "big")
+        self._kept = self._sequence
+
+    def add(self, site: Site, level: int, slices: Sequence[bytes]) -> None:
+        """Keep slices at the end of a level."""
+        head = self._names.number(site) + bytes([level])
+        rows = []
+        for each in slices:
+            self._sequence += 1
+            rows.append((head + self._sequence.to_bytes(8, "big"), each))
+        if rows:
+            self._table.put_many(rows)
+
+    def take(self, site: Site) -> bytes | None:
+        """The first slice of a site, lowest level first."""
+        number = self._names.find(site)
+        row = None if number is None else self._table.at_or_after(number)
+        if row is None or number is None or not row[0].startswith(number):
+            return None
+        self._table.delete(row[0])
+        return row[1]
+
+    def has(self, site: Site) -> bool:
+        """Whether something is listed of a site."""
+        number = self._names.find(site)
+        row = None if number is None else self._table.at_or_after(number)
+        return row is not None and number is not None and row[0].startswith(number)
+
+    def take_in(self, site: Site, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        """Store rows of a site that come from another state, in their order."""
+        number = self._names.number(site)
+        for key, value in rows:
+            self._table.put(number + key[ID_LENGTH:], value)
+            self._sequence = max(self._sequence, int.from_bytes(key[-8:], "big"))
+
+    def sites(self) -> Iterator[Site]:
+        """Every site with listed URLs: one lookup for each."""
+        start = b"\0"
+        while row := self._table.at_or_after(start):
+            number = row[0][:ID_LENGTH]
+            yield self._names.name(number)
+            start = number + b"\xff" * 10
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def flush(self) -> None:
+        """Write how far places were given out: before a commit."""
+        if self._sequence != self._kept:
+            self._counters.put(_SEQUENCE, self._sequence.to_bytes(8, "big"))
+            self._kept = self._sequence
+
 
 FORMAT = b"3"
 """Of the tables and rows. A change that old rows do not survive gets another."""

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from periplus.model import InvariantError, Site, Url
 from periplus.urls import site_of
 
-from .names import ID_LENGTH
 from .rows import shorten
+from .sites import ID_LENGTH
 
 TIME_LENGTH = 8
 _BITS = struct.Struct(">d")

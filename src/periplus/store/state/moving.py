@@ -26,8 +26,8 @@ from periplus.model import Site, Url
 from periplus.urls import site_of
 
 from .disk import DiskState
-from .names import ID_LENGTH
 from .rows import decode, in_chunks
+from .sites import ID_LENGTH
 
 TABLES: Final = {
     "records": "by the number of a site",

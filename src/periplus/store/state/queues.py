@@ -18,8 +18,8 @@ from periplus.model import InvariantError, Lane, Queued, Site, Ticket, Url
 
 from .environment import Environment
 from .keys import sortable, time_of
-from .names import ID_LENGTH, SiteNames
 from .rows import LANE_CODES, LANES, lengthen, shorten
+from .sites import ID_LENGTH, SiteNames
 
 LANE_AT, LEVEL_AT, SEQUENCE_AT = ID_LENGTH, ID_LENGTH + 1, ID_LENGTH + 2
 SEQUENCE = b"sequence"

@@ -17,8 +17,8 @@ from periplus.urls import site_of
 
 from .environment import Environment
 from .keys import MAX_PROBES, next_place, places_of
-from .names import Recent, SiteNames
 from .rows import decode, lengthen, pack_record, shorten, unpack_record
+from .sites import Recent, SiteNames
 
 REMEMBERED = 8_192
 """Records in each of two generations: many times what is under way. About 1 KB each."""

@@ -38,10 +38,10 @@ from xxhash import xxh3_64_hexdigest
 
 from periplus.model import CollectionDamaged, CollectionError, CollectionInUse
 
-from .begun import lost_state, was_begun
 from .environment import Environment, Table
 from .files import DATA, MAP_SIZE, remove_files
 from .redo import FOLDER, Changes, Contents, RedoLog, Stamp, taken_over
+from .seal import lost_state, was_begun
 
 log = logging.getLogger(__name__)
 

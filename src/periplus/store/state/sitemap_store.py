@@ -22,7 +22,7 @@ from periplus.model import CollectionDamaged, InvariantError, Site, SitemapFileR
 
 from .environment import Environment, Table
 from .keys import TIME_LENGTH, sortable, time_of
-from .names import ID_LENGTH, SiteNames
+from .sites import ID_LENGTH, SiteNames
 
 SEQUENCE = b"forest"
 PIECE = 4080

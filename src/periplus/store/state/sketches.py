@@ -23,8 +23,8 @@ from periplus.store.sketches import Foreign, SketchBook
 from .bands import MAX_WAITING, DiskBands
 from .environment import Environment
 from .keys import places_of
-from .names import ID_LENGTH, SiteNames
 from .rows import in_chunks
+from .sites import ID_LENGTH, SiteNames
 
 COUNTS = b"sketches"
 _TOGETHER = 1_000

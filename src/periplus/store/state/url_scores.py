@@ -28,8 +28,8 @@ from periplus.model import CollectionDamaged, InvariantError, KnownLinks, Site, 
 
 from .environment import Environment, Table
 from .keys import KEY_LENGTH, MAX_PROBES, next_place, places_of
-from .names import ID_LENGTH, Recent, SiteNames
 from .rows import LANES, lengthen
+from .sites import ID_LENGTH, Recent, SiteNames
 
 REMEMBERED = 16_384
 MAX_HELD = 16_384

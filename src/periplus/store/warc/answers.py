@@ -42,10 +42,8 @@ from periplus.urls import canonical, site_of
 from .archive import WarcEnd, can_be_referred_to
 from .http import ORIGINAL, HttpMessage, read_message
 from .index import original
-from .names import files_of, read_name
 from .reading import WarcRecord, read_records
-from .records import UNCHANGED, Answer
-from .stamps import sha1_base32
+from .records import UNCHANGED, Answer, files_of, read_name, sha1_base32
 
 log = logging.getLogger(__name__)
 

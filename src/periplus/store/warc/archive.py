@@ -5,10 +5,13 @@ says how far it goes. The owner of the state calls `sync` and then commits `end`
 archive. After a crash the archive is opened at the `end` that was committed, and what lies beyond has not happened: the
 rest of that file is cut off, and later files of the shard are deleted. So every record before `end` is whole, and none
 is there twice.
+
+An append-only file that can be truncated to a length known to be good.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha1
@@ -17,17 +20,83 @@ from typing import Final, TypeGuard
 
 from msgspec import Struct
 
-from periplus.model import CollectionDamaged, Fetched, NotModified, Payload, Payloads, Stored
+from periplus.model import CollectionDamaged, CollectionError, Fetched, NotModified, Payload, Payloads, Stored
 from periplus.urls import surt
 
+from ..damage import repair_hint
 from . import records
-from .appending import AppendedFile, sync_folder
 from .cdxj import REVISIT, CdxLine, mime_of
 from .index import is_indexed, scan, write_lines
-from .names import WarcName, files_of, index_of, read_name
 from .reading import WarcRecord, read_records
-from .records import Answer, Frame
-from .stamps import Dates, base32, identifiers, timestamp
+from .records import Answer, Dates, Frame, WarcName, base32, files_of, identifiers, index_of, read_name, timestamp
+
+
+class AppendedFile:
+    """Appends whole pieces: one is there entirely, or the file is as long as before."""
+
+    def __init__(self, path: Path, length: int = 0) -> None:
+        """A new file, or one opened at `length`; anything beyond is cut off."""
+        self.path = path
+        self.name = path.name
+        self.length = length
+        flags = os.O_WRONLY | os.O_APPEND | (0 if length else os.O_CREAT | os.O_EXCL)
+        try:
+            self._fd = os.open(path, flags, 0o644)
+        except FileNotFoundError as error:
+            raise CollectionDamaged(f"{path} is missing", hint=_hint(path)) from error
+        except OSError as error:
+            raise CollectionError(f"{path} cannot be opened: {error.strerror}") from error
+        self._cut_beyond(length)
+
+    def append(self, data: bytes) -> None:
+        """Write all of it at the end: one call of the operating system, more only where it took less."""
+        try:
+            written = os.write(self._fd, data)
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
+        except OSError as error:
+            os.ftruncate(self._fd, self.length)
+            raise CollectionError(
+                f"{self.path} cannot be written: {error.strerror}",
+                hint="free space on the disk and run the same command again",
+            ) from error
+        self.length += len(data)
+
+    def sync(self) -> None:
+        """Make all that was appended durable."""
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            raise CollectionError(f"{self.path} cannot be made durable: {error.strerror}") from error
+
+    def close(self) -> None:
+        """Let go."""
+        os.close(self._fd)
+
+    def _cut_beyond(self, length: int) -> None:
+        size = os.fstat(self._fd).st_size
+        if size < length:
+            os.close(self._fd)
+            raise CollectionDamaged(
+                f"{self.path} has {size} bytes, and {length} were written",
+                hint=_hint(self.path),
+            )
+        if size > length:
+            os.ftruncate(self._fd, length)
+
+
+def _hint(path: Path) -> str:
+    return f"put back a whole copy of the file; without one, {repair_hint(path)}"
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names of new files durable."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
 
 ORPHAN: Final = ".orphan"
 """What the names of files end with that were there before the state knew of any."""

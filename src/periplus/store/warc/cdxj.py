@@ -20,7 +20,7 @@ from periplus.formats.headers import read_content_type
 from periplus.urls import canonical, surt
 
 from .reading import WarcRecord
-from .stamps import timestamp
+from .records import timestamp
 
 REVISIT: Final = "warc/revisit"
 _LISTED: Final = frozenset({"response", "revisit", "resource"})

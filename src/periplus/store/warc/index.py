@@ -17,9 +17,8 @@ from typing import BinaryIO, Final
 from periplus.model import CollectionDamaged
 
 from .cdxj import CdxLine, key_of, line_of, read_line
-from .names import WARC, index_of
 from .reading import WarcRecord, read_records
-from .stamps import timestamp
+from .records import WARC, index_of, timestamp
 
 INDEX: Final = "index.cdxj"
 _FAN_IN: Final = 128

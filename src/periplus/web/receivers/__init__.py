@@ -9,13 +9,13 @@ how often such signals are right (`policy.refresh.signals`), and filters, robots
 answer is sent when the URLs are in the inbox of the collection on disk (`store.inbox`); a crawl or watch takes them
 from there, whether it runs now or later.
 
-`endpoints` has the routes. `receiving` puts the parts together and runs what happens in the background. `indexnow` with
-`keys`, `websub` with `subscriptions` and `feeds`, and `reports` are the kinds; `intake` is what they need of a
-collection, `limits` what one sender may send, `answers` what is answered, `counts` what is counted.
+`endpoints` has the routes. `receiving` puts the parts together and runs what happens in the background. `keys`
+(IndexNow), `websub` with `subscriptions`, and `reports` are the kinds; `intake` is what they need of a collection, what
+one sender may send and what is counted, `answers` what is answered.
 """
 
-from .counts import Kind, MessageCounts, Result
 from .endpoints import lifespan, routes
+from .intake import Kind, MessageCounts, Result
 from .receiving import Receivers, receivers_of
 from .reports import Changed
 

@@ -20,7 +20,7 @@ class Answer(Struct, frozen=True):
     retry_after: float = 0.0
 
     def response(self) -> Response:
-        """The answer as HTTP has it: plain text, with Retry-After where that says something."""
+        """The answer as HTTP has it: plain text, with Retry-After if it is set."""
         headers = {"Retry-After": str(math.ceil(self.retry_after))} if self.retry_after else None
         return PlainTextResponse(self.text + "\n", self.status, headers)
 

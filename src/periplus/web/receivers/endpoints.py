@@ -21,7 +21,7 @@ from ..rendering import json_response
 from ..routing import Audience, GuardedRoute, Operation, route
 from ..served import Served, served_of
 from .answers import Answer, too_many
-from .counts import Kind, Result
+from .intake import Kind, Result
 from .receiving import Receivers, receivers_of
 from .reports import Changed
 from .websub import PATH

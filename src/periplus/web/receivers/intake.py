@@ -1,10 +1,19 @@
-"""What is received for one collection: which URLs belong to it, its inbox, and requests by the rules of its crawl."""
+"""What is received for one collection: which URLs belong to it, its inbox, and requests by the rules of its crawl.
+
+How much one sender may send: messages a second and URLs an hour, by address.
+
+Counts messages by kind and result, for `/metrics` (`periplus_receiver_messages_total`) and for tests.
+"""
 
 from __future__ import annotations
 
 import time
+from collections import Counter, OrderedDict
+from enum import Enum
 from threading import Lock
 from typing import Final
+
+from msgspec import Struct
 
 from periplus.assembly import meta_of
 from periplus.assembly.collection import Collection
@@ -17,8 +26,132 @@ from periplus.store import Inbox, is_begun
 from periplus.store.tables import scan
 from periplus.urls import site_of
 
-from ..counters import Counters, counters_of
+from ..metrics import Counters, counters_of
 from ..served import ServedCollection
+
+MAX_SENDERS = 10_000
+"""Addresses that are remembered. Those that were silent longest are forgotten first: their allowance is full again,
+unless an attacker has more addresses than this."""
+
+
+class _Allowance(Struct):
+    """What a sender may still send at time `at`."""
+
+    messages: float
+    urls: float
+    at: float
+
+
+class SenderLimits:
+    """Two token buckets for each address. Times are seconds of any clock that does not go back."""
+
+    def __init__(self, messages_per_second: float, urls_per_hour: float) -> None:
+        self._message_rate, self._url_rate = messages_per_second, urls_per_hour / 3600.0
+        self._max_messages, self._max_urls = max(messages_per_second, 1.0), max(float(urls_per_hour), 1.0)
+        self._senders: OrderedDict[str, _Allowance] = OrderedDict()
+        self._lock = Lock()
+
+    def wait_for_message(self, address: str, now: float) -> float:
+        """Count a message and return 0; or, if there were too many, seconds until the next may come."""
+        with self._lock:
+            sender = self._sender(address, now)
+            if sender.messages < 1.0:
+                return (1.0 - sender.messages) / self._message_rate
+            sender.messages -= 1.0
+            return 0.0
+
+    def wait_for_urls(self, address: str, urls: int, now: float) -> float:
+        """Count URLs and return 0; or, if there were too many, seconds until there is room for them."""
+        with self._lock:
+            sender = self._sender(address, now)
+            needed = min(float(urls), self._max_urls)
+            if sender.urls < needed:
+                return (needed - sender.urls) / self._url_rate
+            sender.urls -= needed
+            return 0.0
+
+    def _sender(self, address: str, now: float) -> _Allowance:
+        sender = self._senders.setdefault(address, _Allowance(self._max_messages, self._max_urls, now))
+        self._senders.move_to_end(address)
+        if len(self._senders) > MAX_SENDERS:
+            self._senders.popitem(last=False)
+        passed = max(now - sender.at, 0.0)
+        sender.messages = min(sender.messages + passed * self._message_rate, self._max_messages)
+        sender.urls = min(sender.urls + passed * self._url_rate, self._max_urls)
+        sender.at = now
+        return sender
+
+
+class Kind(Enum):
+    """What a message is."""
+
+    INDEXNOW = "indexnow"
+    WEBSUB = "websub"
+    SITEMAP_PING = "sitemap-ping"
+    CHANGED = "changed"
+
+
+class Result(Enum):
+    """What became of a message."""
+
+    ACCEPTED = "accepted"
+    """its URLs are kept for the crawl"""
+    HELD = "held"
+    """its URLs are kept until its key is checked"""
+    RELEASED = "released"
+    """a key was checked and is valid: all messages held for it are kept for the crawl"""
+    DROPPED = "dropped"
+    """a key was checked and is not valid: all messages held for it are dropped"""
+    WRONG_KEY = "wrong-key"
+    """its key was checked before and is not valid"""
+    INVALID = "invalid"
+    """it is not as the protocol wants it"""
+    OUT_OF_SCOPE = "out-of-scope"
+    """none of its URLs belongs to a collection"""
+    BAD_SIGNATURE = "bad-signature"
+    """it is not signed, or not by the hub"""
+    UNKNOWN = "unknown"
+    """it belongs to no subscription"""
+    VERIFIED = "verified"
+    """a hub's question about a subscription was answered with yes"""
+    REFUSED = "refused"
+    """a hub's question was answered with no, or a hub refused a subscription"""
+    LIMITED = "limited"
+    """its sender sends too much, or asks for a file too often"""
+    FULL = "full"
+    """too many URLs or keys wait already"""
+
+
+class MessageCounts:
+    """Counts of a server. Any thread may count. `counters`: those that `/metrics` reads, of the first collection."""
+
+    def __init__(self, counters: Counters | None = None) -> None:
+        self._counters = counters
+        self._counts: Counter[tuple[Kind, Result]] = Counter()
+        self._lock = Lock()
+
+    def add(self, kind: Kind, result: Result, counters: Counters | None = None) -> None:
+        """Count a message; `counters` are those of the collection that it is for, if that is known."""
+        with self._lock:
+            self._counts[kind, result] += 1
+        if (chosen := counters or self._counters) is not None:
+            chosen.message(kind.value, result.value)
+
+    def items(self) -> list[tuple[str, str, int]]:
+        """Kind, result and number, in the order of kinds and results; without those that did not occur."""
+        with self._lock:
+            found = dict(self._counts)
+        return [
+            (kind.value, result.value, found[kind, result])
+            for kind in Kind
+            for result in Result
+            if (kind, result) in found
+        ]
+
+    def __getitem__(self, each: tuple[Kind, Result]) -> int:
+        with self._lock:
+            return self._counts[each]
+
 
 SCOPE_AGE: Final = 60.0
 """Seconds for which a scope is used: seeds may move, and settings may change."""

@@ -11,10 +11,8 @@ from typing import Final, ParamSpec
 from weakref import WeakKeyDictionary
 
 from ..served import Served
-from .counts import Kind, MessageCounts, Result
-from .indexnow import IndexNowReceiver
-from .intake import Intake
-from .limits import SenderLimits
+from .intake import Intake, Kind, MessageCounts, Result, SenderLimits
+from .keys import IndexNowReceiver
 from .reports import ReportReceiver
 from .subscriptions import Subscription
 from .websub import Subscriber, WebSubReceiver

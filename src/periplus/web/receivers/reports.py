@@ -13,9 +13,7 @@ from periplus.model import Discovery, Purpose, Source, Url
 from periplus.urls import canonical
 
 from .answers import Answer, full, too_many
-from .counts import Kind, MessageCounts, Result
-from .intake import Intake
-from .limits import SenderLimits
+from .intake import Intake, Kind, MessageCounts, Result, SenderLimits
 
 PING_EVERY = 3_600.0
 """Seconds between two pings of one sitemap that are taken: files that change more often are polled by the crawl."""
