@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.system.typed import Program
 
 from periplus.lab.web import World
 
@@ -20,8 +20,7 @@ SMALL = ("--sites", "3", "--pages", "60", "--seed", "11")
 
 @contextmanager
 def running(*options: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", "from periplus.cli import main; main()", "lab", *SMALL, *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with Program("lab", *SMALL, *options, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process
         finally:
