@@ -1,9 +1,11 @@
 """A process that has imported all of periplus once and forks for every `periplus ...` command of the tests.
 
 Importing takes longer than most commands do. `typed.Program` starts this file as a script, with one end of a socket; a
-request brings arguments, folder, environment and the three standard streams. The program is not a child of this
-process: a process between them ends at once, and so the one that asked, which is a subreaper at that moment, becomes
-its parent. It waits for the program, sends it signals and reads its exit code as of any child.
+request brings arguments, folder, environment and file descriptors, the three standard streams first. The program is not
+a child of this process: a process between them ends at once, and so the one that asked, which is a subreaper at that
+moment, becomes its parent. It waits for the program, sends it signals and reads its exit code as of any child.
+
+The processes that `multiprocessing` would execute, in a program that is forked here, are forked, too (`spawn`).
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import atexit
 import gc
 import importlib
 import json
+import multiprocessing.util
 import os
 import pkgutil
 import runpy
@@ -22,14 +25,18 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing import forkserver, process, resource_tracker
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NoReturn
 
 LENGTH = struct.Struct("!I")
 """How a message begins: the bytes that follow."""
 
-STREAMS = 3
-"""File descriptors with each request: stdin, stdout and stderr."""
+MAX_DESCRIPTORS = 16
+"""File descriptors with a request: stdin, stdout, stderr and some that `multiprocessing` passes on."""
 
 LAZY = (
     "anyio.streams.memory",
@@ -76,7 +83,7 @@ def preload() -> None:
 def serve(connection: socket.socket) -> dict[str, Any] | None:
     """Fork for every request. Return what to do in a program, and None in the server when no more is asked."""
     while True:
-        head, streams, _, _ = socket.recv_fds(connection, LENGTH.size, STREAMS)
+        head, descriptors, _, _ = socket.recv_fds(connection, LENGTH.size, MAX_DESCRIPTORS)
         if not head:
             return None
         body = bytearray()
@@ -90,9 +97,9 @@ def serve(connection: socket.socket) -> dict[str, Any] | None:
                 os._exit(0)
             os.close(reading)
             connection.close()
-            return {**json.loads(body), "streams": streams, "ready": writing}
+            return {**json.loads(body), "descriptors": descriptors, "ready": writing}
         os.close(writing)
-        for descriptor in streams:
+        for descriptor in descriptors:
             os.close(descriptor)
         os.waitpid(between, 0)
         connection.sendall(os.read(reading, LENGTH.size).ljust(LENGTH.size, b"\0"))
@@ -100,32 +107,44 @@ def serve(connection: socket.socket) -> dict[str, Any] | None:
 
 
 def become(asked: dict[str, Any]) -> None:
-    """Make this process what `exec` would have made: its streams, folder, environment, arguments and signals."""
-    for number, descriptor in enumerate(asked["streams"]):
+    """Make this process what `exec` would have made: its descriptors, folder, environment and signals."""
+    high = [os.dup(descriptor) for descriptor in (*asked["descriptors"], asked["ready"])]
+    while min(high) <= max(asked["numbers"]):
+        high = [os.dup(descriptor) for descriptor in high]
+    os.closerange(3, min(high))
+    ready = high.pop()
+    for number, descriptor in zip(asked["numbers"], high, strict=True):
         os.dup2(descriptor, number)
         os.close(descriptor)
     if asked["start_new_session"]:
         os.setsid()
+    if asked["process_group"] >= 0:
+        os.setpgid(0, asked["process_group"])
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["env"])
     time.tzset()
-    sys.argv = ["periplus", *asked["args"]]
     sys.path.remove(str(Path(__file__).parent))
+    _open_streams()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, asked["blocked"])
+    os.write(ready, LENGTH.pack(os.getpid()))
+    os.close(ready)
+
+
+def _open_streams() -> None:
+    """Open stdin, stdout and stderr as the interpreter does."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        old, mode, buffering = getattr(sys, name), "w" if number else "r", 1 if name == "stderr" else -1
+        old, mode, buffering = getattr(sys, f"__{name}__"), "w" if number else "r", 1 if name == "stderr" else -1
         new = os.fdopen(number, mode, buffering, encoding=old.encoding, errors=old.errors, closefd=False)
         setattr(sys, name, new)
         setattr(sys, f"__{name}__", new)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.write(asked["ready"], LENGTH.pack(os.getpid()))
-    os.close(asked["ready"])
 
 
-def perform() -> int:
-    """Run the program, and what an interpreter does at its end but for taking itself apart; its exit code."""
+def perform(work: Callable[[], object]) -> NoReturn:
+    """Do it, and then what an interpreter does at its end but for taking itself apart."""
     try:
-        runpy.run_module("periplus", run_name="__main__", alter_sys=True)
+        work()
         code = 0
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
@@ -134,17 +153,84 @@ def perform() -> int:
         code = 1
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def run_program(args: Sequence[str]) -> None:
+    """Run `periplus ARGS`."""
+    sys.argv = ["periplus", *args]
+    runpy.run_module("periplus", run_name="__main__", alter_sys=True)
+
+
+def run_code(code: str, args: Sequence[str]) -> None:
+    """Run `python -c CODE ARGS`."""
+    sys.argv = ["-c", *args]
+    sys.modules["__main__"] = ModuleType("__main__")
+    exec(code, sys.modules["__main__"].__dict__)
+
+
+def spawn(path: bytes, args: Sequence[Any], passfds: Sequence[Any]) -> int:
+    """Fork what `multiprocessing.util.spawnv_passfds` would execute: `python [FLAGS] -c CODE [ARGS]`."""
+    del path
+    place = list(args).index("-c")
     sys.stdout.flush()
     sys.stderr.flush()
-    return code
+    pid = os.fork()
+    if pid:
+        return pid
+    perform(lambda: _run_forked(list(args), place, {0, 1, 2, *map(int, passfds)}))
+
+
+def _run_forked(args: list[str], place: int, kept: set[int]) -> None:
+    """Be the process that `exec` would have made of this copy of its parent, but for what is imported."""
+    gc.freeze()  # files of the parent must not be closed when they are forgotten: their numbers are used again
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    signal.set_wakeup_fd(-1)
+    numbers = sorted(kept)
+    for low, high in zip(numbers, [*numbers[1:], os.sysconf("SC_OPEN_MAX")], strict=True):
+        os.closerange(low + 1, high)
+    _open_streams()
+    _forget_parent()
+    run_code(args[place + 1], args[place + 2 :])
+
+
+def _forget_parent() -> None:
+    """Bring modules that know of processes and threads to where they are after an import.
+
+    What they knew is never destroyed: it would close files that are others by now.
+    """
+    atexit._clear()
+    known = [multiprocessing.util._finalizer_registry, process._children]  # type: ignore[attr-defined]
+    for name, registry in (("process", "_threads_wakeups"), ("thread", "_threads_queues")):
+        if (module := sys.modules.get(f"concurrent.futures.{name}")) is not None:
+            known.append(getattr(module, registry))
+    for values in known:
+        _of_parents.append(values.copy())
+        values.clear()
+    _of_parents.append(process._current_process)  # type: ignore[attr-defined]
+    process._current_process = _main_process()  # type: ignore[attr-defined]
+    process._parent_process = None  # type: ignore[attr-defined]
+    forkserver._forkserver.__init__()  # type: ignore[misc]
+    resource_tracker._resource_tracker.__init__()  # type: ignore[misc]
+
+
+_of_parents: list[object] = [sys.modules[__name__]]
+_main_process = type(process.current_process())
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests
+    multiprocessing.util.spawnv_passfds = spawn
     with socket.socket(fileno=int(sys.argv[1])) as served:
         preload()
         asked = serve(served)
-    if asked is not None:
-        become(asked)
-        os._exit(perform())
-    os._exit(0)
+    if asked is None:
+        os._exit(0)
+    become(asked)
+    code, args = asked["code"], asked["args"]
+    perform(lambda: run_program(args) if code is None else run_code(code, args))

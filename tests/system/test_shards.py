@@ -167,7 +167,7 @@ def test_ctrl_c_of_a_terminal_reaches_the_coordinator_alone(lab: RunningLab, tmp
     """The whole group gets the signal, also shards that have just begun: no error is printed, no process is left."""
     options = ["-o", str(tmp_path / "c"), "--proxy", lab.base, "--workers", "2", "--delay", "1", "--for", "60"]
     process = Program(
-        "crawl", f"http://{lab.world.hosts[0]}/", *options, stderr=subprocess.PIPE, text=True, start_new_session=True
+        "crawl", f"http://{lab.world.hosts[0]}/", *options, stderr=subprocess.PIPE, text=True, process_group=0
     )
     while not (tmp_path / "c" / "state").exists() and process.poll() is None:
         time.sleep(0.01)

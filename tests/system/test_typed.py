@@ -30,15 +30,15 @@ def test_a_forked_program_says_and_returns_what_an_executed_one_does(tmp_path: P
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGKILL, -signal.SIGKILL)]
 )
-def test_it_is_a_child_of_ours_in_a_session_of_its_own(number: signal.Signals, code: int) -> None:
+def test_it_is_a_child_of_ours_in_a_group_of_its_own(number: signal.Signals, code: int) -> None:
     """It gets our signals, and we get its exit code."""
     with running("lab", "--sites", "2", "--pages", "10", "--json") as process:
         assert process.stdout
         assert process.stdout.readline().startswith("{")
         stat = Path(f"/proc/{process.pid}/stat")
         if stat.exists():
-            parent, group, session = stat.read_text().rpartition(")")[2].split()[1:4]
-            assert (int(parent), int(group), int(session)) == (os.getpid(), process.pid, process.pid)
+            parent, group, session = map(int, stat.read_text().rpartition(")")[2].split()[1:4])
+            assert (parent, group, session) == (os.getpid(), process.pid, os.getsid(0))
         os.killpg(process.pid, number)
         assert process.wait(600) == code
 

@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import inspect
 import json
+import multiprocessing.util
 import os
 import signal
 import socket
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -25,7 +26,7 @@ PROGRAM = [sys.executable, "-m", "periplus"]
 SERVER = Path(__file__).with_name("program_server.py")
 SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of prctl(2)."""
-ORDINARY = {"executable", "preexec_fn", "pass_fds", "shell", "gid", "gids", "uid", "process_group"}
+ORDINARY = {"executable", "preexec_fn", "pass_fds", "shell", "gid", "gids", "uid"}
 """Options of a process which only `exec` has."""
 READ_AT_START = ("PYTHON", "LC_", "LANG", "PERIPLUS_", "OPENBLAS_")
 """Beginnings of the variables that the interpreter, or a module when it is imported, reads."""
@@ -55,13 +56,14 @@ class Program(subprocess.Popen[Any]):
         if not _can_fork(asked, environment):
             super()._execute_child(*values)  # type: ignore[misc]
             return
-        streams = [asked["p2cread"], asked["c2pwrite"], asked["errwrite"]]
+        streams = enumerate((asked["p2cread"], asked["c2pwrite"], asked["errwrite"]))
         self.pid = _fork_server().start(
-            [number if stream == -1 else stream for number, stream in enumerate(streams)],
+            {number: number if stream == -1 else stream for number, stream in streams},
             args=asked["args"][len(PROGRAM) :],
             cwd=os.fspath(asked["cwd"] or Path.cwd()),
             env=environment,
             start_new_session=asked["start_new_session"],
+            process_group=asked["process_group"],
         )
         self._child_created = True
         pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
@@ -85,7 +87,7 @@ def run_program(*args: str, stdin: str | bytes | None = None, **options: Any) ->
 @contextmanager
 def running(*args: str) -> Iterator[subprocess.Popen[str]]:
     """The program in a process of its own, with all its children; those left when the block ends are killed."""
-    with Program(*args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+    with Program(*args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0) as process:
         try:
             yield process
         finally:
@@ -116,13 +118,18 @@ class _ForkServer:
             )
         atexit.register(self._end)
 
-    def start(self, streams: list[int], **asked: Any) -> int:
-        """Start a program and become its parent; its process id."""
-        body = json.dumps(asked).encode()
+    def start(self, descriptors: Mapping[int, int], *, code: str | None = None, **asked: Any) -> int:
+        """Start a program, or code, and become its parent; its process id.
+
+        `descriptors` are those of ours that it gets, each under the number by which it knows it.
+        """
+        inherited = {"blocked": [int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, ())]}
+        defaults = {"start_new_session": False, "process_group": -1}
+        body = json.dumps({**inherited, **defaults, **asked, "code": code, "numbers": list(descriptors)}).encode()
         with self._lock:
             self._library.prctl(SUBREAPER, 1, 0, 0, 0)
             try:
-                socket.send_fds(self._connection, [LENGTH.pack(len(body))], streams)
+                socket.send_fds(self._connection, [LENGTH.pack(len(body))], list(descriptors.values()))
                 self._connection.sendall(body)
                 answer = self._connection.recv(LENGTH.size, socket.MSG_WAITALL)
             finally:
@@ -134,6 +141,21 @@ class _ForkServer:
     def _end(self) -> None:
         self._connection.close()
         self._process.wait()
+
+
+def fork_for_multiprocessing() -> None:
+    """Let the fork server start what `multiprocessing` would execute in this process."""
+    execute = multiprocessing.util.spawnv_passfds
+
+    def start(path: bytes, args: Sequence[Any], passfds: Sequence[Any]) -> int:
+        if not _can_fork({}, os.environ):
+            return execute(path, args, passfds)
+        place = list(args).index("-c")
+        passed = {int(number): int(number) for number in (0, 1, 2, *passfds)}
+        told = {"cwd": os.fspath(Path.cwd()), "env": dict(os.environ)}
+        return _fork_server().start(passed, code=args[place + 1], args=args[place + 2 :], **told)
+
+    multiprocessing.util.spawnv_passfds = start
 
 
 @cache
