@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.hypothesis_depth import load_profile
+from tests.system.typed import fork_for_multiprocessing
 
 from periplus.content.scan import Columns
 
@@ -33,6 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    fork_for_multiprocessing()
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= LEAST_MEMORY:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 

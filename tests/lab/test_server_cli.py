@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.system.typed import Program
 
 from periplus.lab.web import World
 
@@ -20,8 +20,7 @@ SMALL = ("--sites", "3", "--pages", "60", "--seed", "11")
 
 @contextmanager
 def running(*options: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", "from periplus.cli import main; main()", "lab", *SMALL, *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with Program("lab", *SMALL, *options, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process
         finally:
@@ -52,7 +51,7 @@ def test_a_program_learns_where_it_is_and_ends_it(tmp_path: Path) -> None:
         assert get(said["port"], "127.0.0.1", "/ca.pem").startswith(b"-----BEGIN CERTIFICATE")
         assert said["tls_port"] not in (None, 0, said["port"])
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(600) == 0
     assert [msgspec.json.decode(line)["target"] for line in log.read_text().splitlines()] == ["/", "/ca.pem"]
 
 
@@ -64,7 +63,7 @@ def test_a_person_is_told_the_sites_and_the_ways_in() -> None:
         line = first_line(process, lambda line: "curl -x" in line)
         assert line.split()[-1] == f"http://{host}/"
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(600) == 0
         assert process.stderr
         assert "0 requests served" in process.stderr.read()
 
@@ -73,7 +72,7 @@ def test_a_person_is_told_the_sites_and_the_ways_in() -> None:
 def test_nonsense_is_told_in_a_line(option: tuple[str, str], word: str) -> None:
     """Wrong usage ends with code 2 and no traceback."""
     with running(*option) as process:
-        assert process.wait(20) == 2
+        assert process.wait(600) == 2
         assert process.stderr
         said = process.stderr.read()
         assert word in said

@@ -601,7 +601,7 @@ def test_five_hundred_hosts_at_once(make_wire: MakeWire, lab: RunningLab) -> Non
             wire.start(one)
         assert wire.free_slots == 0
         found: list[FetchOutcome] = []
-        until = time.monotonic() + 15
+        until = time.monotonic() + 600
         while len(found) < 500 and time.monotonic() < until:
             found += wire.finished(1.0)
         assert {one.task.url for one in found if isinstance(one, Fetched)} == {one.url for one in tasks}

@@ -10,14 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.system.typed import PROGRAM, Run
+from tests.system.typed import PROGRAM, Run, run_program
 
 from periplus.content.scan import READER
 
 
 def started(*args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """The program in a process of its own."""
-    return subprocess.run([*PROGRAM, *args], input=stdin, capture_output=True, timeout=600, check=False)
+    return run_program(*args, stdin=stdin)
 
 
 def json_lines(run: Run, *args: str, stdin: bytes = b"") -> list[dict[str, Any]]:
@@ -28,7 +28,7 @@ def json_lines(run: Run, *args: str, stdin: bytes = b"") -> list[dict[str, Any]]
 
 def test_version_and_help_work_without_a_verb() -> None:
     """The first things a newcomer types."""
-    version = started("--version").stdout
+    version = subprocess.run([*PROGRAM, "--version"], capture_output=True, timeout=600, check=True).stdout
     assert version.startswith(b"periplus 0.")
     assert f"by the {READER} scanner".encode() in version
     assert b"demo" in started("--help").stdout
@@ -42,7 +42,10 @@ def test_a_crawl_does_not_load_what_it_does_not_use() -> None:
     asked = {*UNUSED, "pyarrow", "periplus.content.scan.python"}
     shown = f"import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules.keys() & {asked!r})))\n"
     done = subprocess.run(
-        [sys.executable, "-c", shown + PROGRAM[-1], "crawl", "--help"], capture_output=True, timeout=600, check=True
+        [sys.executable, "-c", f"{shown}import periplus.__main__", "crawl", "--help"],
+        capture_output=True,
+        timeout=600,
+        check=True,
     )
     assert importlib.util.find_spec("pandas") is not None
     scanner = ["periplus.content.scan.python"] if READER == "python" else []

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.system.typed import PROGRAM, Run, Said
+from tests.system.typed import Program, Run, Said
 
 from periplus.assembly import Layout
 from periplus.lab.web import World
@@ -28,7 +28,7 @@ QUICK = ("--delay", "0", "--workers", "1")
 def started(*args: str, **options: Any) -> subprocess.Popen[str]:
     """The program in a process of its own."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([*PROGRAM, *args], **{**pipes, **options})
+    return Program(*args, **{**pipes, **options})
 
 
 @pytest.fixture

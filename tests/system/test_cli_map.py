@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.lab.surveyed_files import Said as Answer
 from tests.lab.surveyed_server import ServedDomains
-from tests.system.typed import PROGRAM, Run, Said
+from tests.system.typed import Program, Run, Said
 
 HOME = "http://site.test"
 ROBOTS = f"""User-agent: *
@@ -142,9 +142,7 @@ def test_elsewhere_than_on_a_terminal_a_line_is_a_url(run: Run, served: ServedDo
 def test_reading_only_the_beginning_is_not_an_error(served: ServedDomains) -> None:
     """`periplus map SITE | head -1`."""
     served.plan.answers[f"{HOME}/a.xml"] = Answer(200, "text/xml", urlset(*(f"{HOME}/{n}" for n in range(20_000))))
-    process = subprocess.Popen(
-        [*PROGRAM, *typed_for(served, HOME)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = Program(*typed_for(served, HOME), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.readline()

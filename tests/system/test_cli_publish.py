@@ -6,7 +6,6 @@ import json
 import os
 import random
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,15 +15,15 @@ from socket import socket
 
 import pytest
 from lxml import etree
+from tests.system.typed import Program, run_program
 from tests.unit.publish.receiver import receiving
 
 PAGES = 25
 WORDS = [f"word{number}" for number in range(2_000)]
 
 
-def periplus(*words: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "periplus", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+def periplus(*words: str, timeout: float = 600) -> subprocess.CompletedProcess[str]:
+    return run_program(*words, text=True, timeout=timeout)
 
 
 def write_page(folder: Path, number: int, base: str, version: int = 0) -> None:
@@ -46,8 +45,7 @@ def write_page(folder: Path, number: int, base: str, version: int = 0) -> None:
 
 @contextmanager
 def serving(folder: Path, port: int) -> Iterator[None]:
-    command = [sys.executable, "-m", "periplus", "publish", "serve", "-o", str(folder), "--port", str(port)]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as server:
+    with Program("publish", "serve", "-o", str(folder), "--port", str(port), stderr=subprocess.DEVNULL) as server:
         try:
             until = time.monotonic() + 60
             while get(port, "/sitemap.xml") is None:

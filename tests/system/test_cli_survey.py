@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.lab.surveyed_server import ServedDomains
 from tests.lab.surveyed_truth import written_differences
-from tests.system.typed import PROGRAM, Run
+from tests.system.typed import Program, Run, run_program
 
 from periplus.config import Config
 
@@ -58,14 +58,14 @@ def test_killed_again_and_again_it_counts_the_same(tmp_path: Path, workers: int)
     with ServedDomains(120, 4, by_proxy=True, naming=0.5) as served:
         typed = typed_for(served, tmp_path, workers=workers)
         for requests in (30, 190):
-            process = subprocess.Popen([*PROGRAM, *typed], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+            process = Program(*typed, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
             until = time.monotonic() + PATIENCE
             while sum(served.requests.values()) < requests and process.poll() is None and time.monotonic() < until:
                 time.sleep(0.005)
             process.kill()
             process.communicate()
         assert process.returncode == -signal.SIGKILL
-        done = subprocess.run([*PROGRAM, *typed], capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = run_program(*typed, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert truth_of(tmp_path, served) == []
 
@@ -74,7 +74,7 @@ def test_what_is_there_can_be_counted_in_the_middle(run: Run, tmp_path: Path) ->
     """Ctrl-C keeps everything and says so by 130; --tables-only counts that, and the same command goes on."""
     with ServedDomains(100, 5, by_proxy=True, naming=0.5) as served:
         typed = typed_for(served, tmp_path)
-        process = subprocess.Popen([*PROGRAM, *typed], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process = Program(*typed, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         until = time.monotonic() + PATIENCE
         while sum(served.requests.values()) < 60 and time.monotonic() < until:
             time.sleep(0.005)

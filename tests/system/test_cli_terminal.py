@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.system.small_collection import HOME, small_collection
-from tests.system.typed import PROGRAM, Run
+from tests.system.typed import Run, run_program
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +37,7 @@ def test_reader_that_ends_early_is_not_an_error(collection: Path, args: tuple[st
     verb, *rest = args
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(
-        [*PROGRAM, verb, str(collection), *rest], stdout=writing, stderr=subprocess.PIPE, timeout=600, check=False
-    )
+    done = run_program(verb, str(collection), *rest, stdout=writing)
     os.close(writing)
     assert done.returncode == 0
     assert b"Traceback" not in done.stderr

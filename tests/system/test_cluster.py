@@ -9,7 +9,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ import msgspec
 import pytest
 from tests.system.crawled import CLUSTER_SETTINGS, asked, assert_polite, crawled, finish, small_world, unrecorded
 from tests.system.raylets import Raylets, raylets
+from tests.system.typed import Program
 
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
@@ -53,8 +53,8 @@ def crawl(lab: RunningLab, folder: Path, settings: str, *options: str) -> subpro
     (folder / "asked.toml").write_text(settings)
     seeds = [f"http://{host}/" for host in lab.world.hosts[:4]]
     arguments = ["crawl", *seeds, "-o", str(folder / "kept"), "--config", str(folder / "asked.toml")]
-    command = [sys.executable, "-m", "periplus", *arguments, "--proxy", lab.base, "--json", *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    said = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return Program(*arguments, "--proxy", lab.base, "--json", *options, **said)
 
 
 def finished(process: subprocess.Popen[str], seconds: float = 600.0) -> dict[str, object]:

@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from typing import cast
 
 import pytest
 from tests.system.crawled import Asked, asked, rows, small_world
+from tests.system.typed import Program
 
 from periplus.assembly import Layout, open_crawl, seeds_from
 from periplus.config import Config
@@ -165,9 +165,10 @@ def test_a_shard_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("moment", [0.3, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_ctrl_c_of_a_terminal_reaches_the_coordinator_alone(lab: RunningLab, tmp_path: Path, moment: float) -> None:
     """The whole group gets the signal, also shards that have just begun: no error is printed, no process is left."""
-    program = [sys.executable, "-c", "from periplus.cli import main; main()", "crawl", f"http://{lab.world.hosts[0]}/"]
     options = ["-o", str(tmp_path / "c"), "--proxy", lab.base, "--workers", "2", "--delay", "1", "--for", "60"]
-    process = subprocess.Popen([*program, *options], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = Program(
+        "crawl", f"http://{lab.world.hosts[0]}/", *options, stderr=subprocess.PIPE, text=True, process_group=0
+    )
     while not (tmp_path / "c" / "state").exists() and process.poll() is None:
         time.sleep(0.01)
     time.sleep(moment)

@@ -16,11 +16,11 @@ from xml.etree import ElementTree
 import pyarrow.parquet as pq
 import pytest
 from msgspec import Struct
+from tests.system.typed import PROGRAM, Program
 
 from periplus.cli import main
 from periplus.store.tables import SCHEMAS
 
-PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()", "simulate"]
 QUICK = ("--pages", "600", "--sites", "20", "--workers", "1")
 
 
@@ -311,7 +311,7 @@ def is_running(process: int) -> bool:
 def test_ctrl_c_ends_it_with_130_and_says_what_was_kept(tmp_path: Path) -> None:
     """At once, workers too, without a traceback."""
     args = ("ordering", "--pages", "200000", "--sites", "2000", "--workers", "2", "--csv", str(tmp_path / "r.csv"))
-    process = subprocess.Popen([*PROGRAM, *args], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = Program("simulate", *args, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     while process.poll() is None and len(children.read_text().split()) < 2:
         time.sleep(0.0005)  # at its birth: half a worker would complain
@@ -330,5 +330,6 @@ def test_ctrl_c_ends_it_with_130_and_says_what_was_kept(tmp_path: Path) -> None:
 
 def test_it_runs_as_a_program() -> None:
     """From the shell, on a machine that has nothing but the package."""
-    done = subprocess.run([*PROGRAM, "freshness", "--pages", "60", "--json"], capture_output=True, check=True)
+    command = [*PROGRAM, "simulate", "freshness", "--pages", "60", "--json"]
+    done = subprocess.run(command, capture_output=True, check=True)
     assert len(done.stdout.splitlines()) == 36

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.scripted_web import ScriptedWeb, page
+from tests.system.typed import Program
 from tests.web.receiving import KEY, collection, crawled, waiting
 from tests.web.websub_hub import free_port
 
@@ -36,7 +36,7 @@ def web() -> Iterator[ScriptedWeb]:
 @contextmanager
 def command(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """A command of Periplus that runs until the block ends."""
-    process = subprocess.Popen([sys.executable, "-m", "periplus", *arguments], stderr=subprocess.PIPE)
+    process = Program(*arguments, stderr=subprocess.PIPE)
     try:
         yield process
     finally:

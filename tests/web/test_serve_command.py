@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.system.typed import Program, run_program
 from tests.web.asking import Site
 
 import periplus
@@ -23,8 +24,7 @@ from periplus.web.served import Tokens, read_tokens
 @contextmanager
 def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
     """The command, once it says where it listens, and the lines that it said."""
-    command = [sys.executable, "-m", "periplus", "serve", *arguments, "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = Program("serve", *arguments, "--port", "0", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr
     lines: list[str] = []
     try:
@@ -113,8 +113,7 @@ def test_a_token_is_made_and_printed_once(folder: Path, tmp_path: Path) -> None:
 
 def test_errors_say_what_to_do(folder: Path) -> None:
     """With exit code 2, one line and the next step."""
-    command = [sys.executable, "-m", "periplus", "serve", str(folder), "--host", "0.0.0.0"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    ended = run_program("serve", str(folder), "--host", "0.0.0.0", text=True)
     assert ended.returncode == 2
     assert "--token-file" in ended.stderr
     assert "Traceback" not in ended.stderr

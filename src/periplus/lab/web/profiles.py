@@ -20,7 +20,7 @@ PROFILES = {
     "stale": ("the forgotten", "written once; dead URLs, redirects, noindex pages", "worthless"),
     "dirty": (
         "the Berkeley survey",
-        "angle brackets in robots.txt, .xml and .xml.gz twins, nested and looping indexes, 200,000 URLs in a file, "
+        "angle brackets in robots.txt, .xml and .xml.gz twins, nested and looping indexes, 60,000 URLs in a file, "
         "wrong charset, truncated gzip, cross-host",
         "readable with care",
     ),
