@@ -91,7 +91,7 @@ def test_infinite_island_is_complete_after_pass_6() -> None:
 
 def test_hosts_are_admitted_like_the_harmonic_series() -> None:
     """Of n hosts 64 * (1 + ln(n / 64)) are admitted; one that was refused stays refused, however often it is found."""
-    admitted, refused = 0, []
+    admitted, refused = 0, list[str]()
     for number in range(20_000):
         if host_is_admitted(f"h{number}.farm.test", admitted, 64):
             admitted += 1
