@@ -21,6 +21,8 @@ COMMENTED = 20
 """One honest site in this many has comments that link to the farm: 5 %."""
 COMMENTED_PAGES = 4
 """On such a site one page in this many has a comment with links."""
+PLACED = 3
+"""Domains of the farm that the comments on one site lead to: a spammer leaves the same text everywhere."""
 LINKS = 30
 """Links of a page of the farm: a third each to new hosts of its domain, to its own pages, and to other domains."""
 
@@ -99,8 +101,9 @@ class Farm(Part):
         own = key_of(self._key, request.host, request.target)
         if request.host not in self._commented or own % COMMENTED_PAGES or _END not in body:
             return body
+        site = key_of(self._key, request.host)
         links = b" ".join(
-            b'<a href="http://%b/">great offers</a>' % domain_name((at(own, place) >> 20) % DOMAINS).encode()
-            for place in range(2)
+            b'<a href="http://%b/">great offers</a>' % domain_name((at(site, place) >> 20) % DOMAINS).encode()
+            for place in (own >> 8 & 1, 2)
         )
         return body.replace(_END, b'<div class="comment"><b>guest</b>: %b</div>\n' % links + _END, 1)
