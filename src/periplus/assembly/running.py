@@ -20,6 +20,7 @@ from periplus.crawl.stats import CrawlStats
 
 from .collection import Collection, tally_of
 from .control_server import ControlServer
+from .jobs import BackgroundJobs
 from .opening import open_crawl, settle
 from .parts import NO_PARTS, OwnParts
 from .progress import Meter, Progress
@@ -55,6 +56,7 @@ class CrawlRun:
         self._clock = SystemClock()
         self.began_at = self._clock.now()
         self._meter = Meter(self.began_at, limit=collection.config.crawl.limit, work=work)
+        self._jobs = BackgroundJobs(collection, self._before.pages, self.began_at)
         self._crawl: Crawl | None = None
         self._server: ControlServer | None = None
         self.controls = Controls()
@@ -108,6 +110,7 @@ class CrawlRun:
         """The progress up to now, from the statuses of all shards; the last progress if none has reported yet."""
         if statuses:
             self.progress = self._meter.read(statuses, self._clock.now())
+            self._jobs.check(self.progress.tally.pages, self._clock.now())
         return self.progress
 
     @property
@@ -116,7 +119,8 @@ class CrawlRun:
         return self._clock.now() - self.began_at
 
     def end(self) -> Summary:
-        """After the last shard has closed: index the archive, and return the summary."""
+        """After the last shard has closed: index the archive, let jobs learn, and return the summary."""
         settle(self.collection.folder)
         is_interrupted = self._crawl is not None and self._crawl.is_interrupted
+        self._jobs.end(self.progress.tally.pages, self._clock.now(), is_interrupted=is_interrupted)
         return summary_of(self.collection, self.progress, self._before, self.elapsed, is_interrupted=is_interrupted)

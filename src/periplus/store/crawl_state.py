@@ -20,6 +20,7 @@ from msgspec import Struct
 from periplus.content import NO_CHURN, ChurnRecord
 from periplus.model import (
     AddressVisits,
+    DomainVisits,
     Exchange,
     InvariantError,
     LinkChunk,
@@ -164,7 +165,7 @@ class SiteState(Struct, array_like=True):
     were compared with their last version, `stuck` counts those that changed while their validators did not, `moved`
     those that changed together with them, and `quiet` those where neither changed. `churn` is which parts of its pages
     differ at every visit. `visits_since_estimate` counts revisits since the change rates of its pages were last
-    estimated together.
+    estimated together. `is_admitted`: it counts as a host of its domain.
     """
 
     site: Site
@@ -192,6 +193,7 @@ class SiteState(Struct, array_like=True):
     churn: ChurnRecord = NO_CHURN
     gains: SiteGains | None = None
     visits_since_estimate: int = 0
+    is_admitted: bool = False
     asked_for_sitemaps: bool = False
     feeds: int = 0
     archives: ArchiveProof | None = None
@@ -267,6 +269,10 @@ class State(Protocol):
     @property
     def addresses(self) -> Rows[AddressVisits]:
         """When requests to each address are allowed again."""
+
+    @property
+    def domains(self) -> Rows[DomainVisits]:
+        """How much was fetched of each registrable domain."""
 
     @property
     def recent_links(self) -> Rows[LinkChunk]:

@@ -18,7 +18,17 @@ from typing import Self, TypeVar
 import msgspec
 from xxhash import xxh3_64_digest
 
-from periplus.model import AddressVisits, CollectionDamaged, CollectionError, LinkChunk, Site, SiteVisits, TreeUse, Url
+from periplus.model import (
+    AddressVisits,
+    CollectionDamaged,
+    CollectionError,
+    DomainVisits,
+    LinkChunk,
+    Site,
+    SiteVisits,
+    TreeUse,
+    Url,
+)
 from periplus.policy.duplicates import DuplicateSettings
 
 from .environment import Environment
@@ -221,6 +231,7 @@ class DiskState:
             self.exchange = DiskExchange(environment, shard)
             self.visits = DiskRows(environment, "visits", SiteVisits, "site")
             self.addresses = DiskRows(environment, "addresses", AddressVisits, "key")
+            self.domains = DiskRows(environment, "domains", DomainVisits, "domain")
             self.trees = DiskRows(environment, "trees", TreeUse, "tree")
             self.recent_links = DiskRows(environment, "recent-links", LinkChunk, "number")
             environment.commit()
