@@ -128,10 +128,12 @@ def copy_of(page: Page | None, *, target: Url | None = None, has_scripts: bool =
     return Copy(terms, links, away or "", has_scripts and len(terms) < _SHELL_TERMS * _NUMBERS.itemsize)
 
 
-def compare(crawlers: Sequence[Copy], browsers: Sequence[Copy], settings: CloakingSettings) -> CloakingFound | None:
+def compare(
+    crawlers: Sequence[Copy], browsers: Sequence[Copy], settings: CloakingSettings, suffixes: tuple[str, ...] = ()
+) -> CloakingFound | None:
     """What was found in copies of a page, at least one of each; `None` if nothing differs that should not."""
     away = browsers[0].target
-    if away and all(browser.target and _leaves(own, browser) for own in crawlers for browser in browsers):
+    if away and all(browser.target and _leaves(own, browser, suffixes) for own in crawlers for browser in browsers):
         return CloakingFound(Kind.REDIRECTS, 1.0, (f"browsers are redirected to {away}",))
     terms, links = (_Difference.of(crawlers, browsers, name) for name in ("terms", "links"))
     least_terms = max(float(settings.least_terms), settings.least_term_share * terms.either)
@@ -188,9 +190,9 @@ def _kind(difference: _Difference) -> Kind:
     return Kind.SHOWS if difference.only_crawler * 3 < difference.only_browser else Kind.SWAPS
 
 
-def _leaves(own: Copy, browser: Copy) -> bool:
+def _leaves(own: Copy, browser: Copy, suffixes: tuple[str, ...]) -> bool:
     """Whether the browser is sent to a domain that this copy is not sent to."""
-    return not own.target or domain_of(own.target) != domain_of(browser.target)
+    return not own.target or domain_of(own.target, suffixes) != domain_of(browser.target, suffixes)
 
 
 def _apart(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> int:

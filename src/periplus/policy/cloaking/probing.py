@@ -69,9 +69,11 @@ class Step(Enum):
     DECIDED = "decided"
 
 
-def next_step(probes: SiteProbes, settings: CloakingSettings) -> tuple[Step, CloakingFound | None]:
+def next_step(
+    probes: SiteProbes, settings: CloakingSettings, suffixes: tuple[str, ...] = ()
+) -> tuple[Step, CloakingFound | None]:
     """After a copy came: whether the page is acquitted, accused, or fetched once more, and as what."""
-    found = compare(probes.crawlers, probes.browsers, settings)
+    found = compare(probes.crawlers, probes.browsers, settings, suffixes)
     if found is None or min(len(probes.crawlers), len(probes.browsers)) >= settings.copies:
         return Step.DECIDED, found
     if len(probes.crawlers) <= len(probes.browsers):

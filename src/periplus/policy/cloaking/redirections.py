@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from ...model import ConfigError, Domain, Page
-from ...urls import domain_of, host_of
+from ...urls import domain_of
 
 MAX_TARGETS: Final = 8
 """Target domains counted for each site."""
@@ -43,15 +43,15 @@ class SiteRedirections(Struct, array_like=True):
     verdict: str = ""
 
 
-def leads_away(page: Page, settings: RedirectionSettings) -> Domain | None:
+def leads_away(page: Page, settings: RedirectionSettings, suffixes: tuple[str, ...] = ()) -> Domain | None:
     """The other domain to which a page of many words sends its readers at once."""
     refresh = page.refresh
     target = refresh.url if refresh is not None and refresh.delay <= settings.max_delay else None
     target = target or page.script_redirect
     if target is None or page.text.count(" ") + 1 < settings.least_words:
         return None
-    domain = domain_of(target)
-    return domain if domain is not None and domain != domain_of(host_of(page.url)) else None
+    domain = domain_of(target, suffixes)
+    return domain if domain is not None and domain != domain_of(page.url, suffixes) else None
 
 
 def count_page(known: SiteRedirections, target: Domain | None, settings: RedirectionSettings) -> tuple[str, ...]:

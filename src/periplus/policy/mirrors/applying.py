@@ -55,8 +55,9 @@ def decode_hosts(content: bytes) -> LearntHosts:
 class MirrorHosts:
     """Renames and refuses URLs of judged hosts. Without a file it does nothing."""
 
-    def __init__(self, probing: float = 0.02) -> None:
+    def __init__(self, probing: float = 0.02, suffixes: tuple[str, ...] = ()) -> None:
         self._limit = int(probing * 2**64)
+        self._suffixes = suffixes
         self._rules: dict[Site, list[HostRule]] = {}
         self._parked: frozenset[str] = frozenset()
 
@@ -93,13 +94,13 @@ class MirrorHosts:
         if self.is_empty or discovery.source is Source.SEED:
             return ACCEPT
         if self._parked and self._is_parked(url):
-            return Reject("parked", f"domain {domain_of(url)}")
+            return Reject("parked", f"domain {domain_of(url, self._suffixes)}")
         other = self.renamed(url)
         return ACCEPT if other is None else Reject("mirror", f"mirror of {site_of(other)}")
 
     def _is_parked(self, url: Url) -> bool:
         """Whether a URL is of a parked domain, and not a home page."""
-        return len(url) > url.index("/", 8) + 1 and domain_of(url) in self._parked
+        return len(url) > url.index("/", 8) + 1 and domain_of(url, self._suffixes) in self._parked
 
     def _once(self, url: Url) -> Url | None:
         site = site_of(url)
