@@ -29,6 +29,7 @@ from periplus.model import (
     Stored,
 )
 from periplus.policy.filters import Guard, Scope, SiteFilterState
+from periplus.policy.mirrors import GuardWithHosts, MirrorHosts, decode_hosts
 from periplus.policy.refresh import PageWeights
 from periplus.policy.sitemaps import RankOf
 from periplus.store import State
@@ -66,6 +67,7 @@ from .inputs import (
     Tick,
     VisitBudgetSet,
 )
+from .judging import Judges
 from .links import LinkState, PageReader
 from .machine_settings import MachineSettings, ShardMeta
 from .pipeline import PagePipeline, Pipeline, Processed
@@ -112,6 +114,7 @@ class Machine:
         self._random = Random(settings.random_seed)  # noqa: S311 - chance, not secrets
         if meta.frontier.random is not None:
             self._random.setstate(meta.frontier.random)
+        self._hosts = MirrorHosts(settings.judges.mirrors, settings.judges.suffixes)
         self.revisits = Revisits(
             state,
             self._records,
@@ -127,7 +130,7 @@ class Machine:
             state,
             records=self._records,
             revisits=self.revisits,
-            guard=make_guard(self._traps_of),
+            guard=GuardWithHosts(make_guard(self._traps_of), self._hosts),
             ordering=ordering,
             events=self._events,
             agent=settings.agent,
@@ -147,9 +150,14 @@ class Machine:
             exchange=state.exchange,
             screen=screen,
             scope=scope,
+            hosts=self._hosts,
             events=self._events,
             moved=meta.moved,
         )
+        self._judges = Judges(
+            state, self._records, settings.judges, events=self._events, queue=self.frontier.queue_probes,
+            worth=self.frontier.scores.worth, queued=meta.compared,
+        )  # fmt: skip
         self._pipeline = pipeline or self._page_pipeline(meta.links)
         self.sitemaps = SitemapScheduler(
             settings.sitemaps,
@@ -165,8 +173,9 @@ class Machine:
         )
         self._load_learnt = load_learnt
         self._takers_of_learnt: dict[str, TakeLearnt] = {}
-        self._takers_of_probes: dict[str, TakeProbe] = {}
+        self._takers_of_probes: dict[str, TakeProbe] = dict(self._judges.takers)
         self.learnt = dict(meta.learnt)
+        self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
 
     def takes_learnt(self, kind: str, take: TakeLearnt) -> None:
         """Have a part of this machine take what jobs learn of a kind: what is known now, and later generations."""
@@ -202,7 +211,9 @@ class Machine:
             saved=links,
         )
         comparer = PageComparer(self._records, self._settings.churn, shortest=self._settings.refresh.shortest)
-        return PagePipeline(self._state, reader, comparer, events=self._events, worth=scores.worth)
+        return PagePipeline(
+            self._state, reader, comparer, events=self._events, worth=scores.worth, mark=self._judges.marked
+        )
 
     # inputs
 
@@ -268,6 +279,8 @@ class Machine:
         while refused := self.frontier.drain_refused_files():
             for outcome in refused:
                 self.sitemaps.ended(outcome, now)
+        if renamed := self._hosts.drain_renamed():
+            self.router.deliver(renamed, now)
         if emptied := self.frontier.drain_emptied():
             self.sitemaps.queues_emptied(emptied)
         self.revisits.end_of_input()
@@ -279,6 +292,7 @@ class Machine:
             self._events.stats.copies += reading is not None and reading.is_copy
             self.frontier.report(answer.outcome, now, reading)
         for each in processed:
+            self._judges.answered(each.answer.outcome, each.page, each.reading, self.stats.pages, now)
             self._pass_on(each, now)
 
     def _adopted(self, given: Adopted, now: float) -> None:
@@ -377,6 +391,7 @@ class Machine:
             links=links or LinkState(),
             sitemaps=self.sitemaps.snapshot(),
             learnt=self.learnt,
+            compared=self._judges.queued,
         )
 
     # what the engine asks

@@ -11,6 +11,7 @@ from periplus.policy.refresh import RefreshSettings
 from periplus.store import WarcEnd
 
 from .frontier import FrontierSettings, FrontierState, PolitenessSettings, RetrySettings
+from .judging import JudgeSettings
 from .links import LinkState, ReadingSettings
 from .revisit import RevisitState, Watching
 from .sitemaps import SitemapRules, SitemapState
@@ -22,7 +23,8 @@ class ShardMeta(Struct):
 
     `commits` counts them, and names the log of the inputs that follow; `ordering` is the name of one that learns;
     `archive` is how far the WARC reaches, `tables` how far the tables do; `moved` are places that seeds moved to;
-    `learnt` has the generation of what jobs have learnt, by kind.
+    `learnt` has the generation of what jobs have learnt, by kind; `compared` counts requests for comparison with
+    browsers.
     """
 
     commits: int = 0
@@ -36,6 +38,7 @@ class ShardMeta(Struct):
     links: LinkState = field(default_factory=LinkState)
     sitemaps: SitemapState = field(default_factory=SitemapState)
     learnt: dict[str, int] = field(default_factory=dict)
+    compared: int = 0
 
 
 class MachineSettings(Struct, frozen=True):
@@ -54,5 +57,6 @@ class MachineSettings(Struct, frozen=True):
     churn: ChurnSettings = ChurnSettings()
     reading: ReadingSettings = ReadingSettings()
     sitemaps: SitemapRules = SitemapRules()
+    judges: JudgeSettings = JudgeSettings()
     watching: Watching | None = None
     revisits_only: bool = False

@@ -31,7 +31,9 @@ from periplus.model import (
     UrlRecords,
     UrlScores,
 )
+from periplus.policy.absence import SiteAbsence
 from periplus.policy.balance import BalanceRecord
+from periplus.policy.cloaking import SiteProbes, SiteRedirections
 from periplus.policy.filters import SiteFilterState
 from periplus.policy.refresh import SiteEvidence, SiteGains
 from periplus.policy.sitemaps import Priorities
@@ -57,7 +59,9 @@ class SiteState(Struct, array_like=True):
     trusted, and `gains` what visits have brought. Of pages that were compared with their last version, `stuck` counts
     those that changed while their validators did not, `moved` those that changed together with them, and `quiet` those
     where neither changed. `churn` is which parts of its pages differ at every visit. `visits_since_estimate` counts
-    revisits since the change rates of its pages were last estimated together.
+    revisits since the change rates of its pages were last estimated together. `absence` is how it answers for pages
+    that do not exist, `cloaking` the comparisons of its pages with what browsers get, and `redirections` where its
+    pages send their readers.
     """
 
     site: Site
@@ -87,6 +91,9 @@ class SiteState(Struct, array_like=True):
     visits_since_estimate: int = 0
     asked_for_sitemaps: bool = False
     feeds: int = 0
+    absence: SiteAbsence | None = None
+    cloaking: SiteProbes | None = None
+    redirections: SiteRedirections | None = None
 
 
 class Sites(Protocol):

@@ -11,6 +11,7 @@ gave for a site (`credentials`) is sent there, and is left out of the bytes for 
 from __future__ import annotations
 
 from periplus.model import FetchTask, Purpose, Url
+from periplus.policy.cloaking import BROWSER_PROBE
 from periplus.urls import site_of
 
 from .credentials import NO_CREDENTIALS, Credentials, Fields, origin_of
@@ -38,8 +39,13 @@ class Requests:
     """Makes the requests of one crawler: only the task differs between them."""
 
     def __init__(
-        self, identity: Identity, accept_language: str = "", credentials: Credentials = NO_CREDENTIALS
+        self,
+        identity: Identity,
+        accept_language: str = "",
+        credentials: Credentials = NO_CREDENTIALS,
+        browser: str = "",
     ) -> None:
+        """`browser` is the `User-Agent` of probes that compare what browsers get; our own name is in `From` then."""
         tail = []
         if accept_language:
             tail.append(f"Accept-Language: {accept_language}")
@@ -49,6 +55,8 @@ class Requests:
             purpose: [f"User-Agent: {identity.agent}", f"Accept: {accept}", _accept_encoding(purpose), *tail]
             for purpose, accept in _ACCEPT.items()
         }
+        sender = f"{identity.product} <{identity.mailbox}>" if identity.mailbox else identity.agent
+        self._disguise: Fields = (("User-Agent", browser or identity.agent), ("From", sender))
         self._private = {
             (origin, purpose): _with_own(fields, own)
             for origin, own in credentials.sites.items()
@@ -63,6 +71,8 @@ class Requests:
         shared = self._fields[task.purpose]
         if self._private:
             shared = self._private.get((origin_of(task.url), task.purpose), shared)
+        if task.probe == BROWSER_PROBE:
+            shared = _with_own(shared, self._disguise)
         return self._conditional(shared, task)
 
     def _conditional(self, fields: list[str], task: FetchTask) -> list[str]:

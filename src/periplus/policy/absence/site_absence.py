@@ -10,8 +10,9 @@ pages that resemble it are soft 404s, whatever their status. A site is asked onl
 * a URL that was linked or listed and redirects to the home page.
 
 A site that answers 404 or 410 is honest, and is not asked again for 30 days. Where one template is confirmed, further
-templates (another section has its own) are accepted without a request if the title says so too. A site that shows its
-home page, or the same text everywhere (a consent wall, an empty page filled by scripts), has no error template.
+ones (another section has its own) are accepted without a request if the title says so too; where two are, if the page
+is short. A site that shows its home page, or the same text everywhere (a consent wall, an empty page filled by
+scripts), has no error template.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ class AbsenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReadPage(Struct, frozen=True):
-    """What is compared of a page. `cluster` names its text: pages of one site with the same are near-duplicates."""
+    """What is compared of a page. `cluster` names its text: pages of one site with the same are near-duplicates.
+
+    `is_copy`: another page said the same before.
+    """
 
     url: Url
     title: str
@@ -75,6 +79,7 @@ class ReadPage(Struct, frozen=True):
     main: int
     words: int
     cluster: int = 0
+    is_copy: bool = False
 
 
 class ErrorTemplate(Struct, frozen=True, array_like=True, gc=False):
@@ -146,11 +151,10 @@ def suspect_page(known: SiteAbsence, page: ReadPage, settings: AbsenceSettings) 
     key = key_of(template_of(page.url))
     if key not in group.templates and len(group.templates) < MAX_SUSPECTS:
         group.templates.append(key)
-    if group.says_so:
+    if group.says_so or group.count >= settings.pages_alike_of_template:
         return True
-    if group.count >= settings.pages_alike_of_template:
-        return True
-    return group.count >= settings.pages_alike and (len(group.templates) > 1 or _differ(group.urls))
+    differ = len(group.templates) > 1 or _differ(group.urls) or bool(known.templates)
+    return group.count >= settings.pages_alike and differ
 
 
 def suspect_redirect(known: SiteAbsence, url: Url, target: Url) -> bool:
@@ -239,14 +243,19 @@ def learn_template(
     return _with_template(known, template, settings)
 
 
-def accept_group(known: SiteAbsence, page: ReadPage, settings: AbsenceSettings) -> list[Url]:
-    """On a site that is known to send error pages: take the group of a page for another template without a probe."""
+def accept_group(known: SiteAbsence, page: ReadPage, settings: AbsenceSettings) -> bool:
+    """On a site that is known to send error pages: whether the group of a page is another template, without a probe.
+
+    Its title says so; or the site has several templates, and this is one more short page at many URLs.
+    """
     group = known.groups.get(page.cluster)
-    if not known.templates or group is None or not group.says_so:
-        return []
-    if group.count < settings.pages_alike:
-        return []
-    return _with_template(known, ErrorTemplate(group.brief, group.main, group.title, page.url), settings)
+    if not known.templates or group is None or group.count < settings.pages_alike:
+        return False
+    is_likely = len(known.templates) >= settings.max_probes and page.words < settings.max_words
+    if not group.says_so and not is_likely:
+        return False
+    _with_template(known, ErrorTemplate(group.brief, group.main, group.title, page.url), settings)
+    return True
 
 
 def is_home(url: Url) -> bool:
@@ -282,7 +291,7 @@ def _name_in(impossible: Url) -> str:
 def _group(known: SiteAbsence, page: ReadPage) -> Group:
     group = known.groups.pop(page.cluster, None)
     if group is None:
-        group = Group(brief=brief_of(page.sketch), main=page.main, title=title_key(page.title))
+        group = Group(int(page.is_copy), brief=brief_of(page.sketch), main=page.main, title=title_key(page.title))
         if len(known.groups) >= MAX_GROUPS:
             del known.groups[next(iter(known.groups))]
     known.groups[page.cluster] = group  # at the end: the group that grew longest ago leaves first

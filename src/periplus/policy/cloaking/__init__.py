@@ -14,10 +14,22 @@ from .comparison import (
     compare,
     copy_of,
 )
-from .probing import SiteProbes, Step, begin_comparison, end_comparison, may_compare, next_step, wants_comparison
+from .probing import (
+    BROWSER_PROBE,
+    CRAWLER_PROBE,
+    SiteProbes,
+    Step,
+    begin_comparison,
+    end_comparison,
+    may_compare,
+    next_step,
+    wants_comparison,
+)
 from .redirections import RedirectionSettings, SiteRedirections, count_page, leads_away
 
 __all__ = [
+    "BROWSER_PROBE",
+    "CRAWLER_PROBE",
     "CloakingFound",
     "CloakingSettings",
     "Copy",

@@ -8,11 +8,17 @@ that are worth more than most. At most 1 % of the requests to a site, and of the
 from __future__ import annotations
 
 from enum import Enum
+from typing import Final
 
 from msgspec import Struct, field
 
 from ...model import Url
 from .comparison import CloakingFound, CloakingSettings, Copy, compare
+
+BROWSER_PROBE: Final = "cloaking-browser"
+"""The kind of a probe that is sent with a browser's name."""
+CRAWLER_PROBE: Final = "cloaking-crawler"
+"""The kind of a probe that is sent with our own."""
 
 
 class SiteProbes(Struct, array_like=True):
@@ -48,9 +54,9 @@ def wants_comparison(probes: SiteProbes, *, worth: float, is_suspect: bool) -> b
     return is_suspect or is_best
 
 
-def begin_comparison(probes: SiteProbes, url: Url, copy: Copy, *, is_home: bool) -> None:
-    """A page is about to be requested with a browser's name."""
-    probes.url, probes.crawlers, probes.browsers = url, [copy], []
+def begin_comparison(probes: SiteProbes, url: Url, copy: Copy | None, *, is_home: bool) -> None:
+    """A page is about to be requested: with a browser's name, or first as ourselves if there is no copy of it."""
+    probes.url, probes.crawlers, probes.browsers = url, [] if copy is None else [copy], []
     probes.compared += 1
     probes.requests += 1
     probes.is_home_done = probes.is_home_done or is_home
@@ -73,6 +79,8 @@ def next_step(
     probes: SiteProbes, settings: CloakingSettings, suffixes: tuple[str, ...] = ()
 ) -> tuple[Step, CloakingFound | None]:
     """After a copy came: whether the page is acquitted, accused, or fetched once more, and as what."""
+    if not probes.browsers:
+        return Step.ASK_AS_BROWSER, None
     found = compare(probes.crawlers, probes.browsers, settings, suffixes)
     if found is None or min(len(probes.crawlers), len(probes.browsers)) >= settings.copies:
         return Step.DECIDED, found

@@ -36,9 +36,8 @@ class RedirectionSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SiteRedirections(Struct, array_like=True):
-    """The pages of a site that were read, and how many of them lead to which other domain."""
+    """How many pages of a site lead to which other domain, and the domain of its verdict."""
 
-    pages: int = 0
     targets: dict[str, int] = field(default_factory=dict)
     verdict: str = ""
 
@@ -54,15 +53,12 @@ def leads_away(page: Page, settings: RedirectionSettings, suffixes: tuple[str, .
     return domain if domain is not None and domain != domain_of(page.url, suffixes) else None
 
 
-def count_page(known: SiteRedirections, target: Domain | None, settings: RedirectionSettings) -> tuple[str, ...]:
-    """Count a page that was read; the evidence, if its site gets its verdict now."""
-    known.pages += 1
-    if target is None:
-        return ()
+def count_page(known: SiteRedirections, target: str, pages: int, settings: RedirectionSettings) -> tuple[str, ...]:
+    """Count a page that leads away, one of `pages` of its site; the evidence, if the site gets its verdict now."""
     if target in known.targets or len(known.targets) < MAX_TARGETS:
         known.targets[target] = known.targets.get(target, 0) + 1
     count = known.targets.get(target, 0)
-    if known.verdict == target or known.pages < settings.least_pages or count <= settings.least_share * known.pages:
+    if known.verdict == target or pages < settings.least_pages or count <= settings.least_share * pages:
         return ()
     known.verdict = target
-    return (f"{count} of {known.pages} pages send their readers to {target} at once",)
+    return (f"{count} of {pages} pages send their readers to {target} at once",)

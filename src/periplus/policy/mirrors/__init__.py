@@ -6,12 +6,13 @@ tables (`insight.mirrors`), the rules go to the shards as a file. After Bharat &
 (1999) and Bharat, Broder, Dean & Henzinger (2000).
 """
 
-from .applying import HostRule, LearntHosts, MirrorHosts, decode_hosts, encode_hosts
+from .applying import GuardWithHosts, HostRule, LearntHosts, MirrorHosts, decode_hosts, encode_hosts
 from .candidates import HostPaths, candidate_pairs, path_sketch, resemblance
 from .choosing import HostFacts, better_host, rules_of
 from .verification import MirrorFound, MirrorSettings, SitePage, mappings_of, verify
 
 __all__ = [
+    "GuardWithHosts",
     "HostFacts",
     "HostPaths",
     "HostRule",

@@ -10,15 +10,19 @@ found in their place. Seeds are exempt: a person asked for them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from ...model import Discovery, Reject, Site, Source, Url, Verdict
+from ...model import Discovery, Purpose, Reject, Site, Source, Url, Verdict
 from ...urls import domain_of, site_of
+from ..filters import Guard
 from ..filters.verdicts import ACCEPT
+from .verification import MirrorSettings
 
 MAX_RULES: Final = 100_000
 """Rules, and parked domains, that a shard takes from a file: about 20 MB."""
@@ -55,14 +59,19 @@ def decode_hosts(content: bytes) -> LearntHosts:
 class MirrorHosts:
     """Renames and refuses URLs of judged hosts. Without a file it does nothing."""
 
-    def __init__(self, probing: float = 0.02, suffixes: tuple[str, ...] = ()) -> None:
-        self._limit = int(probing * 2**64)
+    def __init__(self, settings: MirrorSettings | None = None, suffixes: tuple[str, ...] = ()) -> None:
+        settings = settings or MirrorSettings()
+        self._is_enabled = settings.enabled
+        self._limit = int(settings.probing * 2**64)
         self._suffixes = suffixes
         self._rules: dict[Site, list[HostRule]] = {}
         self._parked: frozenset[str] = frozenset()
+        self._renamed: list[Discovery] = []
 
     def load(self, learnt: LearntHosts) -> None:
         """Take the place of what was learnt before."""
+        if not self._is_enabled:
+            return
         rules: dict[Site, list[HostRule]] = {}
         for rule in learnt.rules[:MAX_RULES]:
             rules.setdefault(rule.site, []).append(rule)
@@ -70,11 +79,6 @@ class MirrorHosts:
             some.sort(key=lambda rule: (-len(rule.root), rule.root))
         self._rules = rules
         self._parked = frozenset(learnt.parked[:MAX_RULES])
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to apply."""
-        return not self._rules and not self._parked
 
     def renamed(self, url: Url) -> Url | None:
         """The name of a URL on the host that is kept; `None` if it keeps its own."""
@@ -88,15 +92,36 @@ class MirrorHosts:
             name = again
         return name if name != url and site_of(name) != site_of(url) else None
 
-    def judge(self, discovery: Discovery) -> Verdict:
-        """Refuse a URL that has another name, or is not the home page of a parked domain; seeds are wanted."""
+    def renamed_all(self, discoveries: Sequence[Discovery]) -> Sequence[Discovery]:
+        """The same with the URLs of mirrors renamed; seeds keep theirs."""
+        if not self._rules:
+            return discoveries
+        return [
+            replace(each, url=other)
+            if each.source is not Source.SEED
+            and each.purpose is Purpose.PAGE
+            and (other := self.renamed(each.url)) is not None
+            else each
+            for each in discoveries
+        ]
+
+    def reconsider(self, discovery: Discovery) -> Verdict:
+        """Refuse a URL that waited, if it is of a mirror or a parked domain. Its other name is found instead."""
         url = discovery.url
-        if self.is_empty or discovery.source is Source.SEED:
+        if (not self._rules and not self._parked) or discovery.source is Source.SEED:
             return ACCEPT
         if self._parked and self._is_parked(url):
             return Reject("parked", f"domain {domain_of(url, self._suffixes)}")
         other = self.renamed(url)
-        return ACCEPT if other is None else Reject("mirror", f"mirror of {site_of(other)}")
+        if other is None:
+            return ACCEPT
+        self._renamed.append(replace(discovery, url=other))
+        return Reject("mirror", f"mirror of {site_of(other)}")
+
+    def drain_renamed(self) -> list[Discovery]:
+        """The other names of the URLs that were refused since the last call."""
+        found, self._renamed = self._renamed, []
+        return found
 
     def _is_parked(self, url: Url) -> bool:
         """Whether a URL is of a parked domain, and not a home page."""
@@ -114,3 +139,20 @@ class MirrorHosts:
             if path.startswith(rule.root):
                 return Url(f"{scheme}://{rule.target}{rule.target_root}{path[len(rule.root) :]}")
         return None
+
+
+class GuardWithHosts:
+    """A guard that also refuses waiting URLs of mirrors and parked domains."""
+
+    def __init__(self, guard: Guard, hosts: MirrorHosts) -> None:
+        self._guard = guard
+        self._hosts = hosts
+        self.judge = guard.judge
+        self.admit = guard.admit
+        self.observe = guard.observe
+        self.changed = guard.changed
+
+    def reconsider(self, discovery: Discovery) -> Verdict:
+        """Whether a URL that was admitted is wanted still."""
+        verdict = self._hosts.reconsider(discovery)
+        return verdict if isinstance(verdict, Reject) else self._guard.reconsider(discovery)
