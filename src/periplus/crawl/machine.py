@@ -156,7 +156,7 @@ class Machine:
         )
         self._judges = Judges(
             state, self._records, settings.judges, events=self._events, queue=self.frontier.queue_probes,
-            worth=self.frontier.scores.worth, queued=meta.compared,
+            worth=self.frontier.scores.worth, saved=meta.compared,
         )  # fmt: skip
         self._pipeline = pipeline or self._page_pipeline(meta.links)
         self.sitemaps = SitemapScheduler(
@@ -391,7 +391,7 @@ class Machine:
             links=links or LinkState(),
             sitemaps=self.sitemaps.snapshot(),
             learnt=self.learnt,
-            compared=self._judges.queued,
+            compared=self._judges.state,
         )
 
     # what the engine asks

@@ -11,7 +11,7 @@ from periplus.policy.refresh import RefreshSettings
 from periplus.store import WarcEnd
 
 from .frontier import FrontierSettings, FrontierState, PolitenessSettings, RetrySettings
-from .judging import JudgeSettings
+from .judging import ComparisonState, JudgeSettings
 from .links import LinkState, ReadingSettings
 from .revisit import RevisitState, Watching
 from .sitemaps import SitemapRules, SitemapState
@@ -23,8 +23,7 @@ class ShardMeta(Struct):
 
     `commits` counts them, and names the log of the inputs that follow; `ordering` is the name of one that learns;
     `archive` is how far the WARC reaches, `tables` how far the tables do; `moved` are places that seeds moved to;
-    `learnt` has the generation of what jobs have learnt, by kind; `compared` counts requests for comparison with
-    browsers.
+    `learnt` has the generation of what jobs have learnt, by kind; `compared` is what was compared with browsers.
     """
 
     commits: int = 0
@@ -38,7 +37,7 @@ class ShardMeta(Struct):
     links: LinkState = field(default_factory=LinkState)
     sitemaps: SitemapState = field(default_factory=SitemapState)
     learnt: dict[str, int] = field(default_factory=dict)
-    compared: int = 0
+    compared: ComparisonState = field(default_factory=ComparisonState)
 
 
 class MachineSettings(Struct, frozen=True):

@@ -6,7 +6,7 @@ events. What they learn of a site is part of its record; what they decide is in 
 """
 
 from .absence import SOFT_404, AbsenceJudge
-from .cloaking import CloakingJudge
+from .cloaking import CloakingJudge, ComparisonState
 from .judges import Judges, JudgeSettings
 
-__all__ = ["SOFT_404", "AbsenceJudge", "CloakingJudge", "JudgeSettings", "Judges"]
+__all__ = ["SOFT_404", "AbsenceJudge", "CloakingJudge", "ComparisonState", "JudgeSettings", "Judges"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from xxhash import xxh3_64_intdigest
 
 from periplus.content import decode_body
@@ -31,8 +31,9 @@ from periplus.policy.cloaking import (
     copy_of,
     count_page,
     end_comparison,
+    is_due,
     leads_away,
-    may_compare,
+    most_requests,
     next_step,
     wants_comparison,
 )
@@ -44,15 +45,18 @@ from ..frontier import SiteRecords
 JUDGE: Final = "cloaking"
 _OFFENCES: Final = 2
 """Cloaked pages from which their site is judged; a home page counts as two."""
+_MAX_WAITING: Final = 10_000
+"""Sites that wait for their first comparison; later ones have none."""
 _SCRIPT: Final = b"<script"
 _MAX_BODY: Final = 1 << 20
 """Bytes of a decoded body in which scripts are looked for."""
 
 
-class ProbeCount(Struct):
-    """The requests for comparison that a shard has queued so far."""
+class ComparisonState(Struct, array_like=True):
+    """What a shard commits of comparisons: requests that were made or are reserved, and the sites that wait."""
 
     requests: int = 0
+    waiting: list[Site] = field(default_factory=list)
 
 
 class CloakingJudge:
@@ -69,7 +73,7 @@ class CloakingJudge:
         queue: Callable[[Sequence[Probe], float], None],
         worth: Callable[[Sequence[Url]], list[float]],
         suffixes: tuple[str, ...] = (),
-        count: ProbeCount | None = None,
+        saved: ComparisonState | None = None,
     ) -> None:
         self._state = state
         self._records = records
@@ -79,7 +83,7 @@ class CloakingJudge:
         self._queue = queue
         self._worth = worth
         self._suffixes = suffixes
-        self.count = count or ProbeCount()
+        self.state = saved or ComparisonState()
 
     def page_read(self, page: Page, pages: int, now: float) -> None:
         """Count where a page sends its readers, and compare it with what browsers get, if its turn has come.
@@ -107,25 +111,42 @@ class CloakingJudge:
     # comparisons
 
     def _consider(self, page: Page, pages: int, *, is_suspect: bool, now: float) -> None:
-        """Begin a comparison of the home page, or of this page, if both the site and the crawl have requests left."""
+        """Note a site for its first comparison, or compare this page; then let waiting sites have theirs."""
         site = self._records.get(site_of(page.url))
         probes = site.cloaking or SiteProbes()
-        is_affordable = self.count.requests + 2 <= self._settings.share * pages
-        if not is_affordable or not may_compare(probes, site.pages, self._settings):
-            return
-        home = _home_of(page.url)
-        is_own = probes.is_home_done or page.url == home
-        if probes.is_home_done:
+        if is_home(page.url) and not probes.compared:
+            site.cloaking = probes
+            probes.home = copy_of(page)
+            self._records.changed(site)
+        if is_due(probes, site.pages, self._settings):
+            site.cloaking = probes
+            probes.is_noted = True
+            self._records.changed(site)
+            if len(self.state.waiting) < _MAX_WAITING:
+                self.state.waiting.append(site.site)
+        elif probes.compared and self._is_affordable(pages):
             is_chosen = xxh3_64_intdigest(page.url.encode()) < self._settings.share * 2**64
-            worth = self._worth([page.url])[0]
-            if not wants_comparison(probes, worth=worth, is_suspect=is_suspect or is_chosen):
-                return
-        url = page.url if is_own else home
+            worth, is_suspect = self._worth([page.url])[0], is_suspect or is_chosen
+            if wants_comparison(probes, site.pages, self._settings, worth=worth, is_suspect=is_suspect):
+                self._begin(site, probes, page.url, copy_of(page), now)
+        while self.state.waiting and self._is_affordable(pages):
+            self._begin_first(self._records.get(self.state.waiting.pop(0)), page.url, now)
+
+    def _is_affordable(self, pages: int) -> bool:
+        return self.state.requests + most_requests(self._settings) <= self._settings.share * pages
+
+    def _begin_first(self, site: SiteState, url: Url, now: float) -> None:
+        """Compare the home page of a site."""
+        if site.cloaking is not None:
+            home = Url(f"{url[: url.index(':')]}://{site.site}/")
+            self._begin(site, site.cloaking, home, site.cloaking.home, now)
+
+    def _begin(self, site: SiteState, probes: SiteProbes, url: Url, copy: Copy | None, now: float) -> None:
         if not self._is_open_to_all(site.site, url):
             return
-        site.cloaking = probes
-        begin_comparison(probes, url, copy_of(page) if is_own else None, is_home=url == home)
-        self._ask(site, Step.ASK_AS_BROWSER if is_own else Step.ASK_AS_CRAWLER, now)
+        begin_comparison(probes, url, copy)
+        self.state.requests += most_requests(self._settings)
+        self._ask(site, Step.ASK_AS_BROWSER if copy is not None else Step.ASK_AS_CRAWLER, now)
 
     def _is_open_to_all(self, site: Site, url: Url) -> bool:
         """Whether robots.txt allows a URL to crawlers that it does not name."""
@@ -150,22 +171,26 @@ class CloakingJudge:
         self._records.changed(site)
         copy = _copy_of(outcome, page)
         if copy is None:
-            end_comparison(probes)
+            self._end(probes)
             return
         (probes.browsers if is_browser else probes.crawlers).append(copy)
         step, found = next_step(probes, self._settings, self._suffixes)
-        if step is Step.DECIDED:
-            if found is not None:
-                self._report(site, probes, found, now)
-            end_comparison(probes)
-        else:
-            probes.requests += 1
+        if step is not Step.DECIDED:
             self._ask(site, step, now)
+            return
+        if found is not None:
+            self._report(site, probes, found, now)
+        self._end(probes)
+
+    def _end(self, probes: SiteProbes) -> None:
+        """Give back the requests that were reserved and not needed."""
+        self.state.requests -= max(0, most_requests(self._settings) - probes.asked)
+        end_comparison(probes)
 
     def _ask(self, site: SiteState, step: Step, now: float) -> None:
         """Queue the next request of a comparison."""
         if site.cloaking is not None and site.cloaking.url is not None:
-            self.count.requests += 1
+            site.cloaking.asked += 1
             self._records.changed(site)
             kind = BROWSER_PROBE if step is Step.ASK_AS_BROWSER else CRAWLER_PROBE
             self._queue([Probe(site.cloaking.url, kind)], now)
@@ -174,9 +199,11 @@ class CloakingJudge:
         """A verdict on the page; and on its site, once that has offended often enough."""
         url = probes.url or Url("")
         score = min(1.0, 0.5 * found.score) if found.is_offence else 0.0
+        probes.is_judged = not found.is_offence
         verdicts = [Judged("url", url, JUDGE, found.kind.value, score, found.evidence, now)]
         if found.is_offence:
             before, probes.offences = probes.offences, probes.offences + (2 if is_home(url) else 1)
+            probes.is_judged = probes.offences >= _OFFENCES
             if before < _OFFENCES <= probes.offences:
                 evidence = (f"cloaked pages, such as {url}", *found.evidence)
                 verdicts.append(Judged("site", site.site, JUDGE, "cloaks", score, evidence, now))
@@ -195,7 +222,3 @@ def _has_scripts(outcome: FetchOutcome) -> bool:
         return False
     codings = Headers(outcome.headers).get("content-encoding") or ""
     return _SCRIPT in decode_body(outcome.body, codings, max_size=_MAX_BODY)[0].lower()
-
-
-def _home_of(url: Url) -> Url:
-    return Url(url[: url.index("/", 8) + 1])

@@ -14,7 +14,7 @@ from periplus.store import State
 
 from ..frontier import SiteRecords
 from .absence import SOFT_404, AbsenceJudge
-from .cloaking import CloakingJudge, ProbeCount
+from .cloaking import CloakingJudge, ComparisonState
 
 TakeProbe = Callable[[FetchOutcome, Page | None, float], None]
 
@@ -30,7 +30,7 @@ class JudgeSettings(Struct, frozen=True):
 
 
 class Judges:
-    """The judges of one machine. `queued` counts the requests for comparison that were queued before."""
+    """The judges of one machine. `saved` is what was committed of comparisons."""
 
     def __init__(
         self,
@@ -41,12 +41,12 @@ class Judges:
         events: EventSink,
         queue: Callable[[Sequence[Probe], float], None],
         worth: Callable[[Sequence[Url]], list[float]],
-        queued: int = 0,
+        saved: ComparisonState | None = None,
     ) -> None:
         self._absence = AbsenceJudge(state, records, settings.absence, events=events, queue=queue)
         self._cloaking = CloakingJudge(
             state, records, settings.cloaking, settings.redirections, events=events, queue=queue, worth=worth,
-            suffixes=settings.suffixes, count=ProbeCount(queued),
+            suffixes=settings.suffixes, saved=saved,
         )  # fmt: skip
         self.marked = self._absence.marked
         self.takers: dict[str, TakeProbe] = {
@@ -66,6 +66,6 @@ class Judges:
             self._absence.redirected(outcome, now)
 
     @property
-    def queued(self) -> int:
-        """The requests for comparison that were queued so far."""
-        return self._cloaking.count.requests
+    def state(self) -> ComparisonState:
+        """What is to be committed of comparisons."""
+        return self._cloaking.state

@@ -21,7 +21,8 @@ from .probing import (
     Step,
     begin_comparison,
     end_comparison,
-    may_compare,
+    is_due,
+    most_requests,
     next_step,
     wants_comparison,
 )
@@ -43,8 +44,9 @@ __all__ = [
     "copy_of",
     "count_page",
     "end_comparison",
+    "is_due",
     "leads_away",
-    "may_compare",
+    "most_requests",
     "next_step",
     "wants_comparison",
 ]

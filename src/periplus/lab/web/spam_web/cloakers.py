@@ -20,7 +20,8 @@ from .small_site import HTML, SmallSite, notice, page, plain_style, prose
 
 KINDS = ("full", "partial", "redirecting", "dynamic", "rotating")
 CLOAKED = ("full", "partial", "redirecting")
-HOSTS_A_KIND = 5
+HOSTS_OF = {"full": 2, "partial": 2, "redirecting": 2, "dynamic": 2, "rotating": 5}
+"""Number of hosts of each kind: a thousand pages that churn."""
 SIZE = 196
 """Articles of each host: with home page and sections, 200 pages."""
 _CASINO = f"casino.wins.{DOMAIN}"
@@ -32,7 +33,7 @@ _EXTRA = 200
 class Cloakers(Part):
     """The cloakers and the innocents."""
 
-    hosts = tuple(f"{kind}-{number}.cloaks.{DOMAIN}" for kind in KINDS for number in range(HOSTS_A_KIND))
+    hosts = tuple(f"{kind}-{number}.cloaks.{DOMAIN}" for kind in KINDS for number in range(HOSTS_OF[kind]))
 
     def address(self, host: str) -> str | None:
         """Each on its own."""
