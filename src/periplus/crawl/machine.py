@@ -26,7 +26,6 @@ from periplus.model import (
     Purpose,
     Redirected,
     Site,
-    Stored,
 )
 from periplus.policy.filters import Guard, Scope, SiteFilterState
 from periplus.policy.mirrors import GuardWithHosts, MirrorHosts, decode_hosts
@@ -36,6 +35,7 @@ from periplus.store import State
 from periplus.urls import site_of
 
 from .frontier import (
+    Domains,
     Frontier,
     Preview,
     SiteRecords,
@@ -69,15 +69,13 @@ from .inputs import (
 )
 from .judging import Judges
 from .links import LinkState, PageReader
-from .machine_settings import MachineSettings, ShardMeta
+from .machine_settings import LoadBody, MachineSettings, ShardMeta, with_bodies
 from .pipeline import PagePipeline, Pipeline, Processed
 from .revisit import PageComparer, Revisits, SampleRows
 from .router import ShardRouter
-from .sitemaps import SitemapScheduler, SitemapState
+from .sitemaps import SitemapScheduler
 from .stats import CrawlStats, EventCounter, IgnoredEvents
 
-LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
-"""Puts the body of an answer back, from where the archive has it."""
 LoadLearnt = Callable[[str, int], bytes | None]
 """What a job has learnt: the file of a kind and generation; `None` if it was removed."""
 TakeLearnt = Callable[[bytes, float], None]
@@ -139,6 +137,7 @@ class Machine:
             retries=settings.retries,
             settings=settings.frontier,
             balance=settings.balance,
+            domains=self._domains(meta),
             shards=settings.shards,
             revisits_only=settings.revisits_only,
             saved=meta.frontier,
@@ -169,13 +168,20 @@ class Machine:
             is_ours=self.router.owns_site,
             events=self._events,
             rank_of=rank_of,
-            saved=_with_bodies(meta.sitemaps, load_body),
+            saved=with_bodies(meta.sitemaps, load_body),
         )
         self._load_learnt = load_learnt
         self._takers_of_learnt: dict[str, TakeLearnt] = {}
         self._takers_of_probes: dict[str, TakeProbe] = dict(self._judges.takers)
         self.learnt = dict(meta.learnt)
         self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
+        self.takes_learnt("reputation", self.frontier.schedule.learn_reputation)
+
+    def _domains(self, meta: ShardMeta) -> Domains:
+        settings = self._settings
+        budgets = None if settings.revisits_only else settings.budgets
+        rows, passes = self._state.domains, meta.frontier.passes
+        return Domains(rows, budgets, suffixes=settings.suffixes, seeds=settings.seeds, saved=passes)
 
     def takes_learnt(self, kind: str, take: TakeLearnt) -> None:
         """Have a part of this machine take what jobs learn of a kind: what is known now, and later generations."""
@@ -246,6 +252,7 @@ class Machine:
             case SharesSet(shares=shares):
                 self.frontier.schedule.addresses.set_shares(dict(shares), now)
             case ScopeExtended(places=places):
+                self.frontier.schedule.domains.add_seeds(places)
                 if self.router.extend_scope(places):
                     self._forget_links(now)
             case SitemapsSubmitted():
@@ -435,12 +442,3 @@ class Machine:
     def check_invariants(self) -> None:
         """What must hold between any two inputs."""
         self.frontier.check_invariants()
-
-
-def _with_bodies(saved: SitemapState, load_body: LoadBody) -> SitemapState:
-    """Sitemaps that were not read to their end, with their bodies from the archive."""
-    for place, file in enumerate(saved.unfinished):
-        outcome = load_body(file.outcome, file.stored)
-        if isinstance(outcome, Fetched):
-            saved.unfinished[place] = replace(file, outcome=outcome)
-    return saved

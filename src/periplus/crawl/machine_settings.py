@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.model import Url
+from periplus.model import Fetched, FetchOutcome, Stored, Url
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.refresh import RefreshSettings
+from periplus.policy.reputation import DomainBudgets
 from periplus.store import WarcEnd
 
 from .frontier import FrontierSettings, FrontierState, PolitenessSettings, RetrySettings
@@ -16,6 +20,9 @@ from .links import LinkState, ReadingSettings
 from .revisit import RevisitState, Watching
 from .sitemaps import SitemapRules, SitemapState
 from .stats import CrawlStats
+
+LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
+"""Puts the body of an answer back, from where the archive has it."""
 
 
 class ShardMeta(Struct):
@@ -52,6 +59,9 @@ class MachineSettings(Struct, frozen=True):
     retries: RetrySettings = RetrySettings()
     frontier: FrontierSettings = FrontierSettings()
     balance: BalanceSettings = BalanceSettings()
+    budgets: DomainBudgets | None = None
+    suffixes: tuple[str, ...] = ()
+    seeds: tuple[Url, ...] = ()
     refresh: RefreshSettings = RefreshSettings()
     churn: ChurnSettings = ChurnSettings()
     reading: ReadingSettings = ReadingSettings()
@@ -59,3 +69,12 @@ class MachineSettings(Struct, frozen=True):
     judges: JudgeSettings = JudgeSettings()
     watching: Watching | None = None
     revisits_only: bool = False
+
+
+def with_bodies(saved: SitemapState, load_body: LoadBody) -> SitemapState:
+    """Sitemaps that were not read to their end, with their bodies from the archive."""
+    for place, file in enumerate(saved.unfinished):
+        outcome = load_body(file.outcome, file.stored)
+        if isinstance(outcome, Fetched):
+            saved.unfinished[place] = replace(file, outcome=outcome)
+    return saved
