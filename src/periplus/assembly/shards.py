@@ -15,6 +15,7 @@ from periplus.crawl.clock import RateLimiter, SystemClock, Timescale, TokenBucke
 from periplus.crawl.engine import Engine
 from periplus.crawl.fetch import AddressGuard, CurlWire, Resolver
 from periplus.crawl.frontier import AddressClaims
+from periplus.crawl.judging import JudgeSettings
 from periplus.crawl.log import InputLog, with_body
 from periplus.crawl.machine import Machine
 from periplus.crawl.machine_settings import MachineSettings, ShardMeta
@@ -209,6 +210,9 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         ),
         media=config.media,
         held_seeds=asked.seeds if config.media.types and config.media.html and not asked.revisits_only else (),
+        judges=JudgeSettings(
+            config.absence, config.cloaking, config.redirections, config.mirrors, config.scope.suffixes
+        ),
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         revisits_only=asked.revisits_only,
     )
@@ -289,4 +293,5 @@ def _wire(asked: ShardMaker, clock: SystemClock) -> CurlWire:
         resolver=Resolver(config.dns, clock=clock),
         guard=AddressGuard(asked.seeds, hosts=config.dns.hosts, allow_private=config.wire.allow_private),
         credentials=asked.parts.credentials,
+        browser=config.cloaking.agent,
     )

@@ -21,7 +21,9 @@ from periplus.crawl.links import ReadingSettings
 from periplus.crawl.revisit import WatchSettings
 from periplus.crawl.sitemaps import SitemapSettings
 from periplus.model import ConfigError, Ordering, Url
+from periplus.policy.absence import AbsenceSettings, ParkedSettings
 from periplus.policy.balance import BalanceSettings
+from periplus.policy.cloaking import CloakingSettings, RedirectionSettings
 from periplus.policy.duplicates import DuplicateSettings
 from periplus.policy.filters import (
     BudgetSettings,
@@ -41,6 +43,7 @@ from periplus.policy.filters import (
     Traps,
     TrapSettings,
 )
+from periplus.policy.mirrors import MirrorSettings
 from periplus.policy.ordering import ALIASES, ordering
 from periplus.policy.refresh import PageWeights, RefreshSettings, check_importance, objective
 from periplus.policy.sitemaps import (
@@ -192,6 +195,16 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """When a part of a page that differs at every visit is ignored."""
     duplicates: DuplicateSettings = DuplicateSettings()
     """Which pages count as the same. Applies to pages read from then on."""
+    absence: AbsenceSettings = AbsenceSettings()
+    """When a page counts as an error page that was sent with status 200."""
+    parked: ParkedSettings = ParkedSettings()
+    """When a domain counts as parked."""
+    mirrors: MirrorSettings = MirrorSettings()
+    """When a host counts as the mirror of another, and what follows."""
+    cloaking: CloakingSettings = CloakingSettings()
+    """Whether pages are requested again with a browser's name, and when they count as cloaked."""
+    redirections: RedirectionSettings = RedirectionSettings()
+    """When a host counts as one that only redirects."""
     wire: WireSettings = WireSettings()
     """Limits of every transfer. Times are in seconds, sizes in bytes as sent."""
     dns: ResolverSettings = ResolverSettings()

@@ -336,6 +336,7 @@ class Engine:
         if self._commits:
             self._replay(Restarted(self._clock.now()))
         self.checkpoint()
+        self._learn()
         return answered
 
     def replay(self) -> int:

@@ -26,9 +26,9 @@ from periplus.model import (
     Purpose,
     Redirected,
     Site,
-    Stored,
 )
 from periplus.policy.filters import Guard, MediaTypes, Scope, SiteFilterState
+from periplus.policy.mirrors import GuardWithHosts, MirrorHosts, decode_hosts
 from periplus.policy.refresh import PageWeights
 from periplus.policy.sitemaps import RankOf
 from periplus.store import State
@@ -67,16 +67,15 @@ from .inputs import (
     Tick,
     VisitBudgetSet,
 )
+from .judging import Judges
 from .links import LinkState, PageReader
-from .machine_settings import MachineSettings, ShardMeta
+from .machine_settings import LoadBody, MachineSettings, ShardMeta, with_bodies
 from .pipeline import PagePipeline, Pipeline, Processed
 from .revisit import PageComparer, Revisits, SampleRows
 from .router import ShardRouter
-from .sitemaps import HeldSeeds, SitemapScheduler, SitemapState
+from .sitemaps import HeldSeeds, SitemapScheduler
 from .stats import CrawlStats, EventCounter, IgnoredEvents
 
-LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
-"""Puts the body of an answer back, from where the archive has it."""
 LoadLearnt = Callable[[str, int], bytes | None]
 """What a job has learnt: the file of a kind and generation; `None` if it was removed."""
 TakeLearnt = Callable[[bytes, float], None]
@@ -113,6 +112,7 @@ class Machine:
         self._random = Random(settings.random_seed)  # noqa: S311 - chance, not secrets
         if meta.frontier.random is not None:
             self._random.setstate(meta.frontier.random)
+        self._hosts = MirrorHosts(settings.judges.mirrors, settings.judges.suffixes)
         self.revisits = Revisits(
             state,
             self._records,
@@ -128,7 +128,7 @@ class Machine:
             state,
             records=self._records,
             revisits=self.revisits,
-            guard=make_guard(self._traps_of),
+            guard=GuardWithHosts(make_guard(self._traps_of), self._hosts),
             ordering=ordering,
             events=self._events,
             agent=settings.agent,
@@ -149,9 +149,14 @@ class Machine:
             exchange=state.exchange,
             screen=screen,
             scope=scope,
+            hosts=self._hosts,
             events=self._events,
             moved=meta.moved,
         )
+        self._judges = Judges(
+            state, self._records, settings.judges, events=self._events, queue=self.frontier.queue_probes,
+            worth=self.frontier.scores.worth, saved=meta.compared,
+        )  # fmt: skip
         self._pipeline = pipeline or self._page_pipeline(meta.links)
         self.sitemaps = SitemapScheduler(
             settings.sitemaps,
@@ -163,14 +168,15 @@ class Machine:
             is_ours=self.router.owns_site,
             events=self._events,
             rank_of=rank_of,
-            saved=_with_bodies(meta.sitemaps, load_body),
+            saved=with_bodies(meta.sitemaps, load_body),
         )
         held = (url for url in settings.held_seeds if self.router.owns_site(site_of(url)))
         self._held = HeldSeeds(held, state, self.frontier, self.sitemaps, self.router.deliver)
         self._load_learnt = load_learnt
         self._takers_of_learnt: dict[str, TakeLearnt] = {}
-        self._takers_of_probes: dict[str, TakeProbe] = {}
+        self._takers_of_probes: dict[str, TakeProbe] = dict(self._judges.takers)
         self.learnt = dict(meta.learnt)
+        self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
         self.takes_learnt("reputation", self.frontier.schedule.learn_reputation)
 
     def _domains(self, meta: ShardMeta) -> Domains:
@@ -214,7 +220,15 @@ class Machine:
             media=media,
         )
         comparer = PageComparer(self._records, self._settings.churn, shortest=self._settings.refresh.shortest)
-        return PagePipeline(self._state, reader, comparer, events=self._events, worth=scores.worth, media=media)
+        return PagePipeline(
+            self._state,
+            reader,
+            comparer,
+            events=self._events,
+            worth=scores.worth,
+            media=media,
+            mark=self._judges.marked,
+        )
 
     # inputs
 
@@ -282,6 +296,8 @@ class Machine:
         while refused := self.frontier.drain_refused_files():
             for outcome in refused:
                 self.sitemaps.ended(outcome, now)
+        if renamed := self._hosts.drain_renamed():
+            self.router.deliver(renamed, now)
         if emptied := self.frontier.drain_emptied():
             self.sitemaps.queues_emptied(emptied)
         self.revisits.end_of_input()
@@ -293,6 +309,7 @@ class Machine:
             self._events.stats.copies += reading is not None and reading.is_copy
             self.frontier.report(answer.outcome, now, reading)
         for each in processed:
+            self._judges.answered(each.answer.outcome, each.page, each.reading, self.stats.pages, now)
             self._pass_on(each, now)
 
     def _adopted(self, given: Adopted, now: float) -> None:
@@ -391,6 +408,7 @@ class Machine:
             links=links or LinkState(),
             sitemaps=self.sitemaps.snapshot(),
             learnt=self.learnt,
+            compared=self._judges.state,
         )
 
     # what the engine asks
@@ -434,12 +452,3 @@ class Machine:
     def check_invariants(self) -> None:
         """What must hold between any two inputs."""
         self.frontier.check_invariants()
-
-
-def _with_bodies(saved: SitemapState, load_body: LoadBody) -> SitemapState:
-    """Sitemaps that were not read to their end, with their bodies from the archive."""
-    for place, file in enumerate(saved.unfinished):
-        outcome = load_body(file.outcome, file.stored)
-        if isinstance(outcome, Fetched):
-            saved.unfinished[place] = replace(file, outcome=outcome)
-    return saved

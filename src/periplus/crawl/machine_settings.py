@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.model import Url
+from periplus.model import Fetched, FetchOutcome, Stored, Url
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.filters import MediaSettings
 from periplus.policy.refresh import RefreshSettings
@@ -13,10 +16,14 @@ from periplus.policy.reputation import DomainBudgets
 from periplus.store import WarcEnd
 
 from .frontier import FrontierSettings, FrontierState, PolitenessSettings, RetrySettings
+from .judging import ComparisonState, JudgeSettings
 from .links import LinkState, ReadingSettings
 from .revisit import RevisitState, Watching
 from .sitemaps import SitemapRules, SitemapState
 from .stats import CrawlStats
+
+LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
+"""Puts the body of an answer back, from where the archive has it."""
 
 
 class ShardMeta(Struct):
@@ -24,7 +31,7 @@ class ShardMeta(Struct):
 
     `commits` counts them, and names the log of the inputs that follow; `ordering` is the name of one that learns;
     `archive` is how far the WARC reaches, `tables` how far the tables do; `moved` are places that seeds moved to;
-    `learnt` has the generation of what jobs have learnt, by kind.
+    `learnt` has the generation of what jobs have learnt, by kind; `compared` is what was compared with browsers.
     """
 
     commits: int = 0
@@ -38,6 +45,7 @@ class ShardMeta(Struct):
     links: LinkState = field(default_factory=LinkState)
     sitemaps: SitemapState = field(default_factory=SitemapState)
     learnt: dict[str, int] = field(default_factory=dict)
+    compared: ComparisonState = field(default_factory=ComparisonState)
 
 
 class MachineSettings(Struct, frozen=True):
@@ -64,5 +72,15 @@ class MachineSettings(Struct, frozen=True):
     sitemaps: SitemapRules = SitemapRules()
     media: MediaSettings = MediaSettings()
     held_seeds: tuple[Url, ...] = ()
+    judges: JudgeSettings = JudgeSettings()
     watching: Watching | None = None
     revisits_only: bool = False
+
+
+def with_bodies(saved: SitemapState, load_body: LoadBody) -> SitemapState:
+    """Sitemaps that were not read to their end, with their bodies from the archive."""
+    for place, file in enumerate(saved.unfinished):
+        outcome = load_body(file.outcome, file.stored)
+        if isinstance(outcome, Fetched):
+            saved.unfinished[place] = replace(file, outcome=outcome)
+    return saved

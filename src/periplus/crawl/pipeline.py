@@ -34,6 +34,7 @@ from periplus.model import (
     Page,
     PageRead,
     Payload,
+    Placement,
     Purpose,
     Reading,
     Redirected,
@@ -46,6 +47,7 @@ from periplus.policy.filters import MediaTypes, type_of_header
 from periplus.store import State
 
 from .inputs import Answer
+from .judging.absence import is_soft_404
 from .links import LinkState, PageReader, Share
 from .revisit import Compared, PageComparer
 
@@ -110,10 +112,13 @@ class PagePipeline:
         events: EventSink,
         worth: Callable[[Sequence[Url]], list[float]],
         media: MediaTypes | None = None,
+        mark: Callable[[Page], Page] = lambda page: page,
     ) -> None:
+        """`mark` adds the problem `soft-404` to a page that is one."""
         self._reader = reader
         self._records = state.records
         self._media = media or MediaTypes()
+        self._mark = mark
         self._deduplicator = Deduplicator(state, comparer, worth=worth)
         self._events = events
 
@@ -130,7 +135,8 @@ class PagePipeline:
         """Only read; events report what was found."""
         found = [answer if self._is_page(answer.outcome) else None for answer in answers]
         pages = self._read([answer.outcome for answer in found if answer is not None and answer.is_read])
-        read = [None if answer is None else pages.get(answer.outcome.task.url) for answer in found]
+        marked = {url: self._mark(page) for url, page in pages.items()}
+        read = [None if answer is None else marked.get(answer.outcome.task.url) for answer in found]
         self._record(FetchEnded(each.outcome, at, each.stored) for each in answers if each.is_request)
         self._record(PageRead(page, at) for page in read if page is not None)
         return [Processed(answer, page, None) for answer, page in zip(answers, read, strict=True)]
@@ -278,18 +284,31 @@ class Deduplicator:
     def _readings(self, read: Sequence[_Read], at: float) -> list[Reading]:
         if not read:
             return []
-        placements = self._state.sketches.add(self._sketched([each.page for each in read], [e.record for e in read]))
+        absent = {each.page.url for each in read if is_soft_404(each.page)}
+        if absent:
+            self._state.sketches.remove(list(absent))
+        there = [each for each in read if each.page.url not in absent]
+        placements = dict(zip([each.page.url for each in there], self._placements(there), strict=True))
         return [
             Reading(
                 page.digests,
-                self._is_repeated(page, at) if placement is None else placement.is_copy,
-                not page.directives.noindex,
+                page.url in absent or self._is_copy(page, placements[page.url], at),
+                not page.directives.noindex and page.url not in absent,
                 compared.level,
                 version_of(page),
                 compared.blocks,
+                placement.cluster + 1 if (placement := placements.get(page.url)) is not None else 0,
             )
-            for (page, _, compared), placement in zip(read, placements, strict=True)
+            for page, _, compared in read
         ]
+
+    def _placements(self, read: Sequence[_Read]) -> list[Placement | None]:
+        if not read:
+            return []
+        return self._state.sketches.add(self._sketched([each.page for each in read], [e.record for e in read]))
+
+    def _is_copy(self, page: Page, placement: Placement | None, at: float) -> bool:
+        return self._is_repeated(page, at) if placement is None else placement.is_copy
 
     def _sketched(self, pages: Sequence[Page], records: Sequence[UrlRecord | None]) -> list[Sketched]:
         worth = self._worth([page.url for page in pages])

@@ -33,6 +33,7 @@ from periplus.model import (
     Url,
 )
 from periplus.policy.filters import Scope
+from periplus.policy.mirrors import MirrorHosts
 from periplus.urls import site_of
 
 from .frontier import Frontier
@@ -87,6 +88,7 @@ class ShardRouter:
         screen: Filter,
         scope: Scope,
         events: EventSink,
+        hosts: MirrorHosts | None = None,
         moved: Sequence[Url] = (),
     ) -> None:
         self._shard = shard
@@ -96,6 +98,7 @@ class ShardRouter:
         self._exchange = exchange
         self._screen = screen
         self._scope = scope
+        self._hosts = hosts or MirrorHosts()
         self._events = events
         self.moved = list(moved)
         for url in self.moved:
@@ -107,7 +110,8 @@ class ShardRouter:
         return self._shards == 1 or self._placement.owner(site) == self._shard
 
     def deliver(self, discoveries: Sequence[Discovery], now: float) -> None:
-        """Give each to the shard that has its site."""
+        """Give each to the shard that has its site. URLs of mirrors are known by those of the hosts they mirror."""
+        discoveries = self._hosts.renamed_all(discoveries)
         if self._shards == 1:
             self._frontier.discover(discoveries, now)
             return

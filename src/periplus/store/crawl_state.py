@@ -39,7 +39,9 @@ from periplus.model import (
     UrlRecords,
     UrlScores,
 )
+from periplus.policy.absence import SiteAbsence
 from periplus.policy.balance import BalanceRecord
+from periplus.policy.cloaking import SiteProbes, SiteRedirections
 from periplus.policy.filters import SiteFilterState
 from periplus.policy.refresh import ArchiveProof, SiteEvidence, SiteGains
 from periplus.policy.sitemaps import Priorities
@@ -165,7 +167,9 @@ class SiteState(Struct, array_like=True):
     were compared with their last version, `stuck` counts those that changed while their validators did not, `moved`
     those that changed together with them, and `quiet` those where neither changed. `churn` is which parts of its pages
     differ at every visit. `visits_since_estimate` counts revisits since the change rates of its pages were last
-    estimated together. `is_admitted`: it counts as a host of its domain.
+    estimated together. `is_admitted`: it counts as a host of its domain. `absence` is how it answers for pages that do
+    not exist, `cloaking` the comparisons of its pages with what browsers get, and `redirections` where its pages send
+    their readers.
     """
 
     site: Site
@@ -197,6 +201,9 @@ class SiteState(Struct, array_like=True):
     asked_for_sitemaps: bool = False
     feeds: int = 0
     archives: ArchiveProof | None = None
+    absence: SiteAbsence | None = None
+    cloaking: SiteProbes | None = None
+    redirections: SiteRedirections | None = None
 
 
 class Sites(Protocol):

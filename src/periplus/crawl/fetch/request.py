@@ -21,6 +21,7 @@ from msgspec import Struct
 from periplus import __version__
 from periplus.formats.robots import is_valid_agent
 from periplus.model import ConfigError, FetchTask, Purpose, Url
+from periplus.policy.cloaking import BROWSER_PROBE
 from periplus.urls import site_of
 
 from .credentials import NO_CREDENTIALS, Credentials, Fields, origin_of
@@ -92,8 +93,13 @@ class Requests:
     """Makes the requests of one crawler: only the task differs between them."""
 
     def __init__(
-        self, identity: Identity, accept_language: str = "", credentials: Credentials = NO_CREDENTIALS
+        self,
+        identity: Identity,
+        accept_language: str = "",
+        credentials: Credentials = NO_CREDENTIALS,
+        browser: str = "",
     ) -> None:
+        """`browser` is the `User-Agent` of probes that compare what browsers get; our own name is in `From` then."""
         tail = []
         if accept_language:
             tail.append(f"Accept-Language: {accept_language}")
@@ -103,6 +109,8 @@ class Requests:
             purpose: [f"User-Agent: {identity.agent}", f"Accept: {accept}", _accept_encoding(purpose), *tail]
             for purpose, accept in _ACCEPT.items()
         }
+        sender = f"{identity.product} <{identity.mailbox}>" if identity.mailbox else identity.agent
+        self._disguise: Fields = (("User-Agent", browser or identity.agent), ("From", sender))
         self._private = {
             (origin, purpose): _with_own(fields, own)
             for origin, own in credentials.sites.items()
@@ -117,6 +125,8 @@ class Requests:
         shared = self._fields[task.purpose]
         if self._private:
             shared = self._private.get((origin_of(task.url), task.purpose), shared)
+        if task.probe == BROWSER_PROBE:
+            shared = _with_own(shared, self._disguise)
         return self._conditional(shared, task)
 
     def _conditional(self, fields: list[str], task: FetchTask) -> list[str]:

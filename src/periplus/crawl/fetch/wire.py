@@ -45,12 +45,14 @@ class CurlWire:
         resolver: Resolver,
         guard: AddressGuard,
         credentials: Credentials = NO_CREDENTIALS,
+        browser: str = "",
     ) -> None:
+        """`browser` is the `User-Agent` of probes that compare what browsers get."""
         self._settings = settings or WireSettings()
         self._clock = clock
         self._resolver = resolver
         self._guard = guard
-        self._requests = Requests(identity, self._settings.accept_language, credentials)
+        self._requests = Requests(identity, self._settings.accept_language, credentials, browser)
         self._wanted = WantedTypes(self._settings.accept_types)
         self._buffers = Buffers(self._settings.max_buffered_bytes)
         self._idle = [self._make()]  # made now, so that wrong settings are reported now

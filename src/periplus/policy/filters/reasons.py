@@ -22,6 +22,8 @@ REASONS: Final = {
     "site-budget": "the site has reached its maximum number of URLs",
     "low-yield": "pages of this template repeat the same contents",
     "parameter-values": "a parameter with very many values and the same contents",
+    "mirror": "its host mirrors another, where the same page is fetched",
+    "parked": "its domain is parked: only the home page is fetched",
     "rewrite-loop": "rewriting it did not end",
 }
 """The reasons of `Reject`."""

@@ -17,12 +17,28 @@ from msgspec.structs import replace
 from ..exchange import Answer, Request
 from ..sites import Profile
 from ..world import DEFAULT_EPOCH, World
+from .absent_pages import AbsentPages
+from .cloakers import Cloakers
 from .farm import Farm
+from .mirrors import Mirrors
+from .parked_domains import ParkedDomains
 from .part import Honest, Mirror, Part, Renaming
 
-__all__ = ["PARTS", "Farm", "Honest", "HostileWorld", "Mirror", "Part", "Renaming"]
+__all__ = [
+    "PARTS",
+    "AbsentPages",
+    "Cloakers",
+    "Farm",
+    "Honest",
+    "HostileWorld",
+    "Mirror",
+    "Mirrors",
+    "ParkedDomains",
+    "Part",
+    "Renaming",
+]
 
-PARTS: tuple[type[Part], ...] = (Farm,)
+PARTS: tuple[type[Part], ...] = (Farm, Mirrors, Cloakers, AbsentPages, ParkedDomains)
 """The parts of the hostile web, in the order in which they are asked."""
 
 

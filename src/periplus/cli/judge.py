@@ -1,0 +1,38 @@
+"""`periplus judge`: mirrors and parked domains of a collection, for its next pages. The work is in `assembly`."""
+
+from __future__ import annotations
+
+from time import time
+
+import msgspec
+import typer
+
+from periplus.assembly.collection import existing
+from periplus.assembly.host_judgements import judge as judge_collection
+from periplus.model import Judged
+
+from . import options
+from .consoles import stdout_console
+from .crawl.live import count
+
+
+def judge(collection: options.Collected, json: options.Json = False) -> None:
+    """Find hosts that mirror others, and parked domains, by what was crawled. No request is made.
+
+    From then on a crawl of the collection asks mirrors for a fiftieth of their pages, and parked domains for their home
+    page. The view `verdicts` has the evidence.
+
+    Example: periplus judge docs
+    """
+    judged = judge_collection(existing(collection), time())
+    if json:
+        typer.echo(msgspec.json.encode({"mirrors": judged.mirrors, "parked": judged.parked}))
+        return
+    console = stdout_console()
+    for verdict in (*judged.mirrors, *judged.parked):
+        console.print(_line(verdict), soft_wrap=True, markup=False, highlight=False)
+    console.print(f"mirrors: {count(len(judged.mirrors))}, parked domains: {count(len(judged.parked))}", markup=False)
+
+
+def _line(verdict: Judged) -> str:
+    return f"{verdict.subject}: {verdict.verdict}: {'; '.join(verdict.evidence)}"

@@ -1,0 +1,12 @@
+"""Judgements of pages and sites that a crawl reaches itself: soft 404s, cloaking, redirection spam.
+
+`absence` finds error pages that were sent with status 200, `cloaking` pages that show browsers something else, and
+hosts that send their readers away. Both ask sites by probes (`Frontier.queue_probes`), and report what they find as
+events. What they learn of a site is part of its record; what they decide is in `policy.absence` and `policy.cloaking`.
+"""
+
+from .absence import SOFT_404, AbsenceJudge
+from .cloaking import CloakingJudge, ComparisonState
+from .judges import Judges, JudgeSettings
+
+__all__ = ["SOFT_404", "AbsenceJudge", "CloakingJudge", "ComparisonState", "JudgeSettings", "Judges"]
