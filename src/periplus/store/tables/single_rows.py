@@ -8,6 +8,8 @@ that a site publishes about itself; the last one of a file is its state.
 
 from __future__ import annotations
 
+from msgspec.structs import astuple
+
 from periplus.model import (
     ChangeLevel,
     ChangeSeen,
@@ -97,7 +99,7 @@ def _content_type(headers: Headers) -> str | None:
 
 
 def page_row(event: PageRead) -> Row:
-    """The row of a page. Words are not counted, because that would take longer than everything else here."""
+    """The row of a page; its last columns are the fields of `PageStatistics`."""
     page = event.page
     relations, directives, digests, refresh = page.relations, page.directives, page.digests, page.refresh
     return (
@@ -128,6 +130,7 @@ def page_row(event: PageRead) -> Row:
         digests.links,
         page.sketch or None,
         [problem.reason for problem in page.problems],
+        *astuple(page.statistics),
     )
 
 
