@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from periplus.model import AddressVisits, CollectionDamaged, Delegation, LinkChunk, Rows, Site, SiteVisits, TreeUse, Url
+from periplus.model import (
+    AddressVisits,
+    CollectionDamaged,
+    Delegation,
+    DomainVisits,
+    LinkChunk,
+    Rows,
+    Site,
+    SiteVisits,
+    TreeUse,
+    Url,
+)
 from periplus.store import DiskState, State
 
 LONG = "l" * 600 + ".test"
@@ -30,6 +41,11 @@ ROWS: dict[str, tuple[Callable[[State], Rows[Any]], str, list[Struct]]] = {
         lambda state: state.addresses,
         "key",
         [AddressVisits(0, 0.0), AddressVisits(2**64 - 1, float("inf"), 0, True), AddressVisits(2**63, 1.25, 3)],
+    ),
+    "domains": (
+        lambda state: state.domains,
+        "domain",
+        [DomainVisits("a.test"), DomainVisits(LONG, 2**40, 7, True), DomainVisits("é.test", hosts=1)],
     ),
     "trees": (
         lambda state: state.trees,

@@ -35,6 +35,7 @@ from periplus.store import State
 from periplus.urls import site_of
 
 from .frontier import (
+    Domains,
     Frontier,
     Preview,
     SiteRecords,
@@ -136,6 +137,7 @@ class Machine:
             retries=settings.retries,
             settings=settings.frontier,
             balance=settings.balance,
+            domains=self._domains(meta),
             shards=settings.shards,
             revisits_only=settings.revisits_only,
             saved=meta.frontier,
@@ -167,6 +169,13 @@ class Machine:
         self._takers_of_learnt: dict[str, TakeLearnt] = {}
         self._takers_of_probes: dict[str, TakeProbe] = {}
         self.learnt = dict(meta.learnt)
+        self.takes_learnt("reputation", self.frontier.schedule.learn_reputation)
+
+    def _domains(self, meta: ShardMeta) -> Domains:
+        settings = self._settings
+        budgets = None if settings.revisits_only else settings.budgets
+        rows, passes = self._state.domains, meta.frontier.passes
+        return Domains(rows, budgets, suffixes=settings.suffixes, seeds=settings.seeds, saved=passes)
 
     def takes_learnt(self, kind: str, take: TakeLearnt) -> None:
         """Have a part of this machine take what jobs learn of a kind: what is known now, and later generations."""
@@ -235,6 +244,7 @@ class Machine:
             case SharesSet(shares=shares):
                 self.frontier.schedule.addresses.set_shares(dict(shares), now)
             case ScopeExtended(places=places):
+                self.frontier.schedule.domains.add_seeds(places)
                 if self.router.extend_scope(places):
                     self._forget_links(now)
             case SitemapsSubmitted():

@@ -8,6 +8,7 @@ from periplus.content import ChurnSettings
 from periplus.model import Url
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.refresh import RefreshSettings
+from periplus.policy.reputation import DomainBudgets
 from periplus.store import WarcEnd
 
 from .frontier import FrontierSettings, FrontierState, PolitenessSettings, RetrySettings
@@ -50,6 +51,9 @@ class MachineSettings(Struct, frozen=True):
     retries: RetrySettings = RetrySettings()
     frontier: FrontierSettings = FrontierSettings()
     balance: BalanceSettings = BalanceSettings()
+    budgets: DomainBudgets | None = None
+    suffixes: tuple[str, ...] = ()
+    seeds: tuple[Url, ...] = ()
     refresh: RefreshSettings = RefreshSettings()
     churn: ChurnSettings = ChurnSettings()
     reading: ReadingSettings = ReadingSettings()

@@ -135,6 +135,18 @@ class AddressVisits(Struct, frozen=True, array_like=True):
     is_idle: bool = False
 
 
+class DomainVisits(Struct, frozen=True, array_like=True):
+    """How many pages of a registrable domain were granted, and how many of its hosts admitted.
+
+    `is_seed`: a person named one of its URLs.
+    """
+
+    domain: str
+    fetched: int = 0
+    hosts: int = 0
+    is_seed: bool = False
+
+
 class TreeUse(Struct, frozen=True, array_like=True, gc=False):
     """How many files, entries and bytes a tree of sitemaps has used of its budget. `tree` is the key of its root."""
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 from periplus.content import NO_CHURN, ChurnRecord
 from periplus.model import (
     AddressVisits,
+    DomainVisits,
     Exchange,
     LinkChunk,
     Listings,
@@ -57,7 +58,8 @@ class SiteState(Struct, array_like=True):
     trusted, and `gains` what visits have brought. Of pages that were compared with their last version, `stuck` counts
     those that changed while their validators did not, `moved` those that changed together with them, and `quiet` those
     where neither changed. `churn` is which parts of its pages differ at every visit. `visits_since_estimate` counts
-    revisits since the change rates of its pages were last estimated together.
+    revisits since the change rates of its pages were last estimated together. `is_admitted`: it counts as a host of its
+    domain.
     """
 
     site: Site
@@ -85,6 +87,7 @@ class SiteState(Struct, array_like=True):
     churn: ChurnRecord = NO_CHURN
     gains: SiteGains | None = None
     visits_since_estimate: int = 0
+    is_admitted: bool = False
     asked_for_sitemaps: bool = False
     feeds: int = 0
 
@@ -159,6 +162,10 @@ class State(Protocol):
     @property
     def addresses(self) -> Rows[AddressVisits]:
         """When requests to each address are allowed again."""
+
+    @property
+    def domains(self) -> Rows[DomainVisits]:
+        """How much was fetched of each registrable domain."""
 
     @property
     def recent_links(self) -> Rows[LinkChunk]:

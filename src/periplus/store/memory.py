@@ -20,6 +20,7 @@ from periplus.model import (
     AddressVisits,
     Batch,
     Discovery,
+    DomainVisits,
     Event,
     InvariantError,
     Lane,
@@ -404,6 +405,7 @@ class MemoryState:
         self.exchange = MemoryExchange(shard)
         self.visits: MemoryRows[SiteVisits] = MemoryRows("site")
         self.addresses: MemoryRows[AddressVisits] = MemoryRows("key")
+        self.domains: MemoryRows[DomainVisits] = MemoryRows("domain")
         self.recent_links: MemoryRows[LinkChunk] = MemoryRows("number")
         self.trees: MemoryRows[TreeUse] = MemoryRows("tree")
         self._meta: dict[str, bytes] = {}

@@ -10,18 +10,20 @@ their queues. So memory grows neither with URLs nor with sites.
 
 In reading order: `frontier` has the three verbs, discover, take and report. `admission` filters, looks up and queues
 what is discovered. `site` is the state machine of one site, `schedule` holds all active sites, `addresses` those that
-they share, `heap` is the priority queue behind both. `selection` picks the next URL of a site, `scores` keeps queues in
-the order of an ordering that learns, `steering` has patterns that people gave while the crawl ran. `preflight` asks
-each site for its address and its robots.txt, `robots` says what that allows, `politeness` how long a site rests and
-what a failure means. `setbacks` remembers failures, for people. `leases` are the tasks that are out, `reports` decides
-what follows from an outcome, `frontier_state` is what a commit holds besides rows, `adoption` learns from archived
-answers of a crawl whose state is lost, `site_records` owns the records of sites, `claims` are the addresses that this
-shard shares with others. All of it is pure: time is an argument, chance is a `Random` that was given.
+they share, `domains` their budgets, `heap` is the priority queue behind both. `selection` picks the next URL of a site,
+`scores` keeps queues in the order of an ordering that learns, `steering` has patterns that people gave while the crawl
+ran. `preflight` asks each site for its address and its robots.txt, `robots` says what that allows, `politeness` how
+long a site rests and what a failure means. `setbacks` remembers failures, for people. `leases` are the tasks that are
+out, `reports` decides what follows from an outcome, `frontier_state` is what a commit holds besides rows, `adoption`
+learns from archived answers of a crawl whose state is lost, `site_records` owns the records of sites, `claims` are the
+addresses that this shard shares with others. All of it is pure: time is an argument, chance is a `Random` that was
+given.
 docs/politeness.md describes it for site owners, docs/internals.md for those who change it.
 """
 
 from .admission import LANES
 from .claims import MAX_ADDRESSES_PER_MESSAGE, AddressClaims, AddressShares, ClaimsReport, key_of
+from .domains import Domains, PassState
 from .frontier import Frontier
 from .frontier_state import FrontierState
 from .heap import IndexedHeap
@@ -55,6 +57,7 @@ __all__ = [
     "AddressClaims",
     "AddressShares",
     "ClaimsReport",
+    "Domains",
     "FixedScores",
     "Frontier",
     "FrontierSettings",
@@ -63,6 +66,7 @@ __all__ = [
     "Lease",
     "Leases",
     "Move",
+    "PassState",
     "PolitenessSettings",
     "Preview",
     "PriorityIndex",

@@ -33,7 +33,7 @@ from periplus.model import (
     Verdict,
 )
 from periplus.policy.filters import Guard
-from periplus.policy.ordering import level_of
+from periplus.policy.ordering import LAST_LEVEL, level_of
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 
@@ -79,6 +79,7 @@ class Admission:
         self._state = state
         self._records = records
         self._schedule = schedule
+        self._domains = schedule.domains
         self._guard = guard
         self._ordering = ordering
         self._events = events
@@ -126,6 +127,9 @@ class Admission:
             changed[discovery.url] = replace(_record(discovery), reason=verdict.reason)
             events.append(Refused(discovery, verdict.reason, verdict.rule))
             return
+        record = self._records.get(site_of(discovery.url))
+        if self._domains.admitted(discovery, record):
+            self._records.changed(record)
         candidates.append(self.candidate(discovery))
         events.append(Discovered(discovery, True))
 
@@ -167,6 +171,8 @@ class Admission:
         lane = LANES[discovery.source]
         score = discovery.score if lane is Lane.SITEMAPS else self._ordering.score(discovery)
         level = FIRST_LEVEL if self._steering.prefers(discovery.url) else level_of(score)
+        if lane is Lane.DISCOVERY:
+            level = self._domains.level(level, discovery.depth, LAST_LEVEL)
         return discovery, score, Queued(discovery.url, site_of(discovery.url), lane, level)
 
     def _filter(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:
@@ -174,6 +180,8 @@ class Admission:
         judge = self._judge if self._steering.state.excluded else self._guard.judge
         for discovery in discoveries:
             verdict = judge(discovery)
+            if self._domains.is_on and not isinstance(verdict, Reject):
+                verdict = self._refusal_of_host(discovery, verdict) or verdict
             if isinstance(verdict, Reject):
                 if not discovery.is_more:  # it was reported when the URL was first found
                     events.append(Refused(discovery, verdict.reason, verdict.rule))
@@ -182,6 +190,10 @@ class Admission:
             else:
                 wanted.append(discovery)
         return wanted
+
+    def _refusal_of_host(self, discovery: Discovery, verdict: Verdict) -> Reject | None:
+        site = site_of(verdict.url if isinstance(verdict, Rewrite) else discovery.url)
+        return self._domains.refusal(discovery, self._records.get(site))
 
     def _judge(self, discovery: Discovery) -> Verdict:
         verdict = self._guard.judge(discovery)

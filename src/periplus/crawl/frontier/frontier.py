@@ -43,6 +43,7 @@ from periplus.store import State
 from ..revisit import Revisits
 from .admission import Admission
 from .adoption import Adoption
+from .domains import Domains
 from .file_queues import queued_files, queued_probes, unknown_robots
 from .frontier_state import FrontierState
 from .leases import Lease, Leases
@@ -86,6 +87,7 @@ class Frontier:
         retries: RetrySettings | None = None,
         settings: FrontierSettings | None = None,
         balance: BalanceSettings | None = None,
+        domains: Domains | None = None,
         shards: int = 1,
         revisits_only: bool = False,
         saved: FrontierState | None = None,
@@ -115,6 +117,7 @@ class Frontier:
             capacity=(settings or FrontierSettings()).max_sites,
             max_wait=self._retries.max_backoff,
             delay_of=lambda site: delay_after(self._politeness, site.delay, site.last_duration),
+            domains=domains,
             shards=shards,
             is_crowded=saved.is_crowded,
             rests_until=saved.rests_until,
@@ -204,6 +207,7 @@ class Frontier:
             self.schedule.turn,
             self.scores.queued_twice,
             self.steering.state,
+            self.schedule.domains.state,
         )
 
     # discover
@@ -264,6 +268,7 @@ class Frontier:
             tasks += self._visit(active, limit - len(tasks), now)
         if not tasks and limit:
             self._revisits.idle(now)
+        self.schedule.domains.took(len(tasks) < limit and self._refused < _REFUSED_PER_TAKE, now)
         return tasks
 
     def _release(self, until: float, now: float) -> None:
@@ -424,10 +429,10 @@ class Frontier:
         """When `take` may have something to grant again; `None`: not before something is reported or discovered."""
         if self.is_satisfied:
             return self._leases.next_end
-        if self.schedule.has_room or self.scores.is_due:
+        if self.scores.is_due:
             return 0.0
         waits = self._state.queues.next_release(), self._revisits.next_due(self._selector.revisits_waiting)
-        times = (self.schedule.next_at, self._leases.next_end, *waits)
+        times = (self.schedule.next_at, self.schedule.next_look_at, self._leases.next_end, *waits)
         return min((at for at in times if at is not None), default=None)
 
     def check_invariants(self) -> None:

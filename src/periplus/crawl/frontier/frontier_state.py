@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from .domains import PassState
 from .leases import Lease
 from .scores import ScoreState
 from .steering import SteeringState
@@ -15,7 +16,7 @@ class FrontierState(Struct, array_like=True):
     """What a frontier remembers besides its rows. `page_budget`: pages it may fetch in all; `None`: any number.
 
     `is_crowded`, `rests_until` and `turn` are those of its schedule, `queued_twice` that of its scores; `steering` are
-    patterns that people gave while a crawl ran.
+    patterns that people gave while a crawl ran; `passes` is the pass over all domains.
     """
 
     pages_done: int = 0
@@ -29,3 +30,4 @@ class FrontierState(Struct, array_like=True):
     turn: int = 0
     queued_twice: int = 0
     steering: SteeringState = SteeringState()
+    passes: PassState = PassState()

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 _SPARE = 16
 """Stale entries a heap may hold besides as many as it has items: small heaps are not rebuilt all the time."""
 
-K = TypeVar("K", float, tuple[float, float])
+K = TypeVar("K", float, tuple[float, float, float])
 T = TypeVar("T", bound=Hashable)
 
 

@@ -22,6 +22,7 @@ from periplus.policy.ordering import ZERO_LEVEL, ByWorth
 from periplus.store import SiteState, State
 
 from .addresses import Address, Addresses
+from .domains import Domains
 from .heap import IndexedHeap
 from .politeness import MAX_DELAY
 from .site import ActiveSite, Move, Stage
@@ -56,6 +57,7 @@ class Schedule:
         capacity: int,
         max_wait: float,
         delay_of: Callable[[SiteState], float],
+        domains: Domains | None = None,
         shards: int = 1,
         is_crowded: bool = True,
         rests_until: float = 0.0,
@@ -72,12 +74,13 @@ class Schedule:
         self._max_wait = max(max_wait, MAX_DELAY)
         self._delay_of = delay_of
         self._shards = shards
+        self.domains = domains or Domains(state.domains)
         self.is_crowded = is_crowded
         self.rests_until = rests_until
         self.turn = turn
         self._sites: dict[Site, ActiveSite] = {}
         self.addresses = Addresses(state.addresses, ip_delay=ip_delay, shards=shards)
-        self._ready: IndexedHeap[tuple[float, float], ActiveSite] = IndexedHeap()
+        self._ready: IndexedHeap[tuple[float, float, float], ActiveSite] = IndexedHeap()
         self._counts = [0] * len(Stage)
         self._changed_sites: dict[Site, None] = {}
         self._restore()
@@ -90,6 +93,7 @@ class Schedule:
 
     def _restore_site(self, row: SiteVisits) -> None:
         active = self._sites[row.site] = ActiveSite.restored(row, self._records.pin(row.site))
+        self._join_domain(active)
         active.count_all(self._state.queues, self._lanes)
         self._counts[active.stage] += 1
         if active.stage is Stage.RESTING:
@@ -111,6 +115,7 @@ class Schedule:
                 self._records.changed(active.record)
         self._changed_sites.clear()
         self.addresses.flush()
+        self.domains.flush()
 
     # looking
 
@@ -186,26 +191,42 @@ class Schedule:
         """Whether sites that wait beyond the capacity may be admitted: when a tenth of it is free."""
         return self.is_crowded and self.room >= max(1, self._capacity // 10)
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no site is active, and so nothing is under way."""
+        return not self._sites
+
+    @property
+    def next_look_at(self) -> float | None:
+        """When sites that wait in their queues may be looked for: there is room, or for a pass, or for a domain."""
+        if self.has_room:
+            return 0.0
+        times = self.domains.next_pass_at(self.is_quiet), self.domains.next_look_at(self.is_quiet)
+        return min((at for at in times if at is not None), default=None)
+
     def admit_waiting(self, now: float) -> None:
-        """Admit sites that wait beyond the capacity, if there is room."""
-        if not self.has_room:
+        """Admit sites that wait beyond the capacity, or for a pass or a place of their domain, if it is time."""
+        at = self.next_look_at
+        if at is None or at > now:
             return
-        self.is_crowded = False
-        absent: dict[Site, int] = {}
-        for site, lane, level in self._state.queues.waiting():
-            if site not in self._sites and lane in self._lanes:
-                absent[site] = min(level, absent.get(site, level))
-            if len(absent) > self.room:
-                break
+        self.domains.begin_pass(self.is_quiet, now)
+        waiting = (
+            (site, level)
+            for site, lane, level in self._state.queues.waiting()
+            if lane in self._lanes and site not in self._sites
+        )
+        absent, self.is_crowded = self.domains.choose(waiting, max(self.room, 0), now)
         self._admit_all(absent, now)
 
     def _admit_all(self, absent: dict[Site, int], now: float) -> None:
         room = max(self.room, 0)
-        if len(absent) > room:
-            self.is_crowded = True
-            absent = dict(list(absent.items())[:room])
-        self._records.get_all(list(absent))
+        self._records.get_all(list(absent)[:room])
         for site, level in absent.items():
+            if not self.domains.has_place(self.domains.of(site)):
+                continue
+            if self.room <= 0:
+                self.is_crowded = True
+                break
             self._admit(site, level, now)
 
     def _admit(self, site: Site, level: int, now: float) -> ActiveSite:
@@ -214,11 +235,16 @@ class Schedule:
         if record.ready_at > now + self._max_wait:
             record.ready_at = now + self._delay_of(record)
         active = self._sites[site] = ActiveSite(record, level)
+        self._join_domain(active)
         active.count_all(self._state.queues, self._lanes)
         self._counts[Stage.PARKED] += 1
         self._move(active, Move.ADMIT)
         self._settle(active, max(record.ready_at, self.rests_until))
         return active
+
+    def _join_domain(self, active: ActiveSite) -> None:
+        active.domain = self.domains.of(active.site)
+        active.domain.active += 1
 
     def summon(self, site: Site, now: float) -> ActiveSite:
         """Admit a site now, whether there is room or not: another site's robots.txt is there."""
@@ -255,6 +281,7 @@ class Schedule:
             active.record.balance = active.balance.record
         self._records.changed(active.record)
         self._records.unpin(active.site)
+        self.domains.ended(active.domain)
         del self._sites[active.site]
 
     def changed(self, active: ActiveSite) -> None:
@@ -294,7 +321,40 @@ class Schedule:
             while (active := address.resting.pop_until(now)) is not None:
                 self._wake(address, active)
             self.addresses.file(address)
-        return self._ready.pop()
+        while (first := self._ready.first) is not None:
+            active = self._ready.pop()
+            if active is None:
+                raise InvariantError("a heap with a first key was empty")
+            key = self._key(active)
+            if key > first:  # another site of its domain has used the budget
+                self._ready.put(active, key, active.turn)
+            elif self._is_later(active):
+                self._postpone(active)
+            else:
+                return active
+        return None
+
+    def _is_later(self, active: ActiveSite) -> bool:
+        """Whether a site waits for a later pass. Revisits, and robots.txt files for others, do not wait."""
+        return (
+            self.domains.is_later(active.domain)
+            and not active.delegated
+            and not active.awaits_robots
+            and Lane.REFRESH not in active.waiting
+        )
+
+    def _postpone(self, active: ActiveSite) -> None:
+        """Leave a site in its queues until a later pass."""
+        self.domains.has_place(active.domain)
+        self.changed(active)
+        self._park(active)
+
+    def learn_reputation(self, content: bytes, now: float) -> None:  # noqa: ARG002 - as every taker of learnt files
+        """Take the budgets of domains that a job has computed: sites that are ready have another order."""
+        self.domains.learn(content)
+        for active in self._sites.values():
+            if active.stage is Stage.READY:
+                self._ready.put(active, self._key(active), active.turn)
 
     def _wake(self, address: Address, active: ActiveSite | None) -> None:
         if active is None:
@@ -306,11 +366,14 @@ class Schedule:
         self._changed_sites[active.site] = None
         self._ready.put(active, self._key(active), active.turn)
 
-    def _key(self, active: ActiveSite) -> tuple[float, float]:
-        """Which site is next. A visit that has begun goes on: its connection is open."""
+    def _key(self, active: ActiveSite) -> tuple[float, float, float]:
+        """Which site is next: of a domain that has used less of its budget, then by the ordering.
+
+        A visit that has begun goes on: its connection is open.
+        """
         if active.taken:
-            return -math.inf, active.ready_at
-        return self._ordering.site_key(active.queue_length, active.level, active.ready_at)
+            return -math.inf, -math.inf, active.ready_at
+        return active.domain.octave, *self._ordering.site_key(active.queue_length, active.level, active.ready_at)
 
     def _renew(self, active: ActiveSite) -> None:
         """What a site's turn depends on has changed."""
@@ -340,6 +403,7 @@ class Schedule:
         Times too far ahead were written by a clock that ran fast.
         """
         self.rests_until = now + self.addresses.longest_pause
+        self.domains.restart()
         self.addresses.restart(now)
         for active in list(self._sites.values()):
             at = active.record.ready_at if active.record.ready_at <= now + self._max_wait else now
@@ -362,7 +426,7 @@ class Schedule:
         for active in self._sites.values():
             self._check(active)
         self._check_addresses()
-        if not self.is_crowded:
+        if not (self.is_crowded or self.domains.is_waited_for or self.domains.is_full):
             for site, lane, _ in self._state.queues.waiting():
                 if site not in self._sites and lane in self._lanes:
                     raise InvariantError(f"URLs of {site} wait, but it is not active")

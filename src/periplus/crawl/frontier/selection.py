@@ -309,6 +309,8 @@ class CandidateSelector:
     def granted(self, active: ActiveSite, entry: Queued, record: UrlRecord, now: float) -> None:
         """A URL is about to be fetched: it counts for the budget that pays for it."""
         active.took_file = entry.lane in NOT_PAGES
+        if entry.lane in _FIRST_VISITS:
+            self._schedule.domains.granted(active.domain)
         if not active.took_file:
             self._revisits.quota.count(is_revisit=entry.lane is Lane.REFRESH)
         if entry.lane is Lane.REFRESH:

@@ -31,6 +31,7 @@ from periplus.store import SiteState
 
 if TYPE_CHECKING:
     from .addresses import Address
+    from .domains import Domain
 
 MAX_ROBOTS_AGE = 86_400.0
 """Seconds that a robots.txt may be used (RFC 9309 section 2.4). One that claims to last longer was written by a clock
@@ -97,12 +98,12 @@ class ActiveSite:
 
     `record` is what is known of it for good; the other fields are those of `SiteVisits`. `waiting` has the number of
     URLs in each lane that is not empty; `under_way` counts requests; `balance` shares its budget between its sources,
-    once it has two; `address` is where it rests or is ready.
+    once it has two; `address` is where it rests or is ready, `domain` the domain that it counts for.
     """
 
     __slots__ = (
-        "address", "awaits_robots", "balance", "delegated", "is_guest", "level", "lookups", "not_before", "ready_at",
-        "record", "site", "stage", "taken", "took_file", "turn", "under_way", "waiting",
+        "address", "awaits_robots", "balance", "delegated", "domain", "is_guest", "level", "lookups", "not_before",
+        "ready_at", "record", "site", "stage", "taken", "took_file", "turn", "under_way", "waiting",
     )  # fmt: skip
 
     def __init__(self, record: SiteState, level: int) -> None:
@@ -113,6 +114,7 @@ class ActiveSite:
         self.balance: SiteBalance | None = None
         self.stage = Stage.PARKED
         self.address: Address | None = None
+        self.domain: Domain
         self.ready_at = record.ready_at
         self.not_before = 0.0
         self.under_way = 0

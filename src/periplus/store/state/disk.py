@@ -7,7 +7,15 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from periplus.model import AddressVisits, CollectionDamaged, CollectionError, LinkChunk, SiteVisits, TreeUse
+from periplus.model import (
+    AddressVisits,
+    CollectionDamaged,
+    CollectionError,
+    DomainVisits,
+    LinkChunk,
+    SiteVisits,
+    TreeUse,
+)
 from periplus.policy.duplicates import DuplicateSettings
 
 from .begun import lost_state, note_begun, was_begun
@@ -101,6 +109,7 @@ class DiskState:
             self.exchange = DiskExchange(environment, shard)
             self.visits = DiskRows(environment, "visits", SiteVisits, "site")
             self.addresses = DiskRows(environment, "addresses", AddressVisits, "key")
+            self.domains = DiskRows(environment, "domains", DomainVisits, "domain")
             self.trees = DiskRows(environment, "trees", TreeUse, "tree")
             self.recent_links = DiskRows(environment, "recent-links", LinkChunk, "number")
             environment.commit()

@@ -58,6 +58,7 @@ TABLES: Final = {
     "visits": "dropped: see `park_sites`",
     "addresses": "dropped: see `park_sites`",
     "recent-links": "dropped: see `park_sites`",
+    "domains": "dropped: see `park_sites`",
     "trees": "by the names of trees, which only the crawl can match with files: the caller copies them",
 }
 """Every table of a state, and how its rows go along with a site."""
@@ -281,12 +282,13 @@ class Move:
 
 
 def park_sites(state: DiskState) -> None:
-    """Drop what is only true of the sites that a state had: its active sites, their addresses, and recently seen links.
+    """Drop what is only true of the sites that a state had: active sites, addresses, domains, and recently seen links.
 
-    Sites are then admitted from their queues again, as those beyond the capacity are; what must survive that, such as
-    the time until which a site rests, is in `sites`.
+    Each shard counts its own part of a domain, and now its sites are elsewhere: they are counted from 0, so a domain
+    has its first budget once more. Sites are then admitted from their queues again, as those beyond the capacity are;
+    what must survive that, such as the time until which a site rests, is in `sites`.
     """
-    for name in ("visits", "addresses", "recent-links"):
+    for name in ("visits", "addresses", "domains", "recent-links"):
         table = state.environment.table(name)
         for key, _ in table.walk():
             table.delete(key)

@@ -1,0 +1,306 @@
+"""Registrable domains: how many pages and hosts of each a crawl has had, and in which pass its next page is.
+
+Sites are what politeness counts, and cost nothing to make; domains are what budgets count (`policy.reputation`). Every
+site of a domain shares its counts. A domain is in memory while one of its sites is active; the others are in rows, so
+memory grows neither with domains nor with hosts.
+
+The crawl as a whole is in a pass: sites of a domain whose next page belongs to a later one wait in their queues. It
+ends when nothing else is active, or when requests could have been made for `patience` seconds and no site was ready.
+Domains of seeds have no budget, unless the settings give them one; without `budgets` no domain has one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from periplus.model import Discovery, DomainVisits, Reject, Rows, Site, Source, Url
+from periplus.policy.reputation import (
+    DomainBudgets,
+    KnownReputation,
+    host_is_admitted,
+    max_active_hosts,
+    octave_of,
+    pass_of,
+)
+from periplus.store import SiteState
+from periplus.urls import domain_of, site_of
+
+DEEP = 6
+"""Clicks from a seed beyond which pages are wanted less: people seldom go further (Baeza-Yates & Castillo 2007)."""
+LEVELS_PER_CLICK = 2
+"""Levels of a queue by which each further click lowers a page: an octave of importance."""
+_NEVER = 1 << 30
+"""A pass that never comes: nothing waits for a later one."""
+_LOOKED_AT_PER_SECOND = 10_000
+"""Waiting sites that are looked at for each second between two searches: a few percent of a processor's time."""
+
+
+class PassState(Struct, frozen=True, array_like=True):
+    """The pass of a crawl. `later`: the first pass for which a site waits; `idle_since`: since when no site was ready.
+
+    `is_full`: sites wait because others of their domain are active; `has_ended`: a site has ended since they were last
+    looked for; `look_at`: when they may be looked for again.
+    """
+
+    number: int = 0
+    later: int = _NEVER
+    idle_since: float = 0.0
+    is_full: bool = False
+    has_ended: bool = False
+    look_at: float = 0.0
+
+
+class Domain:
+    """The counts of a domain: pages granted, hosts admitted, and how many of its sites are active."""
+
+    __slots__ = ("active", "budget", "fetched", "hosts", "is_seed", "max_active", "name", "octave", "until")
+
+    def __init__(self, row: DomainVisits) -> None:
+        self.name = row.domain
+        self.fetched, self.hosts, self.is_seed = row.fetched, row.hosts, row.is_seed
+        self.active = 0
+        self.budget = math.inf
+        self.max_active = 0
+        self.octave = self.until = 0
+
+    def row(self) -> DomainVisits:
+        """The domain as it is written."""
+        return DomainVisits(self.name, self.fetched, self.hosts, self.is_seed)
+
+
+class Domains:
+    """The domains of the sites of a shard. Without `budgets` all are unlimited.
+
+    `suffixes` are further public suffixes; `seeds` the URLs whose domains are unlimited.
+    """
+
+    def __init__(
+        self,
+        rows: Rows[DomainVisits],
+        budgets: DomainBudgets | None = None,
+        *,
+        suffixes: tuple[str, ...] = (),
+        seeds: Iterable[Url] = (),
+        saved: PassState | None = None,
+    ) -> None:
+        saved = saved or PassState()
+        self._rows = rows
+        self.is_on = budgets is not None
+        self._budgets = budgets or DomainBudgets()
+        self._suffixes = suffixes
+        self._seeds = frozenset(self._name(site_of(seed)) for seed in seeds)
+        self._known = KnownReputation.empty()
+        self._loaded: dict[str, Domain] = {}
+        self._changed: dict[str, None] = {}
+        self.pass_number, self.later, self.idle_since = saved.number, saved.later, saved.idle_since
+        self.is_full, self.has_ended, self.look_at = saved.is_full, saved.has_ended, saved.look_at
+
+    @property
+    def state(self) -> PassState:
+        """What must be committed besides rows."""
+        return PassState(self.pass_number, self.later, self.idle_since, self.is_full, self.has_ended, self.look_at)
+
+    def flush(self) -> None:
+        """Write what changed; the caller commits."""
+        self._rows.put([self._loaded[name].row() for name in self._changed])
+        self._changed.clear()
+        self._loaded = {name: domain for name, domain in self._loaded.items() if domain.active}
+
+    def __len__(self) -> int:
+        """How many domains are in memory."""
+        return len(self._loaded)
+
+    # looking
+
+    def of(self, site: Site) -> Domain:
+        """The domain of a site; a site without one, such as an address, is a domain of its own."""
+        return self.get(self._name(site))
+
+    def get(self, name: str) -> Domain:
+        """A domain by its name."""
+        domain = self._loaded.get(name)
+        if domain is None:
+            domain = self._loaded[name] = Domain(self._rows.get(name) or DomainVisits(name))
+            self._appraise(domain)
+        return domain
+
+    def _name(self, site: Site) -> str:
+        return domain_of(site, self._suffixes) or site
+
+    def _appraise(self, domain: Domain) -> None:
+        """Look up the budget of a domain."""
+        settings = self._budgets
+        if not self.is_on:
+            domain.budget = math.inf
+        elif domain.is_seed or domain.name in self._seeds:
+            domain.budget = settings.seed_budget or math.inf
+        else:
+            domain.budget = max(self._known.budget(domain.name) or settings.base, 1)
+        domain.max_active = max_active_hosts(domain.budget, settings.largest)
+        self._set_octave(domain)
+
+    def _set_octave(self, domain: Domain) -> None:
+        """The order of its next page, and until which page that holds."""
+        if domain.budget == math.inf:
+            domain.octave, domain.until = octave_of(1, math.inf), _NEVER
+            return
+        k, growth = domain.fetched + 1, self._budgets.growth
+        domain.octave = octave_of(k, domain.budget, growth)
+        # the next power of two of the share, or in later passes each page: those are rare
+        domain.until = min(2 * k, int(domain.budget)) if domain.octave < 0 else k
+
+    def is_later(self, domain: Domain) -> bool:
+        """Whether the next page of a domain belongs to a pass that has not begun."""
+        return domain.octave > self.pass_number
+
+    # pages and hosts
+
+    def granted(self, domain: Domain) -> None:
+        """A page of a domain is fetched for the first time."""
+        if self.is_on:
+            domain.fetched += 1
+            self._changed[domain.name] = None
+            if domain.fetched >= domain.until or domain.octave >= 0:
+                self._set_octave(domain)
+
+    def refusal(self, discovery: Discovery, record: SiteState) -> Reject | None:
+        """Why the first URL of a host is refused: its domain has very many hosts. Seeds are always admitted."""
+        if record.is_admitted or not self.is_on or _is_seed(discovery):
+            return None
+        domain = self.of(record.site)
+        free = self._budgets.seed_hosts if domain.budget == math.inf else self._budgets.hosts
+        if host_is_admitted(record.site, domain.hosts, free):
+            return None
+        return Reject("domain-hosts", f"{domain.name}: beyond {free} hosts")
+
+    def admitted(self, discovery: Discovery, record: SiteState) -> bool:
+        """A new URL of a site was admitted. Whether that changed its record: the site was new."""
+        if not self.is_on:
+            return False
+        if _is_seed(discovery):
+            self._add_seed(self.of(record.site))
+        if record.is_admitted:
+            return False
+        record.is_admitted = True
+        domain = self.of(record.site)
+        domain.hosts += 1
+        self._changed[domain.name] = None
+        return True
+
+    def add_seeds(self, urls: Iterable[Url]) -> None:
+        """The domains of these are unlimited from now on: seeds have moved there."""
+        if self.is_on:
+            for url in urls:
+                self._add_seed(self.of(site_of(url)))
+
+    def _add_seed(self, domain: Domain) -> None:
+        if not domain.is_seed:
+            domain.is_seed = True
+            self._changed[domain.name] = None
+            self._appraise(domain)
+
+    def level(self, level: int, depth: int, last: int) -> int:
+        """The level of a page that is so many clicks from a seed: deep pages are wanted less."""
+        return level if depth <= DEEP or not self.is_on else min(level + LEVELS_PER_CLICK * (depth - DEEP), last)
+
+    # active sites
+
+    def has_place(self, domain: Domain, chosen: int = 0) -> bool:
+        """Whether another site of a domain may be active now; if not, remember that one waits.
+
+        `chosen` of its sites will be active besides those that are.
+        """
+        if self.is_later(domain):
+            self.later = min(self.later, pass_of(domain.fetched + 1, domain.budget, self._budgets.growth))
+            return False
+        if self.is_on and domain.active + chosen >= domain.max_active:
+            self.is_full = True
+            return False
+        return True
+
+    def ended(self, domain: Domain) -> None:
+        """A site of a domain is not active any more."""
+        domain.active -= 1
+        self.has_ended |= self.is_full
+
+    def next_look_at(self, is_quiet: bool) -> float | None:
+        """When sites that wait because their domain was full may be looked for."""
+        if not self.is_full or not (self.has_ended or is_quiet):
+            return None
+        return 0.0 if is_quiet else self.look_at
+
+    def choose(self, waiting: Iterable[tuple[Site, int]], room: int, now: float) -> tuple[dict[Site, int], bool]:
+        """Which of the sites that wait, each with a level, may be active now, at most `room`; whether some had no room.
+
+        All of them are looked at: what is remembered of them is found again.
+        """
+        self.later, self.is_full, self.has_ended = _NEVER, False, False
+        looked_at, is_crowded = 0, False
+        chosen: dict[Site, int] = {}
+        of_domain: Counter[str] = Counter()
+        for site, level in waiting:
+            looked_at += 1
+            if site in chosen:
+                chosen[site] = min(level, chosen[site])
+                continue
+            domain = self.of(site)
+            if self.has_place(domain, of_domain[domain.name]):
+                if len(chosen) >= room:
+                    is_crowded = True
+                    break
+                of_domain[domain.name] += 1
+                chosen[site] = level
+        self.look_at = now + max(self._budgets.patience, looked_at / _LOOKED_AT_PER_SECOND)
+        return chosen, is_crowded
+
+    # passes
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether a site waits for a later pass."""
+        return self.later < _NEVER
+
+    def next_pass_at(self, is_quiet: bool) -> float | None:
+        """When the next pass may begin. `is_quiet`: no site is active and nothing is under way."""
+        if not self.is_waited_for:
+            return None
+        if is_quiet:
+            return 0.0
+        return self.idle_since + self._budgets.patience if self.idle_since else None
+
+    def begin_pass(self, is_quiet: bool, now: float) -> bool:
+        """Begin the next pass for which a site waits, if it is time. Whether it has begun."""
+        at = self.next_pass_at(is_quiet)
+        if at is None or at > now:
+            return False
+        self.pass_number = max(self.later, self.pass_number)
+        self.idle_since = 0.0
+        return True
+
+    def took(self, has_spare: bool, now: float) -> None:
+        """Requests were granted; `has_spare`: there were not as many as could have been made."""
+        if not has_spare:
+            self.idle_since = 0.0
+        elif not self.idle_since or self.idle_since > now:  # the clock was set back
+            self.idle_since = now
+
+    def restart(self) -> None:
+        """A new process: idle times of the last one do not count."""
+        self.idle_since = self.look_at = 0.0
+
+    # reputation
+
+    def learn(self, content: bytes) -> None:
+        """Take the reputations that a job has computed. A pass that has begun goes on."""
+        self._known = KnownReputation.read(content)
+        for domain in self._loaded.values():
+            self._appraise(domain)
+
+
+def _is_seed(discovery: Discovery) -> bool:
+    """Whether a URL is a seed, or the place that a seed redirects to."""
+    return discovery.source is Source.SEED or (discovery.source is Source.REDIRECT and discovery.depth == 0)

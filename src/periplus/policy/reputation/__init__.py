@@ -1,0 +1,32 @@
+"""How much of a crawl each registrable domain gets, and when.
+
+Registering domains and making hosts costs a spammer nothing, so a crawl that treats every host alike is theirs.
+`trust` scores domains by the links between them; `budgets` turns scores into pages, and bounds the hosts of a domain;
+`passes` says in which pass over the web the k-th page of a domain is fetched (BEAST, in IRLbot: Lee et al. 2008): what
+is beyond a budget is not refused, it comes later. `known` is the table of scores that a job hands to the crawl.
+
+All of it is pure: the graph comes from `insight.reputation`, and `crawl.frontier.domains` counts.
+"""
+
+from .budgets import DomainBudgets, budgets_of, host_is_admitted, max_active_hosts
+from .known import KnownReputation, domain_hash
+from .passes import octave_of, pass_of
+from .trust import SCORES, check_score, networks, of_listed, star, trust, unique_edges
+
+__all__ = [
+    "SCORES",
+    "DomainBudgets",
+    "KnownReputation",
+    "budgets_of",
+    "check_score",
+    "domain_hash",
+    "host_is_admitted",
+    "max_active_hosts",
+    "networks",
+    "octave_of",
+    "of_listed",
+    "pass_of",
+    "star",
+    "trust",
+    "unique_edges",
+]
