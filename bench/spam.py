@@ -34,16 +34,16 @@ PRIOR = 0.138
 """The share of spam to assume: that of the 17,168 pages that Ntoulas et al. judged."""
 FEATURES = (
     "title_words", "anchor_share", "compression", "distinct_share", "hidden_share", "link_density", "title_repeats",
-    "outgoing_domains", "name_length", "digits", "hyphens", "duplicate_share", "support", "reciprocity",
+    "outgoing_domains", "duplicate_share", "support", "reciprocity",
     "anti_trust_rank", "spam_mass",
 )  # fmt: skip
-"""What generated hosts can teach: not the length of words or pages, which are those of the generator."""
+"""What generated hosts can teach: not the length of words and pages nor names, which are those of the generator."""
 
 
 def documentation(folder: Path, *, trains: bool) -> dict[str, list[tuple[str, bytes]]]:
     """Pages of the projects of one half, evenly spaced, by project: a URL and its HTML."""
     found = {}
-    for project in sorted(folder.iterdir()) if folder.is_dir() else ():
+    for project in sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else ():
         if (sha256(project.name.encode()).digest()[0] % 2 == 0) is trains:
             files = sorted(file for file in project.rglob("*.html") if file.is_file())
             some = files[:: max(1, len(files) // PAGES_A_PROJECT)][:PAGES_A_PROJECT]
@@ -62,9 +62,9 @@ def examples(chance: Random, docs: Path) -> list[Example]:
     for host in made:
         hosts += [(host.name, host.is_spam, [features_of(url, html.encode()) for url, html in host.pages])]
     hosts += [(name, False, pages) for name, pages in _lab_hosts()]
-    for host, some in documentation(docs, trains=True).items():
+    for name, some in documentation(docs, trains=True).items():
         read = [features_of(url, html) for url, html in some]
-        hosts += [(host, False, read[at : at + PAGES_A_HOST]) for at in range(0, len(read), PAGES_A_HOST)]
+        hosts += [(name, False, read[at : at + PAGES_A_HOST]) for at in range(0, len(read), PAGES_A_HOST)]
     return [_example(each, chance, links.of(_number(each[1], chance, graph, honest_count))) for each in hosts]
 
 

@@ -20,10 +20,11 @@ from periplus.urls import domain_of, site_of
 
 from ..web.vocabulary import host_label, sentences, topics, words
 
-_KEY_WORDS = tuple(
-    "pills loans watches casino degrees ringtones mortgage slots insurance replica credit jackpot cheap best buy online"
-    " free discount deals poker dating diet viagra debt finance hotels flights outlet coupons bonus bets forex".split()
-)
+_KEY_WORDS = (
+    "pills", "loans", "watches", "casino", "degrees", "ringtones", "mortgage", "slots", "insurance", "replica",
+    "credit", "jackpot", "cheap", "best", "buy", "online", "free", "discount", "deals", "poker", "dating", "diet",
+    "viagra", "debt", "finance", "hotels", "flights", "outlet", "coupons", "bonus", "bets", "forex",
+)  # fmt: skip
 
 
 class Host(Struct, frozen=True):
@@ -46,7 +47,7 @@ def features_of(url: str, html: bytes) -> Features:
 def honest_host(chance: Random, pages: int = 12) -> Host:
     """A host of prose, with some index pages and some links to others."""
     name = _honest_name(chance)
-    templates = (_article, _article, _article, _index, _note)
+    templates = (_article, _article, _article, _index, _note, _reference)
     return _host(name, False, chance, pages, lambda: chance.choice(templates))
 
 
@@ -82,12 +83,14 @@ def farm_graph(chance: np.random.Generator, honest: int = 1000, farm: int = 200)
 def _host(name: str, is_spam: bool, chance: Random, pages: int, template: Callable[[], _Template]) -> Host:
     made = []
     for number in range(pages):
-        path = "" if number == 0 else f"{_words(chance, 2, '-')}.html"
-        made.append((f"http://{name}/{path}", template()(chance, name)))
+        title, html = template()(chance, name)
+        slug = "-".join(title.split()[:8]) if chance.random() < 0.5 else _words(chance, 2, "-")
+        made.append((f"http://{name}/{'' if number == 0 else slug + '.html'}", html))
     return Host(name, is_spam, tuple(made))
 
 
-_Template = Callable[[Random, str], str]
+_Template = Callable[[Random, str], tuple[str, str]]
+"""Makes the title and the HTML of a page of a host."""
 
 
 def _honest_name(chance: Random) -> str:
@@ -114,23 +117,45 @@ def _farm_name(chance: Random) -> str:
 # honest pages
 
 
-def _article(chance: Random, host: str) -> str:
-    title = _words(chance, chance.randrange(2, 9))
+def _article(chance: Random, host: str) -> tuple[str, str]:
     body = "".join(f"<p>{_prose(chance, chance.randrange(2, 8))}</p>" for _ in range(chance.randrange(3, 20)))
-    return _page(title, _menu(chance, host) + body + _links(chance, [_honest_name(chance) for _ in range(3)], 4))
+    return _page(_title(chance, host), _menu(chance, host) + body + _footer(chance))
 
 
-def _index(chance: Random, host: str) -> str:
+def _index(chance: Random, host: str) -> tuple[str, str]:
     items = "".join(
         f'<li><a href="http://{host}/{_words(chance, 2, "-")}.html">{_words(chance, chance.randrange(1, 7))}</a> '
         f"{_prose(chance, 1) if chance.random() < 0.5 else ''}</li>"
         for _ in range(chance.randrange(5, 120))
     )
-    return _page(_words(chance, chance.randrange(1, 5)), f"{_menu(chance, host)}<ul>{items}</ul>")
+    return _page(_title(chance, host), f"{_menu(chance, host)}<ul>{items}</ul>{_footer(chance)}")
 
 
-def _note(chance: Random, host: str) -> str:
-    return _page(_words(chance, chance.randrange(1, 6)), _menu(chance, host) + f"<p>{_prose(chance, 2)}</p>")
+def _reference(chance: Random, host: str) -> tuple[str, str]:
+    """A page of a manual: few words, often repeated, among many links."""
+    own = chance.choices(words(), k=30)
+    body = "".join(
+        f'<dt><a href="#{number}">{" ".join(chance.choices(own, k=2))}</a></dt>'
+        f"<dd>{' '.join(chance.choices(own, k=9))}</dd>"
+        for number in range(chance.randrange(10, 80))
+    )
+    return _page(_title(chance, host), f"{_menu(chance, host)}<dl>{body}</dl>{_footer(chance)}")
+
+
+def _note(chance: Random, host: str) -> tuple[str, str]:
+    return _page(_title(chance, host), _menu(chance, host) + f"<p>{_prose(chance, 2)}</p>{_footer(chance)}")
+
+
+def _title(chance: Random, host: str) -> str:
+    """A title, some with the name of the section and of the site."""
+    title = _words(chance, chance.randrange(1, 9))
+    return f"{title} - {_words(chance, 2)} - {host}" if chance.random() < 0.4 else title
+
+
+def _footer(chance: Random) -> str:
+    """Links to others: most pages have few, one in five has many."""
+    hosts = [_honest_name(chance) for _ in range(chance.randrange(8, 30) if chance.random() < 0.2 else 3)]
+    return _links(chance, hosts, chance.randrange(len(hosts), 2 * len(hosts) + 1))
 
 
 def _menu(chance: Random, host: str) -> str:
@@ -142,17 +167,17 @@ def _menu(chance: Random, host: str) -> str:
 # pages of a farm
 
 
-def _stuffed(chance: Random, host: str) -> str:
+def _stuffed(chance: Random, host: str) -> tuple[str, str]:
     own = [*chance.sample(_KEY_WORDS, 6), *(topics()[chance.randrange(2048)].decode() for _ in range(20))]
     text = " ".join(chance.choices(own, k=chance.randrange(150, 700)))
     return _page(_shouting(chance, host), f"<p>{text}</p>" + _farm_links(chance, 10, 40))
 
 
-def _link_list(chance: Random, host: str) -> str:
+def _link_list(chance: Random, host: str) -> tuple[str, str]:
     return _page(_shouting(chance, host), f"<p>{_key_words(chance, 12)}</p>" + _farm_links(chance, 30, 120))
 
 
-def _paid_prose(chance: Random, host: str) -> str:
+def _paid_prose(chance: Random, host: str) -> tuple[str, str]:
     parts = [
         f"<p>{_prose(chance, chance.randrange(1, 4))}{_farm_links(chance, 1, 6)} {_key_words(chance, 5)}</p>"
         for _ in range(chance.randrange(6, 16))
@@ -160,7 +185,7 @@ def _paid_prose(chance: Random, host: str) -> str:
     return _page(_shouting(chance, host), "".join(parts))
 
 
-def _doorway(chance: Random, host: str) -> str:
+def _doorway(chance: Random, host: str) -> tuple[str, str]:
     hidden = f'<div style="display:none">{_key_words(chance, chance.randrange(60, 300))}</div>'
     return _page(_shouting(chance, host), f"<h1>{_key_words(chance, 8)}</h1>{_farm_links(chance, 4, 15)}{hidden}")
 
@@ -201,6 +226,7 @@ def _prose(chance: Random, count: int) -> str:
     return "".join(chance.choice(sentences()).decode() for _ in range(count))
 
 
-def _page(title: str, main: str) -> str:
+def _page(title: str, main: str) -> tuple[str, str]:
     head = f'<meta charset="utf-8"><title>{title}</title><link rel="stylesheet" href="/style.css">'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body><h1>{title}</h1>\n{main}\n</body></html>\n'
+    body = f"<body><h1>{title}</h1>\n{main}\n</body>"
+    return title, f'<!doctype html>\n<html lang="en"><head>{head}</head>\n{body}</html>\n'

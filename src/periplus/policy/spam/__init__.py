@@ -12,6 +12,7 @@ The job that judges a collection is `insight.spam`; the crawl reads its result a
 from .content_features import Features, page_features
 from .host_features import name_features, name_grams, suffix_kind
 from .model import Model, Part, decoded, encoded, loudest, probability, shipped, shrinkage
+from .scores import SpamScores
 from .verdict import (
     SpamSettings,
     budget_multiplier,
@@ -26,6 +27,7 @@ __all__ = [
     "Features",
     "Model",
     "Part",
+    "SpamScores",
     "SpamSettings",
     "budget_multiplier",
     "decoded",

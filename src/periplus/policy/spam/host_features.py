@@ -29,7 +29,7 @@ NAME_FEATURES: Final = {
 """The features of a host's name, with the phrase that reports a value."""
 GRAPH_FEATURES: Final = {
     "address_domains": "{:.0f} domains at the same address",
-    "duplicate_share": "{:.0%} of its pages are near-duplicates",
+    "duplicate_share": "{:.0%} of its pages have a text that other pages have",
     "spawn": "{:.0f} new URLs an hour",
     "support": "in-degree and trust differ by a factor of e^{:.1f}",
     "reciprocity": "{:.0%} of the domains that link to it are linked back",

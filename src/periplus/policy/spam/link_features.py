@@ -9,7 +9,6 @@ back, and link to each other. None of them decides alone: they are features.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ...graph import pagerank
+from ..reputation import trust
 from .content_features import Features
 
 Numbers = NDArray[np.int64]
@@ -88,16 +88,16 @@ class LinkFeatures(Struct, frozen=True):
 def link_features(graph: DomainGraph) -> LinkFeatures:
     """All of them, for all domains."""
     ranks = pagerank(graph.sources, graph.targets, graph.count, tolerance=_TOLERANCE)
-    trust = trust_of(graph)
+    trusted = trust_of(graph)
     in_degree = np.bincount(graph.targets, minlength=graph.count)
     edges = csr_array((np.ones(len(graph.sources)), (graph.sources, graph.targets)), shape=(graph.count,) * 2)
     reciprocity = _reciprocity(edges, in_degree)
     return LinkFeatures(
         in_degree,
         ranks,
-        trust,
+        trusted,
         anti_trust_of(graph),
-        spam_mass(ranks, trust),
+        spam_mass(ranks, trusted),
         reciprocity,
         _clustering(edges, in_degree, reciprocity),
         supporter_penalties(edges, in_degree, ranks),
@@ -106,25 +106,17 @@ def link_features(graph: DomainGraph) -> LinkFeatures:
 
 def trust_of(graph: DomainGraph) -> Values:
     """PageRank whose jumps, and those of domains without links, go to the seeds; zeros without seeds."""
-    return _personalised(graph.sources, graph.targets, graph.count, graph.seeds)
+    return trust(graph.sources, graph.targets, graph.count, graph.seeds) if len(graph.seeds) else np.zeros(graph.count)
 
 
 def anti_trust_of(graph: DomainGraph) -> Values:
     """The same on reversed edges from known spam."""
-    return _personalised(graph.targets, graph.sources, graph.count, graph.spam)
+    return trust(graph.targets, graph.sources, graph.count, graph.spam) if len(graph.spam) else np.zeros(graph.count)
 
 
-def _personalised(sources: Numbers, targets: Numbers, count: int, starts: Numbers) -> Values:
-    if not len(starts):
-        return np.zeros(count)
-    jump = np.zeros(count)
-    jump[starts] = 1.0
-    return np.asarray(pagerank(sources, targets, count, jump=jump, tolerance=_TOLERANCE))
-
-
-def spam_mass(ranks: Values, trust: Values) -> Values:
+def spam_mass(ranks: Values, trusted: Values) -> Values:
     """The share of each PageRank that does not come from the seeds; below 0 for what is near them."""
-    return 1.0 - TRUSTED_SHARE * trust / ranks
+    return 1.0 - TRUSTED_SHARE * trusted / ranks
 
 
 def supporter_penalties(edges: csr_array, in_degree: Numbers, ranks: Values) -> Values:
@@ -167,9 +159,8 @@ def _clustering(edges: csr_array, in_degree: Numbers, reciprocity: Values) -> Va
     return clustering
 
 
-def _successors(edges: csr_array, number: int) -> Sequence[int]:
-    found: Sequence[int] = edges.indices[edges.indptr[number] : edges.indptr[number + 1]]
-    return found
+def _successors(edges: csr_array, number: int) -> NDArray[np.int32]:
+    return np.asarray(edges.indices[edges.indptr[number] : edges.indptr[number + 1]])
 
 
 def inverse_pagerank(graph: DomainGraph) -> Values:

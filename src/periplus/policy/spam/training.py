@@ -87,10 +87,11 @@ def train(examples: Sequence[Example], settings: TrainingSettings | None = None)
     blocks, means = zip(*[_centred(_spread(examples, name, at)) for name, at in knots.items()], strict=True)
     kinds = _kinds(examples) if settings.has_kinds else np.zeros((len(examples), 0))
     grams = _vocabulary(examples) if settings.has_grams else []
-    rows = hstack([csr_array(np.hstack([*blocks, kinds])), _gram_rows(examples, grams), np.ones((len(examples), 1))])
+    ones = csr_array(np.ones((len(examples), 1)))
+    rows = csr_array(hstack([csr_array(np.hstack([*blocks, kinds])), _gram_rows(examples, grams), ones]))
     curved = sum(map(len, knots.values())) + kinds.shape[1]
     penalties = np.concatenate([np.full(curved, settings.penalty), np.full(len(grams), GRAM_PENALTY), np.zeros(1)])
-    weights = _fitted(csr_array(rows), labels, penalties, _bends([*map(len, knots.values())], rows.shape[1]))
+    weights = _fitted(rows, labels, penalties, _bends([*map(len, knots.values())], rows.shape[1]))
     if settings.prior is not None:
         weights[-1] += _log_odds(settings.prior) - _log_odds(float(labels.mean()))
     at = 0
