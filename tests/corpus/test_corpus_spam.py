@@ -20,9 +20,7 @@ def labelled(corpus: Path) -> list[Example]:
     """The hosts with a label."""
     with gzip.open(corpus / "spam_uk2006" / "hosts.csv.gz", "rt") as file:
         rows = [row for row in csv.DictReader(file) if row["class"] in ("spam", "nonspam")]
-    return [
-        Example(row["host"], row["class"] == "spam", ({name: float(row[name]) for name in NAMES},)) for row in rows
-    ]
+    return [Example(row["host"], row["class"] == "spam", ({name: float(row[name]) for name in NAMES},)) for row in rows]
 
 
 @pytest.mark.slow

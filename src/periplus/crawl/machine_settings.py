@@ -60,3 +60,4 @@ class MachineSettings(Struct, frozen=True):
     sitemaps: SitemapRules = SitemapRules()
     watching: Watching | None = None
     revisits_only: bool = False
+    follows_spam: bool = True

@@ -15,6 +15,7 @@ from .freshness_words import fresh_words, page_lines
 from .freshness_words import site_lines as freshness_lines
 from .lookup import CollectionFacts, RobotsFacts, SiteFacts, UrlFacts
 from .source_words import balance_line, source_lines
+from .verdicts import verdict_lines
 
 Lines = list[tuple[str, str]]
 """Each a label and what is known; empty where there is nothing to say."""
@@ -78,6 +79,7 @@ def site_lines(facts: SiteFacts) -> Lines:
         ("politeness", f"{facts.delay:g} s after each visit"),
         ("failures", f"{facts.failures} in a row" if facts.failures else ""),
         ("given up", reason_words(facts.retired)),
+        *verdict_lines(facts.verdicts),
         ("next visit", f"not before {moment(facts.ready_at)}" if facts.queued and not facts.retired else ""),
         ("shard", str(facts.shard)),
     ]

@@ -13,7 +13,7 @@ with these methods and a line in `registry`. `Scored` is a program's own functio
 
 from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
 from .learned import AdaptiveOpic, BatchPageRank, InDegree, Opic, PartialPageRank, RankMass, WindowedRankMass
-from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of
+from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of, lowered
 from .registry import ALIASES, ordering, orderings
 from .scored import Scored
 from .worth import ByWorth
@@ -37,6 +37,7 @@ __all__ = [
     "WindowedRankMass",
     "level_of",
     "levels_of",
+    "lowered",
     "ordering",
     "orderings",
 ]

@@ -1,0 +1,53 @@
+"""What judges have concluded about a site and its domain, in words."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from pyarrow import compute as pc
+from pyarrow import parquet
+
+from periplus.insight.verdicts import files_of_judges
+from periplus.store.tables import scan
+from periplus.urls import domain_of
+
+from ..collection import Collection
+
+_COLUMNS = ("subject", "judge", "verdict", "score", "evidence", "judged_at")
+
+
+class VerdictFacts(Struct, frozen=True):
+    """The last verdict of a judge on a site, or on its domain."""
+
+    subject: str
+    judge: str
+    verdict: str
+    score: float
+    evidence: tuple[str, ...]
+
+
+def verdicts_on(collection: Collection, site: str) -> tuple[VerdictFacts, ...]:
+    """The last verdict of each judge on a site and on its domain."""
+    layout = collection.layout
+    subjects = [site, domain_of(site, tuple(collection.config.scope.suffixes)) or site]
+    batches = list(scan(layout.tables, "verdicts", spooled=layout.spooled, columns=_COLUMNS))
+    for path in files_of_judges(collection.folder):
+        batches += parquet.read_table(path, columns=list(_COLUMNS)).to_batches()
+    last: dict[tuple[str, str], dict[str, object]] = {}
+    for batch in batches:
+        chosen = batch.filter(pc.is_in(batch["subject"].cast("string"), pc.scalar(subjects).values))
+        for row in chosen.to_pylist():
+            key = (row["subject"], row["judge"])
+            if key not in last or row["judged_at"] >= last[key]["judged_at"]:
+                last[key] = row
+    return tuple(
+        VerdictFacts(subject, judge, str(row["verdict"]), float(str(row["score"])), tuple(row["evidence"] or ()))  # type: ignore[call-overload]
+        for (subject, judge), row in sorted(last.items())
+    )
+
+
+def verdict_lines(verdicts: tuple[VerdictFacts, ...]) -> list[tuple[str, str]]:
+    """A line for each verdict, with its reasons."""
+    return [
+        (each.judge, f"{each.subject} is judged {each.verdict} ({each.score:.2f}): {'; '.join(each.evidence)}")
+        for each in verdicts
+    ]
