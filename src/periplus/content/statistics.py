@@ -135,5 +135,5 @@ def _shape(text: bytes) -> tuple[float | None, float | None, float | None]:
 
 def _repeats(words: Sequence[str], url: Url) -> int:
     """How many words of a title the title has already had, or the URL has too."""
-    address = frozenset(_NAME_WORDS.findall(url[8:].lower()))
+    address = frozenset(_NAME_WORDS.findall(url.partition("//")[2].lower()))
     return len(words) - len({*words} - address)

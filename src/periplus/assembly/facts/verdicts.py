@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Struct
-from pyarrow import compute as pc
 from pyarrow import parquet
 
 from periplus.insight.verdicts import files_of_judges
@@ -32,16 +35,16 @@ def verdicts_on(collection: Collection, site: str) -> tuple[VerdictFacts, ...]:
     batches = list(scan(layout.tables, "verdicts", spooled=layout.spooled, columns=_COLUMNS))
     for path in files_of_judges(collection.folder):
         batches += parquet.read_table(path, columns=list(_COLUMNS)).to_batches()
-    last: dict[tuple[str, str], dict[str, object]] = {}
+    last: dict[tuple[str, str], dict[str, Any]] = {}
     for batch in batches:
-        chosen = batch.filter(pc.is_in(batch["subject"].cast("string"), pc.scalar(subjects).values))
-        for row in chosen.to_pylist():
-            key = (row["subject"], row["judge"])
+        chosen = pc.is_in(batch["subject"].cast(pa.string()), value_set=pa.array(subjects))
+        for row in batch.filter(chosen).to_pylist():
+            key = (str(row["subject"]), str(row["judge"]))
             if key not in last or row["judged_at"] >= last[key]["judged_at"]:
                 last[key] = row
     return tuple(
-        VerdictFacts(subject, judge, str(row["verdict"]), float(str(row["score"])), tuple(row["evidence"] or ()))  # type: ignore[call-overload]
-        for (subject, judge), row in sorted(last.items())
+        VerdictFacts(*key, row["verdict"], row["score"], tuple(row["evidence"] or ()))
+        for key, row in sorted(last.items())
     )
 
 
