@@ -195,6 +195,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         budgets=config.budgets.of_domains(config.crawl.limit),
         suffixes=config.scope.suffixes,
         seeds=asked.seeds,
+        follows_spam=config.spam.enabled,
         refresh=config.refresh,
         churn=config.churn,
         reading=config.reading,

@@ -41,6 +41,7 @@ VERBS = {
     "query": "Query a collection in SQL.",
     "report": "Write a report on a collection: one HTML file.",
     "audit": "Check a site's metadata for its owner: findings and what to do.",
+    "spam": "Judge a collection for spam, and explain the verdicts.",
     "publish": "Write honest sitemaps, archives and feeds for your own site.",
     "logs": "Show which crawlers visit your site, from its access logs.",
     "ulinks": "List the most useful links of a site.",

@@ -54,6 +54,7 @@ from periplus.policy.sitemaps import (
     ScoreSettings,
     TreeLimits,
 )
+from periplus.policy.spam import SpamSettings
 from periplus.store.tables import TableSettings
 from periplus.store.warc import WarcSettings
 
@@ -159,6 +160,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """Retries. Times are in seconds."""
     budgets: BudgetSettings = BudgetSettings()
     """Limits of a site, and the distance from a seed."""
+    spam: SpamSettings = SpamSettings()
+    """What is done about hosts that were judged to be spam ([hostile.md](hostile.md#spam))."""
     traps: TrapSettings = TrapSettings()
     """When a kind of URL counts as a trap."""
     shape: ShapeSettings = ShapeSettings()

@@ -12,6 +12,7 @@ A body comes off the wire in content codings. `decode_body` takes them off under
 4. `words` turns the main text into numbers, and `sketch` those into what finds near-duplicates. `digests` are compared
    to find whether the page has changed, after `volatile` has masked clocks and counters. What else is different at
    every visit `churn` learns, site by site, from the `blocks` of pages that were visited again.
+5. `statistics` counts words, links and repetitions: what a judge of spam asks for.
 
 Bad input is a value: a page never makes `read_page` raise, and what was wrong with it is in `Page.problems`, each with
 a reason from a small set that the module which gives it documents. Everything is bounded: bytes, open elements, links,
@@ -29,6 +30,7 @@ from .html import RawPage, read_page, read_pages
 from .mime import Kind, Mime, sniff_mime
 from .redirects import read_refresh
 from .sketch import resemblance, sketch_of, sketches_of
+from .statistics import compression_ratio, hidden_share, statistics_of
 
 __all__ = [
     "NO_CHURN",
@@ -40,8 +42,10 @@ __all__ = [
     "Mime",
     "RawPage",
     "change_since",
+    "compression_ratio",
     "decode_body",
     "has_text_rule",
+    "hidden_share",
     "is_heading_same",
     "is_same_body",
     "likeness",
@@ -54,5 +58,6 @@ __all__ = [
     "sketches_of",
     "sniff_charset",
     "sniff_mime",
+    "statistics_of",
     "version_of",
 ]

@@ -36,6 +36,7 @@ from .relations import read_relations, read_relatives
 from .scan import resolve, scan
 from .scan.columns import MAX_TEXT, Columns
 from .sketch import sketches_of
+from .statistics import statistics_of
 
 MAX_BODY: Final = 16 << 20
 """Bytes of a page that are read."""
@@ -181,6 +182,7 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
     facts = read_facts(columns.title, head, raw.robots_tags)
     refresh, script_target = redirects_of(onward, next_urls)
     text = columns.text.decode("utf-8", "replace")
+    digests = digests_of(raw.body, columns.text, columns.main, links, own)
     problems += link_problems + resource_problems + form_problems
     if columns.is_cut:
         problems.append(Problem("text-cut", at=MAX_TEXT))
@@ -204,9 +206,10 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         script_redirect=script_target,
         forms=forms,
         sketch=marked_sketch(sketch),
-        digests=digests_of(raw.body, columns.text, columns.main, links, own),
+        digests=digests,
         problems=tuple(problems),
         blocks=packed_blocks(columns.blocks) if columns.blocks else b"",
+        statistics=statistics_of(raw.body, columns.text, columns.main, facts.title, columns.anchors, own, digests.raw),
     )
 
 

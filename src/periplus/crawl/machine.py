@@ -39,6 +39,7 @@ from .frontier import (
     Frontier,
     Preview,
     SiteRecords,
+    SpamFollower,
     preview,
 )
 from .inputs import (
@@ -113,6 +114,7 @@ class Machine:
         if meta.frontier.random is not None:
             self._random.setstate(meta.frontier.random)
         self._hosts = MirrorHosts(settings.judges.mirrors, settings.judges.suffixes)
+        weights = weights or PageWeights()
         self.revisits = Revisits(
             state,
             self._records,
@@ -178,6 +180,9 @@ class Machine:
         self.learnt = dict(meta.learnt)
         self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
         self.takes_learnt("reputation", self.frontier.schedule.learn_reputation)
+        if settings.follows_spam:
+            follower = SpamFollower(self.frontier.schedule, self.frontier.scores, weights, self._records)
+            self.takes_learnt("spam", follower.take)
 
     def _domains(self, meta: ShardMeta) -> Domains:
         settings = self._settings

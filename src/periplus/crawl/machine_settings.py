@@ -75,6 +75,7 @@ class MachineSettings(Struct, frozen=True):
     judges: JudgeSettings = JudgeSettings()
     watching: Watching | None = None
     revisits_only: bool = False
+    follows_spam: bool = True
 
 
 def with_bodies(saved: SitemapState, load_body: LoadBody) -> SitemapState:

@@ -41,7 +41,10 @@ _LISTED: Final = {
     "sitemap-foreign-host": "only files of another host list it, which its own host's robots.txt does not name",
     "sitemap-other-folder": "only files in another folder list it, which no robots.txt names",
 }
-EXPLAINED: Final = {**_WIRE, **_ROBOTS, **_LISTED, **REFUSALS}
+_JUDGED: Final = {
+    "spam": "its host was judged to be spam, and `[spam] may_retire` is set",
+}
+EXPLAINED: Final = {**_WIRE, **_JUDGED, **_ROBOTS, **_LISTED, **REFUSALS}
 
 
 def explained(reason: str) -> str:

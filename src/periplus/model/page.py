@@ -175,13 +175,39 @@ class Form(Struct, frozen=True):
     enctype: str = ""
 
 
+class PageStatistics(Struct, frozen=True, gc=False):
+    """Counts of a page's text (see `content.statistics`); `None`: not measured, or too little text to say.
+
+    Words are split at white space. `visible_share` is visible text as a share of the HTML, `title_repeats` the words of
+    the title that it repeats or the URL has too; `word_length` (mean, in bytes), `distinct_share` and `top_word_share`
+    are of the beginning of the main text; `compression` is text per deflated byte, `hidden_share` text that inline
+    styles hide, both of a sample of pages.
+    """
+
+    words: int = 0
+    title_words: int = 0
+    anchor_words: int = 0
+    visible_share: float = 0.0
+    title_repeats: int = 0
+    word_length: float | None = None
+    distinct_share: float | None = None
+    top_word_share: float | None = None
+    compression: float | None = None
+    hidden_share: float | None = None
+
+
+NO_STATISTICS = PageStatistics()
+"""Of a page without text."""
+
+
 class Page(Struct, frozen=True):
     """Everything that is known of one page, from one pass over it.
 
     `url` is where it was fetched; `base` what its links are relative to. `text` is all visible text, `main_text` the
     part of it that is not navigation. `sketch` is 128 MinHash values of 32 bits as little-endian bytes (empty for a
     page with no words): resemblance is the share of equal values, between sketches of the same text rule (see
-    `content.digests`). `blocks` is what each part of it says, in few bytes, if it was asked for.
+    `content.digests`). `blocks` is what each part of it says, in few bytes, if it was asked for; `statistics` are
+    counts of its text.
     """
 
     url: Url
@@ -204,6 +230,7 @@ class Page(Struct, frozen=True):
     digests: Digests
     problems: tuple[Problem, ...] = ()
     blocks: bytes = b""
+    statistics: PageStatistics = NO_STATISTICS
 
     @property
     def canonical(self) -> Url | None:

@@ -74,7 +74,7 @@ EVENTS = (
 IN_SQL = {
     "string": "VARCHAR", "dictionary": "VARCHAR", "timestamp": "TIMESTAMP WITH TIME ZONE", "int32": "INTEGER",
     "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN", "uint64": "UBIGINT", "binary": "BLOB",
-    "list<string>": "VARCHAR[]",
+    "list<string>": "VARCHAR[]", "float": "FLOAT",
 }  # fmt: skip
 
 

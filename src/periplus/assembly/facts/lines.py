@@ -22,6 +22,7 @@ from .freshness_words import fresh_words, page_lines
 from .freshness_words import site_lines as freshness_lines
 from .lookup import CollectionFacts, RobotsFacts, SiteFacts, UrlFacts
 from .sources import BalanceFacts, Brought, SourceFacts
+from .verdicts import verdict_lines
 
 BELIEFS: Final = {
     "names-itself": "it is this page",
@@ -173,6 +174,7 @@ def site_lines(facts: SiteFacts) -> Lines:
         ("politeness", f"{facts.delay:g} s after each visit"),
         ("failures", f"{facts.failures} in a row" if facts.failures else ""),
         ("given up", reason_words(facts.retired)),
+        *verdict_lines(facts.verdicts),
         ("next visit", f"not before {moment(facts.ready_at)}" if facts.queued and not facts.retired else ""),
         ("shard", str(facts.shard)),
     ]

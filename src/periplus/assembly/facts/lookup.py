@@ -32,6 +32,7 @@ from . import freshness
 from .duplicates import CopyFacts, page_duplicates
 from .freshness import PageFreshness, SiteFreshness
 from .sources import BalanceFacts, SourceFacts, balance_of, sources_of
+from .verdicts import VerdictFacts, verdicts_on
 
 LARGEST = 20
 """Sites listed in `CollectionFacts.largest`: more than a person reads."""
@@ -101,7 +102,8 @@ class SiteFacts(Struct, frozen=True):
     """A site. `delay` is the politeness delay in seconds: the longer of our setting and its Crawl-delay.
 
     `balance` is how its budget moved between links and sitemaps, if it has both; `sources` how many URLs each of them
-    found (only in `site_facts`); `freshness` how often its pages change and how far its signals are trusted.
+    found (only in `site_facts`); `freshness` how often its pages change and how far its signals are trusted; `verdicts`
+    what judges concluded about it and its domain.
     """
 
     site: Site
@@ -119,6 +121,7 @@ class SiteFacts(Struct, frozen=True):
     balance: BalanceFacts | None = None
     sources: SourceFacts | None = None
     freshness: SiteFreshness | None = None
+    verdicts: tuple[VerdictFacts, ...] = ()
 
 
 class UrlFacts(Struct, frozen=True):
@@ -185,7 +188,9 @@ def site_facts(collection: Collection, site: Site) -> SiteFacts | None:
     number = owner_of(site, max(collection.layout.shards, 1))
     with states(collection.layout) as opened:
         facts = _site_facts(collection.config, opened[number], site, number) if number in opened else None
-        return None if facts is None else replace(facts, sources=sources_of(opened[number], site))
+        if facts is None:
+            return None
+        return replace(facts, sources=sources_of(opened[number], site), verdicts=verdicts_on(collection, site))
 
 
 def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> SiteFacts | None:

@@ -46,6 +46,7 @@ from .selection import file_name, purpose_of
 from .setbacks import Setback, Setbacks
 from .site import TRANSITIONS, ActiveSite, Move, Request, Stage, transition_table
 from .site_records import SiteRecords
+from .spam import SpamFollower
 from .steering import Preview, preview
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "Setback",
     "Setbacks",
     "SiteRecords",
+    "SpamFollower",
     "Stage",
     "delay_after",
     "file_name",

@@ -33,7 +33,7 @@ from periplus.model import (
     Verdict,
 )
 from periplus.policy.filters import Guard
-from periplus.policy.ordering import LAST_LEVEL, level_of
+from periplus.policy.ordering import LAST_LEVEL, level_of, lowered
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 
@@ -173,6 +173,9 @@ class Admission:
         level = FIRST_LEVEL if self._steering.prefers(discovery.url) else level_of(score)
         if lane is Lane.DISCOVERY:
             level = self._domains.level(level, discovery.depth, LAST_LEVEL)
+        if not self._scores.spam.is_empty and level != FIRST_LEVEL:
+            worth = self._scores.spam.worth(discovery.url)
+            score, level = max(score, 0.0) * worth + min(score, 0.0), lowered(level, worth)
         return discovery, score, Queued(discovery.url, site_of(discovery.url), lane, level)
 
     def _filter(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:

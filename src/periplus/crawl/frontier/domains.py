@@ -26,6 +26,7 @@ from periplus.policy.reputation import (
     octave_of,
     pass_of,
 )
+from periplus.policy.spam import SpamScores
 from periplus.store import SiteState
 from periplus.urls import domain_of, site_of
 
@@ -94,6 +95,7 @@ class Domains:
         self._suffixes = suffixes
         self._seeds = frozenset(self._name(site_of(seed)) for seed in seeds)
         self._known = KnownReputation.empty()
+        self.spam = SpamScores()
         self._loaded: dict[str, Domain] = {}
         self._changed: dict[str, None] = {}
         self.pass_number, self.later, self.idle_since = saved.number, saved.later, saved.idle_since
@@ -139,7 +141,8 @@ class Domains:
         elif domain.is_seed or domain.name in self._seeds:
             domain.budget = settings.seed_budget or math.inf
         else:
-            domain.budget = max(self._known.budget(domain.name) or settings.base, 1)
+            budget = self._known.budget(domain.name) or settings.base
+            domain.budget = max(round(budget * self.spam.budget(domain.name)), 1)
         domain.max_active = max_active_hosts(domain.budget, settings.largest)
         self._set_octave(domain)
 
@@ -297,6 +300,10 @@ class Domains:
     def learn(self, content: bytes) -> None:
         """Take the reputations that a job has computed. A pass that has begun goes on."""
         self._known = KnownReputation.read(content)
+        self.appraise_again()
+
+    def appraise_again(self) -> None:
+        """Look up the budgets of all domains in memory: what is known of them has changed."""
         for domain in self._loaded.values():
             self._appraise(domain)
 

@@ -69,15 +69,11 @@ class Schedule:
         self._lanes = lanes
         self._ordering = ordering
         self._listed_level = -1 if isinstance(ordering, ByWorth) else ZERO_LEVEL + 1
-        self._ip_delay = ip_delay
-        self._capacity = capacity
+        self._ip_delay, self._capacity = ip_delay, capacity
         self._max_wait = max(max_wait, MAX_DELAY)
-        self._delay_of = delay_of
-        self._shards = shards
+        self._delay_of, self._shards = delay_of, shards
         self.domains = domains or Domains(state.domains)
-        self.is_crowded = is_crowded
-        self.rests_until = rests_until
-        self.turn = turn
+        self.is_crowded, self.rests_until, self.turn = is_crowded, rests_until, turn
         self._sites: dict[Site, ActiveSite] = {}
         self.addresses = Addresses(state.addresses, ip_delay=ip_delay, shards=shards)
         self._ready: IndexedHeap[tuple[float, float, float], ActiveSite] = IndexedHeap()
@@ -352,6 +348,10 @@ class Schedule:
     def learn_reputation(self, content: bytes, now: float) -> None:  # noqa: ARG002 - as every taker of learnt files
         """Take the budgets of domains that a job has computed: sites that are ready have another order."""
         self.domains.learn(content)
+        self.reorder()
+
+    def reorder(self) -> None:
+        """Order the sites that are ready again: budgets have changed."""
         for active in self._sites.values():
             if active.stage is Stage.READY:
                 self._ready.put(active, self._key(active), active.turn)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from periplus.model import Discovery, Lane, Learning, Ordering, Queued, Ranking, Source, Stage, Ticket, Url, UrlScore
 from periplus.policy.ordering import level_of, levels_of
+from periplus.policy.spam import SpamScores
 from periplus.store import State
 from periplus.urls import site_of
 
@@ -56,6 +57,7 @@ class FixedScores:
         self._state = state
         self.pages = 0
         self.steering = Steering(SteeringState())
+        self.spam = SpamScores()
         self._raised: dict[str, int] = {}
 
     def unknown(self, discoveries: Sequence[Discovery]) -> Sequence[Discovery]:
@@ -151,6 +153,7 @@ class PriorityIndex:
         saved = saved or ScoreState(ranked_at=pages)
         self._ranked_at, self.pooled, self._left = saved.ranked_at, saved.pooled, saved.left
         self.steering = Steering(SteeringState())
+        self.spam = SpamScores()
         self._raised: dict[str, int] = {}
 
     @property
@@ -188,7 +191,7 @@ class PriorityIndex:
         return [discovery for discovery in news.values() if not discovery.is_more]
 
     def _gain(self, url: Url, standing: UrlScore, gain: float) -> None:
-        standing.worth += gain
+        standing.worth += gain * self.spam.worth(url)
         if self._learning is not None and standing.stage == Stage.WAITING:
             level = self._level(url, standing)
             if level != standing.level and not self._is_out(url):

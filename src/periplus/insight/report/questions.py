@@ -290,6 +290,15 @@ BY_CHAPTER: Final = (
         "errors",
     ),
     Question(
+        "wasted", "troubles", "Who wasted our budget, and why",
+        "Sites, domains and URLs that judges found wanting (spam, mirrors, soft 404s, ...), and the requests they had.",
+        "They get less from now on; name those judged wrongly in `[spam] trusted`.",
+        _bounded("wasted", 50),
+        (Column("subject", "site, domain or URL", "text"), Column("judge", "judge", "text"),
+         Column("verdict", "verdict", "text"), Column("score", "sure", "share"), Column("requests", "requests"),
+         Column("why", "why", "text")),
+    ),
+    Question(
         "slow_sites", "troubles", "Slowest sites",
         "The median and the 95th percentile of the response times of the slowest sites.",
         "Give a slow site a longer delay between requests (`--delay`).",

@@ -229,13 +229,13 @@ class Views:
         files = [str(path) for path in files_of(self.tables, name, self.spooled)]
         if name == "verdicts":
             files += map(str, files_of_judges(self.folder))
-        parts = [f"select * from spooled_{name}"] if rows.num_rows or not files else []
+        parts = [f"select * from spooled_{name}"]  # also without rows: it has every column
         if files:
             listed = ", ".join(_quoted(file) for file in files)
-            parts.insert(0, f"select * from read_parquet([{listed}])")
+            parts.append(f"select * from read_parquet([{listed}], union_by_name = true)")
         try:
             with self._noticing_damage((name,)):
-                self.database.execute(f'create or replace view "{name}" as {" union all ".join(parts)}')
+                self.database.execute(f'create or replace view "{name}" as {" union all by name ".join(parts)}')
         except duckdb.Error as error:
             hint = repair_hint(self.tables)
             raise CollectionDamaged(f"the table {name} cannot be read: {error}", hint=hint) from error

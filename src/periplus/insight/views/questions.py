@@ -162,6 +162,20 @@ _ASKED: Final = (
         "select * from duplicates order by pages desc, url limit 20",
     ),
     Question(
+        "wasted",
+        "Sites, domains and URLs that judges found wanting, how many requests they had, and why.",
+        "Name what was judged wrongly in `[spam] trusted`; `periplus spam explain DIR SITE` shows every feature.",
+        "select subject, judge, verdict, score, coalesce(by_site.requests, by_domain.requests, 0) as requests,\n"
+        "    array_to_string(evidence, '; ') as why\n"
+        "from (select * from verdicts where verdict not in ('clean', 'trusted')\n"
+        "    qualify row_number() over (partition by kind, subject, judge order by judged_at desc) = 1) as judged\n"
+        "left join (select site, count(*) as requests from fetches group by site) as by_site\n"
+        "    on kind = 'site' and by_site.site = subject\n"
+        "left join (select domain, count(*) as requests from fetches group by domain) as by_domain\n"
+        "    on kind = 'domain' and by_domain.domain = subject\n"
+        "order by requests desc, score desc, subject, judge",
+    ),
+    Question(
         "change_rates",
         "How often pages had changed when they were visited again, and the rate of changes a day.",
         "Sites that never change can wait; `periplus watch` learns this page by page.",

@@ -23,7 +23,7 @@ from .learned import (
     Scored,
     WindowedRankMass,
 )
-from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of
+from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of, lowered
 from .registry import ALIASES, ordering, orderings
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "WindowedRankMass",
     "level_of",
     "levels_of",
+    "lowered",
     "ordering",
     "orderings",
 ]

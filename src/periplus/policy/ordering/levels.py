@@ -44,6 +44,11 @@ def level_of(score: float) -> int:
     return min(2 * (OCTAVES - octave) + (fraction < _HALF_OCTAVE), ZERO_LEVEL - 1)
 
 
+def lowered(level: int, share: float) -> int:
+    """The level of a page that is worth this share of what its level says: two levels further for each half."""
+    return min(level - round(2 * math.log2(share)), LAST_LEVEL) if share > 0.0 else LAST_LEVEL
+
+
 def levels_of(scores: NDArray[np.float64]) -> NDArray[np.uint8]:
     """The level of each, as `level_of`, for millions at once. Scores below zero do not occur here."""
     fraction, octave = np.frexp(np.minimum(scores, 2.0**OCTAVES))

@@ -164,6 +164,7 @@ class PageWeights:
         self._importance = importance
         self._unknown = unknown
         self.mean = mean
+        self.discount: Callable[[Url], float] = _undiscounted
 
     @property
     def is_equal(self) -> bool:
@@ -177,8 +178,9 @@ class PageWeights:
         self.mean = mean or 1.0
 
     def __call__(self, url: Url) -> float:
-        """The weight in multiples of the mean; 0: no visit is ever worth anything."""
-        return 1.0 if self.is_equal else self._weight(url) / self.mean
+        """The weight in multiples of the mean, less what spam is worth less; 0: no visit is ever worth anything."""
+        weight = 1.0 if self.is_equal else self._weight(url) / self.mean
+        return weight * self.discount(url)
 
     def _weight(self, url: Url) -> float:
         own = next((weight for matches, weight in self._patterns if matches(url)), 1.0)
@@ -186,6 +188,10 @@ class PageWeights:
             return own
         rank = self._importance(url)
         return own * min(max(self._unknown if rank is None else rank, LEAST_RANK), MOST_RANK)
+
+
+def _undiscounted(url: Url) -> float:  # noqa: ARG001 - a page like any other
+    return 1.0
 
 
 def _checked(pattern: str, weight: float) -> float:

@@ -88,6 +88,17 @@ def batch_of(schema: pa.Schema, columns: Iterable[Sequence[Any]]) -> pa.RecordBa
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
+def widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Rows that were written before the schema had its last columns, with these columns null."""
+    if batch.schema.names == schema.names:
+        return batch
+    arrays = [
+        batch.column(field.name) if field.name in batch.schema.names else pa.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
 def _array(kind: pa.DataType, column: Sequence[Any]) -> pa.Array:
     """A column. In a batch many hold one value throughout, which takes a tenth of the time."""
     first = column[0]

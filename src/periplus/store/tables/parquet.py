@@ -15,6 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from .columns import widened
 from .spool import sync_folder
 
 _RANDOM = frozenset({"sketch", "raw_digest", "text_digest", "main_digest", "links_digest"})
@@ -37,11 +38,12 @@ class ParquetFile:
             write_statistics=[field.name for field in schema if _is_ordered(field.type)],
             write_page_checksum=True,
         )
+        self._schema = schema
         self.rows = 0
 
     def write(self, batches: list[pa.RecordBatch]) -> None:
         """One row group. Its dictionaries become one, or the writer would give up on them at the second batch."""
-        table = pa.Table.from_batches(batches).unify_dictionaries()
+        table = pa.Table.from_batches([widened(batch, self._schema) for batch in batches]).unify_dictionaries()
         self._writer.write_table(table, row_group_size=table.num_rows)
         self.rows += table.num_rows
 

@@ -19,6 +19,7 @@ from msgspec import Struct
 from periplus.model import CollectionDamaged
 
 from ..damage import repair_hint
+from .columns import widened
 from .manifest import Files, check_size, is_intact, listing_shards, read_manifest, unlisted
 from .schemas import SCHEMAS
 from .spool import read_spool
@@ -40,7 +41,7 @@ def scan(
     """Every row of a table, a batch at a time, in the order of shards and of writing."""
     chosen = list(columns) if columns is not None else SCHEMAS[table].names
     for path in files_of(folder, table, spooled):
-        yield from scan_file(path, chosen)
+        yield from scan_file(path, chosen, SCHEMAS[table])
     yield from scan_spools(table, spooled, chosen)
 
 
@@ -52,13 +53,19 @@ def scan_spools(
     for shard in spooled:
         place = places_of(shard.mark)[table]
         for batch, _ in read_spool(spool_path(shard.folder, table, place.number), 0, place.length):
-            yield batch.select(chosen)
+            yield widened(batch, SCHEMAS[table]).select(chosen)
 
 
-def scan_file(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Every row of one Parquet file, a batch at a time."""
+def scan_file(path: Path, columns: Sequence[str], schema: pa.Schema | None = None) -> Iterator[pa.RecordBatch]:
+    """Every row of one Parquet file, a batch at a time. With a schema, columns that are not in it are null."""
     with parquet_of(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
-        yield from file.iter_batches(columns=list(columns))
+        if schema is None or file.schema_arrow.names == schema.names:
+            yield from file.iter_batches(columns=list(columns))
+            return
+        wanted = pa.schema([schema.field(name) for name in columns])
+        there = [name for name in columns if name in file.schema_arrow.names]
+        for batch in file.iter_batches(columns=there):
+            yield widened(batch, wanted)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from .columns import widened
 from .manifest import TableFile, finished_file
 from .parquet import ParquetFile
 from .schemas import SCHEMAS
@@ -27,11 +28,16 @@ def whole_groups(path: Path, table: str) -> Iterator[pa.Table]:
     with file:
         for number in range(file.num_row_groups):
             try:
-                group = file.read_row_group(number).cast(SCHEMAS[table])
+                group = _whole(file.read_row_group(number), SCHEMAS[table])
                 group.validate(full=True)
             except (pa.ArrowException, OSError, ValueError, KeyError):
                 continue
             yield group
+
+
+def _whole(group: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A row group with all columns of its table; those that were added later are null."""
+    return pa.Table.from_batches([widened(batch, schema) for batch in group.to_batches()], schema)
 
 
 def is_readable(path: Path, table: str) -> bool:

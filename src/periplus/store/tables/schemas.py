@@ -2,7 +2,8 @@
 
 Times are `timestamp[us, UTC]`. Words from a small set, and texts that repeat from row to row, are dictionaries of
 strings: small at rest and in memory, and plain strings in SQL. A null says that there is nothing to
-say; an empty string that a site gave an empty value.
+say; an empty string that a site gave an empty value. New columns are added at the end of a table: in rows that were
+written before, they are null (`columns.widened`).
 
 Rows are made in `single_rows`, and for tables of many rows an event in `discoveries`, `links` and `sitemap_entries`.
 """
@@ -19,6 +20,7 @@ MOMENT: Final = pa.timestamp("us", tz="UTC")
 NUMBER: Final = pa.int32()
 SIZE: Final = pa.int64()
 REAL: Final = pa.float64()
+SHARE: Final = pa.float32()
 CLAIM: Final = pa.bool_()
 DIGEST: Final = pa.uint64()
 SKETCH: Final = pa.binary()
@@ -108,6 +110,16 @@ PAGES: Final = pa.schema(
         ("links_digest", DIGEST),
         ("sketch", SKETCH),
         ("problems", WORDS),
+        ("words", NUMBER),
+        ("title_words", NUMBER),
+        ("anchor_words", NUMBER),
+        ("visible_share", SHARE),
+        ("title_repeats", NUMBER),
+        ("word_length", SHARE),
+        ("distinct_share", SHARE),
+        ("top_word_share", SHARE),
+        ("compression", SHARE),
+        ("hidden_share", SHARE),
     ]
 )
 

@@ -8,6 +8,8 @@ that a site publishes about itself; the last one of a file is its state.
 
 from __future__ import annotations
 
+from msgspec.structs import astuple
+
 from periplus.formats.image_size import image_size
 from periplus.model import (
     ChangeLevel,
@@ -111,7 +113,7 @@ def _content_type(headers: Headers) -> str | None:
 
 
 def page_row(event: PageRead) -> Row:
-    """The row of a page. Words are not counted, because that would take longer than everything else here."""
+    """The row of a page; its last columns are the fields of `PageStatistics`."""
     page = event.page
     relations, directives, digests, refresh = page.relations, page.directives, page.digests, page.refresh
     return (
@@ -142,6 +144,7 @@ def page_row(event: PageRead) -> Row:
         digests.links,
         page.sketch or None,
         [problem.reason for problem in page.problems],
+        *astuple(page.statistics),
     )
 
 

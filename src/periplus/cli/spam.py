@@ -1,0 +1,146 @@
+"""`periplus spam`: judges a collection for spam, explains verdicts, proposes seeds of trust, and trains a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from periplus.assembly.collection import existing
+from periplus.assembly.spam import judge_spam, labels_of, model_of, spam_job
+from periplus.model import UsageError
+from periplus.policy.spam import encoded, loudest, probability
+from periplus.urls import canonical, site_of
+
+from . import options
+from .consoles import stdout_console
+
+spam = typer.Typer(
+    name="spam",
+    help="Judge a collection for spam, and explain the verdicts.\n\nExample: periplus spam judge docs",
+    add_completion=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+_SHOWN = 20
+"""Rows that a terminal shows."""
+
+
+@spam.callback()
+def _group() -> None:
+    """Judge a collection for spam, and explain the verdicts.
+
+    Example: periplus spam judge docs
+    """
+
+
+@spam.command()
+def judge(collection: options.Collected, json: options.Json = False) -> None:
+    """Judge every host and domain of a collection. A running crawl follows the result at its next commit.
+
+    Example: periplus spam judge docs
+    """
+    found = judge_spam(existing(collection))
+    if json:
+        typer.echo(msgspec.json.encode({"hosts": len(found.hosts), "verdicts": found.verdicts}))
+        return
+    console = stdout_console()
+    console.print(f"{len(found.hosts):,} hosts judged, {len(found.verdicts):,} verdicts", soft_wrap=True)
+    for verdict in sorted(found.verdicts, key=lambda each: -each.score)[:_SHOWN]:
+        said = f"  {verdict.score:.2f}  {verdict.verdict:9} {verdict.subject}: {'; '.join(verdict.evidence)}"
+        console.print(Text(said), soft_wrap=True)
+
+
+@spam.command()
+def explain(
+    collection: options.Collected,
+    what: Annotated[str, typer.Argument(metavar="SITE|URL", help="A host, or a URL of it.")],
+    json: options.Json = False,
+) -> None:
+    """Show the probability of a host, and what each feature adds to its log odds.
+
+    Example: periplus spam explain docs cheap.example.org
+    """
+    url = canonical(what if "/" in what else f"http://{what}/")
+    if url is None:
+        raise UsageError(f"{what} is not a host or a URL", hint="example: periplus spam explain docs example.org")
+    found = existing(collection)
+    with spam_job(found) as job:
+        explained = job.explain(site_of(url))
+    if explained is None:
+        raise UsageError(f"no page of {site_of(url)} was read", hint=f"periplus info {collection} lists the sites")
+    facts, parts = explained
+    intercept = model_of(found.config.spam.model, found.folder).intercept
+    score = probability(intercept + sum(part.weight for part in parts))
+    if json:
+        typer.echo(msgspec.json.encode({"host": facts.host, "score": score, "pages": facts.page_count, "parts": parts}))
+        return
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for part in sorted(parts, key=lambda each: -abs(each.weight))[:_SHOWN]:
+        table.add_row(f"  {part.weight:+.2f}", Text(part.words))
+    console = stdout_console()
+    console.print(Text(f"{facts.host}: probability of spam {score:.2f}, from {facts.page_count} pages"), soft_wrap=True)
+    console.print(Text(f"  loudest: {'; '.join(loudest(parts))}"), soft_wrap=True)
+    console.print(table)
+
+
+@spam.command()
+def seeds(collection: options.Collected, json: options.Json = False) -> None:
+    """List domains from which most others are reached: confirm good ones in `[spam] trusted`.
+
+    Example: periplus spam seeds docs
+    """
+    with spam_job(existing(collection)) as job:
+        found = job.seeds()
+    for domain, rank in found:
+        typer.echo(msgspec.json.encode({"domain": domain, "rank": rank}) if json else f"{rank:.6f}  {domain}")
+
+
+@spam.command()
+def train(
+    labels: Annotated[Path, typer.Argument(metavar="LABELS.csv", help="A CSV file with the columns host and label.")],
+    collection: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", show_default=False, help="A collection with pages of these hosts."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the model to this JSON file.")
+    ] = None,
+    folds: Annotated[
+        int,
+        typer.Option("--folds", metavar="N", min=0, help="Measure the model by N-fold cross-validation; 0: do not."),
+    ] = 10,
+    json: options.Json = False,
+) -> None:
+    """Train a model from labels: spam and nonspam. Without a collection, the file has the features too.
+
+    Example: periplus spam train labels.csv docs -o docs/spam.json
+    """
+    from periplus.policy.spam.evaluation import cross_validated
+    from periplus.policy.spam.training import TrainingSettings
+    from periplus.policy.spam.training import train as trained
+
+    known, examples = labels_of(labels)
+    if collection is not None:
+        with spam_job(existing(collection)) as job:
+            examples = job.examples(known)
+    settings = TrainingSettings(trained_on=f"{len(examples)} hosts of {labels.name}")
+    model = trained(examples, settings)
+    if output is not None:
+        output.write_bytes(encoded(model) + b"\n")
+    measured = cross_validated(examples, settings, folds=folds) if folds > 1 else None
+    if json:
+        typer.echo(msgspec.json.encode({"hosts": len(examples), "measured": measured}))
+        return
+    typer.echo(f"{len(examples):,} hosts, {sum(each.is_spam for each in examples):,} of them spam")
+    if measured is not None:
+        typer.echo(
+            f"{folds}-fold: AUC {measured.auc:.3f}, recall {measured.recall_at_1:.2f} at 1 % false positives, "
+            f"{measured.recall_at_5:.2f} at 5 %"
+        )
+    if output is not None:
+        typer.echo(f"wrote {output}: name it in periplus.toml, [spam] model")

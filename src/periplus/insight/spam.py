@@ -1,0 +1,280 @@
+"""Judges every host and domain of a collection by its pages, its name and its links, and says why.
+
+The features come from the tables: counts of pages from `pages`, links between domains from `links` and redirects,
+addresses from `fetches`, new URLs from `discoveries`. Hosts are judged twice: those that are almost certainly spam
+after the first time, and those that a person has banned, are the seeds of anti-trust for the second. Results are
+verdicts with the three features that spoke loudest, and a table of probabilities for the crawl (`policy.spam.scores`).
+"""
+
+# ruff: noqa: S608 - SQL is put together from our own words here
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from msgspec import Struct
+
+from periplus.model import Judged, PageStatistics
+from periplus.policy.reputation import unique_edges
+from periplus.policy.spam import (
+    Features,
+    Model,
+    Part,
+    SpamSettings,
+    domain_score,
+    is_retired,
+    loudest,
+    overridden,
+    page_features,
+    probability,
+    shrinkage,
+    word_of,
+)
+from periplus.policy.spam.link_features import DomainGraph, inverse_pagerank, link_features
+from periplus.policy.spam.scores import written
+from periplus.policy.spam.training import Example
+from periplus.policy.spam.verdict import BANNED, SURE, TRUSTED
+from periplus.urls import domain_of
+
+from .views import Views
+
+JUDGE: Final = "spam"
+"""The judge of these verdicts, and the kind of the learnt file."""
+PAGES_A_HOST: Final = 100
+"""Pages of a host that are judged, chosen by a hash of the URL: more would not change the mean."""
+MAX_SEEDS: Final = 200
+"""Domains that `seeds` proposes at most: as many as a person looks at."""
+_FOLLOWED: Final = "not regexp_matches(rel, '(^|\\s)(nofollow|ugc|sponsored)(\\s|$)')"
+_COUNTS: Final = PageStatistics.__struct_fields__
+
+_PAGES: Final = f"""\
+with last as (
+    select site, url, links, main_digest, main_length, {", ".join(_COUNTS)} from pages where words is not null
+    qualify row_number() over (partition by url order by read_at desc) = 1),
+texts as (select main_digest, count(*) as copies from last where main_length > 0 group by main_digest),
+chosen as (
+    select last.*, coalesce(copies, 1) > 1 as is_copy, count(*) over (partition by site) as pages
+    from last left join texts using (main_digest)
+    qualify row_number() over (partition by site order by hash(url), url) <= {PAGES_A_HOST}),
+outgoing as (
+    select page as url, count(distinct theirs.domain) as outgoing_domains
+    from current_links
+    join spam_domains as own on own.site = current_links.site
+    join spam_domains as theirs on theirs.site = target_site
+    where theirs.domain <> own.domain and page in (select url from chosen) group by page)
+select chosen.*, coalesce(outgoing_domains, 0) as outgoing_domains from chosen left join outgoing using (url)
+order by site, url"""
+
+_EDGES: Final = f"""\
+select distinct own.number as source, theirs.number as target
+from (
+    select site, target_site from links where {_FOLLOWED} and site <> target_site
+    union all
+    select site, split_part(target, '/', 3) as target_site from fetches
+    where outcome = 'redirected' and purpose = 'page')
+join spam_domains as own using (site) join spam_domains as theirs on theirs.site = target_site
+where own.number <> theirs.number order by source, target"""
+
+_HOSTS: Final = """\
+with asked as (
+    select site, any_value(ip) as ip, (epoch(max(ended_at)) - epoch(min(started_at))) / 3600 as hours
+    from fetches where purpose = 'page' and outcome <> 'excluded' group by site),
+addresses as (
+    select ip, count(distinct domain) as domains from asked join spam_domains using (site) where ip is not null
+    group by ip),
+found as (select site, count(*) filter (where is_new) as found from discoveries group by site)
+select site, addresses.domains as address_domains, found / greatest(hours, 1) as spawn
+from asked left join addresses using (ip) left join found using (site)"""
+
+
+class HostFacts(Struct, frozen=True):
+    """What is known of a host: its features among others, those of some of its pages, and how many it has."""
+
+    host: str
+    domain: str
+    features: Features
+    pages: tuple[Features, ...]
+    page_count: int
+
+
+class SpamJudgement(Struct, frozen=True):
+    """The verdicts on hosts and domains, and the table for the crawl."""
+
+    verdicts: tuple[Judged, ...]
+    learnt: bytes
+    hosts: dict[str, float]
+    domains: dict[str, float]
+
+
+class SpamJob:
+    """Judges a collection. `suffixes` are further public suffixes (`[scope] suffixes`)."""
+
+    def __init__(self, views: Views, model: Model, settings: SpamSettings, suffixes: Sequence[str] = ()) -> None:
+        self._views = views
+        self._model = model
+        self._settings = settings
+        self._suffixes = tuple(suffixes)
+        self._names = self._register_domains()
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        edges = views.ask(_EDGES).read_all()
+        sources, targets = (np.asarray(edges[name], np.int64) for name in ("source", "target"))
+        self._edges = unique_edges(sources, targets, len(self._names))
+        self._hosts = self._read_hosts()
+
+    def judge(self, now: float) -> SpamJudgement:
+        """Judge every host twice, the second time with anti-trust from what was certain at first."""
+        facts = self.facts(())
+        sure = {each.domain for each in facts if self._score(each) > SURE}
+        facts = self.facts(sure) if sure or self._settings.banned else facts
+        hosts = {each.host: self._score(each) for each in facts}
+        by_domain: dict[str, list[tuple[float, int]]] = defaultdict(list)
+        for each in facts:
+            by_domain[each.domain].append((hosts[each.host], each.page_count))
+        domains = {domain: overridden(domain, domain_score(some), self._settings) for domain, some in by_domain.items()}
+        verdicts = [verdict for each in facts if (verdict := self._verdict(each, hosts[each.host], now)) is not None]
+        verdicts += self._on_domains(domains, by_domain, hosts, facts, now)
+        retired = tuple(each.host for each in facts if is_retired(hosts[each.host], each.page_count, self._settings))
+        return SpamJudgement(tuple(verdicts), written(hosts, domains, retired), hosts, domains)
+
+    def facts(self, spam: Iterable[str]) -> list[HostFacts]:
+        """What is known of every host that has a page, given domains that are spam."""
+        graph = self.graph(spam)
+        links = link_features(graph) if graph.count > 1 and len(graph.sources) else None
+        found = []
+        for host, rows in self._hosts.items():
+            domain = self._domain(host)
+            number = self._numbers.get(domain)
+            among = {} if links is None or number is None else links.of(number)
+            pages = tuple(_page(row) for row in rows)
+            repeated = {"duplicate_share": sum(row["is_copy"] for row in rows) / len(rows)} if len(rows) > 1 else {}
+            features = among | repeated | self._wire.get(host, {})
+            found.append(HostFacts(host, domain, features, pages, int(rows[0]["pages"])))
+        return found
+
+    def graph(self, spam: Iterable[str] = ()) -> DomainGraph:
+        """The links between domains, from the seeds of the crawl and trusted domains to known spam."""
+        seeds = self._views.rows(
+            "select distinct split_part(url, '/', 3) as site from discoveries where source = 'seed'"
+        )
+        trusted = {self._domain(row["site"]) for row in seeds} | {self._domain(each) for each in self._settings.trusted}
+        banned = {self._domain(each) for each in self._settings.banned} | {*spam}
+        sources, targets = self._edges
+        names = len(self._names)
+        return DomainGraph(sources, targets, names, self._places(trusted - banned), self._places(banned))
+
+    def seeds(self) -> list[tuple[str, float]]:
+        """Domains from which most others are reached, best first: a person may confirm them as seeds of trust."""
+        graph = self.graph()
+        if not graph.count:
+            return []
+        ranks = inverse_pagerank(graph)
+        best = np.argsort(-ranks, kind="stable")[:MAX_SEEDS]
+        return [(self._names[number], float(ranks[number])) for number in best.tolist()]
+
+    def explain(self, host: str) -> tuple[HostFacts, list[Part]] | None:
+        """What is known of a host, and what each feature adds; `None` without pages of it."""
+        first = self.facts(())
+        sure = {each.domain for each in first if self._score(each) > SURE}
+        for each in self.facts(sure) if sure or self._settings.banned else first:
+            if each.host == host:
+                return each, self._model.host_parts(host, each.features, each.pages)
+        return None
+
+    def examples(self, labels: dict[str, bool]) -> list[Example]:
+        """The labelled hosts that have pages, to train a model on."""
+        return [
+            Example(each.host, labels[each.host], each.pages, each.features, shrinkage(len(each.pages)))
+            for each in self.facts(())
+            if each.host in labels
+        ]
+
+    # reading
+
+    def _register_domains(self) -> list[str]:
+        """Number the domains of all sites of the collection, for the queries here."""
+        sites = self._views.rows(
+            "select distinct site from (select site from fetches union all select target_site from links)"
+            " where site is not null"
+        )
+        of = {str(row["site"]): self._domain(str(row["site"])) for row in sites}
+        names = sorted({*of.values()})
+        numbers = {name: number for number, name in enumerate(names)}
+        rows = sorted(of.items())
+        table = pa.table(
+            {
+                "site": pa.array([site for site, _ in rows], pa.string()),
+                "domain": pa.array([domain for _, domain in rows], pa.string()),
+                "number": pa.array([numbers[domain] for _, domain in rows], pa.int64()),
+            }
+        )
+        self._views.database.register("spam_domains", table)
+        return names
+
+    def _read_hosts(self) -> dict[str, list[dict[str, Any]]]:
+        """The chosen pages of each host; and what the wire says of hosts."""
+        self._wire: dict[str, Features] = {
+            str(row["site"]): {"address_domains": _number(row["address_domains"]), "spawn": _number(row["spawn"])}
+            for row in self._views.rows(_HOSTS)
+        }
+        hosts: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for batch in self._views.ask(_PAGES):
+            for row in batch.to_pylist():
+                hosts[row["site"]].append(row)
+        return dict(hosts)
+
+    def _domain(self, site: str) -> str:
+        return str(domain_of(site, self._suffixes) or site)
+
+    def _places(self, domains: Iterable[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return np.array(sorted(self._numbers[name] for name in domains if name in self._numbers), np.int64)
+
+    # judging
+
+    def _score(self, facts: HostFacts) -> float:
+        logit = self._model.host_logit(facts.host, facts.features, facts.pages)
+        return overridden(facts.host, probability(logit), self._settings)
+
+    def _verdict(self, facts: HostFacts, score: float, now: float) -> Judged | None:
+        """The verdict on a host; `None` for one that nobody suspects or names."""
+        word = word_of(facts.host, score, self._settings)
+        if word in (TRUSTED, BANNED):
+            return Judged("site", facts.host, JUDGE, word, score, (f"named in `[spam] {word}`",), now)
+        if score <= self._settings.doubtful_above:
+            return None
+        evidence = loudest(self._model.host_parts(facts.host, facts.features, facts.pages))
+        return Judged("site", facts.host, JUDGE, word, score, evidence, now)
+
+    def _on_domains(
+        self,
+        domains: dict[str, float],
+        by_domain: dict[str, list[tuple[float, int]]],
+        hosts: dict[str, float],
+        facts: Sequence[HostFacts],
+        now: float,
+    ) -> list[Judged]:
+        worst: dict[str, HostFacts] = {}
+        for each in facts:
+            if each.domain not in worst or hosts[each.host] > hosts[worst[each.domain].host]:
+                worst[each.domain] = each
+        found = []
+        for domain, score in domains.items():
+            word = word_of(domain, score, self._settings)
+            if score > self._settings.doubtful_above and word not in (TRUSTED, BANNED):
+                each = worst[domain]
+                judged = f"{len(by_domain[domain])} hosts judged, the worst is {each.host}"
+                reasons = loudest(self._model.host_parts(each.host, each.features, each.pages), 2)
+                found.append(Judged("domain", domain, JUDGE, word, score, (judged, *reasons), now))
+        return found
+
+
+def _page(row: dict[str, Any]) -> Features:
+    counts = PageStatistics(**{name: row[name] for name in _COUNTS})
+    return page_features(counts, int(row["links"]), int(row["outgoing_domains"]))
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)

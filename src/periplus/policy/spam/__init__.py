@@ -1,0 +1,48 @@
+"""Judging spam: features of pages and hosts, an additive model, and what follows from its probability.
+
+1. `content_features` has what the text and links of a page show, `host_features` what the name of a host and its place
+   among others show.
+2. `model` adds a curve for each feature and explains every verdict by the loudest of them; `training` makes a model
+   from labels, `evaluation` measures one on examples that it does not know.
+3. `verdict` turns a probability into multipliers. Nothing is refused because of it.
+
+The job that judges a collection is `insight.spam`; the crawl reads its result as a learnt file.
+"""
+
+from .content_features import Features, page_features
+from .host_features import name_features, name_grams, suffix_kind
+from .model import Model, Part, decoded, encoded, loudest, probability, shipped, shrinkage
+from .scores import SpamScores
+from .verdict import (
+    SpamSettings,
+    budget_multiplier,
+    domain_score,
+    is_retired,
+    overridden,
+    word_of,
+    worth_multiplier,
+)
+
+__all__ = [
+    "Features",
+    "Model",
+    "Part",
+    "SpamScores",
+    "SpamSettings",
+    "budget_multiplier",
+    "decoded",
+    "domain_score",
+    "encoded",
+    "is_retired",
+    "loudest",
+    "name_features",
+    "name_grams",
+    "overridden",
+    "page_features",
+    "probability",
+    "shipped",
+    "shrinkage",
+    "suffix_kind",
+    "word_of",
+    "worth_multiplier",
+]

@@ -1,0 +1,155 @@
+"""An additive model: a curve for each feature, and the sum of their heights as log odds of spam.
+
+p = 1 / (1 + exp(-sum)). A curve is linear between at most `MAX_KNOTS` knots and constant beyond them, so that every
+verdict can be explained by the features that raised it most. A feature that is not known adds nothing. Beside curves
+there are weights of kinds (the public suffix), and of n-grams of the host's name where a model was trained on labels of
+real hosts. `shipped` is the model of the package (see `training` for how it was made).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from ...model import UsageError
+from .content_features import FEATURES, Features
+from .host_features import GRAPH_FEATURES, NAME_FEATURES, SUFFIX, name_features, name_grams, suffix_kind
+
+MAX_KNOTS: Final = 16
+"""Knots of a curve, at most: finer ones follow the noise of the labels."""
+SHRINKAGE: Final = 5
+"""Pages of a host that count as much as knowing nothing: a host is not judged by one page."""
+PHRASES: Final = {**FEATURES, **NAME_FEATURES, **GRAPH_FEATURES}
+"""How to report the value of each feature."""
+
+
+class Curve(Struct, frozen=True):
+    """A piecewise-linear function: its value at each of the ascending `knots`."""
+
+    knots: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    def __call__(self, value: float) -> float:
+        """The height at a value; beyond the first and last knot, that of the knot."""
+        at = bisect_right(self.knots, value)
+        if at == 0:
+            return self.weights[0]
+        if at == len(self.knots):
+            return self.weights[-1]
+        share = (value - self.knots[at - 1]) / (self.knots[at] - self.knots[at - 1])
+        return self.weights[at - 1] * (1.0 - share) + self.weights[at] * share
+
+
+class Part(Struct, frozen=True):
+    """What one feature adds to the log odds, and the value it had."""
+
+    name: str
+    weight: float
+    words: str
+
+
+class Model(Struct, frozen=True, forbid_unknown_fields=True):
+    """A trained model. `trained_on` says from what."""
+
+    intercept: float
+    curves: dict[str, Curve]
+    kinds: dict[str, float] = {}
+    grams: dict[str, float] = {}
+    trained_on: str = ""
+
+    def page_parts(self, features: Features) -> list[Part]:
+        """What each known feature of a page adds."""
+        return [
+            Part(name, curve(value), PHRASES[name].format(value))
+            for name, value in features.items()
+            if value is not None and (curve := self.curves.get(name)) is not None
+        ]
+
+    def name_parts(self, host: str) -> list[Part]:
+        """What the name of a host adds."""
+        parts = self.page_parts(name_features(host))
+        kind = suffix_kind(host)
+        if kind in self.kinds:
+            parts.append(Part(SUFFIX, self.kinds[kind], f"a name under a suffix of the kind {kind}"))
+        grams = [gram for gram in sorted(name_grams(host)) if gram in self.grams] if self.grams else []
+        parts += [Part(gram, self.grams[gram], f"“{gram.strip('^$')}” in the host name") for gram in grams]
+        return parts
+
+    def page_logit(self, features: Features) -> float:
+        """The log odds of a page by its content alone."""
+        return self.intercept + sum(part.weight for part in self.page_parts(features))
+
+    def host_parts(self, host: str, features: Features, pages: Sequence[Features]) -> list[Part]:
+        """What the host's name, its place among others and its pages add: of the pages the mean, shrunk."""
+        return self.name_parts(host) + self.page_parts(features) + self._mean_parts(pages)
+
+    def host_logit(self, host: str, features: Features, pages: Sequence[Features]) -> float:
+        """The log odds of a host."""
+        return self.intercept + sum(part.weight for part in self.host_parts(host, features, pages))
+
+    def _mean_parts(self, pages: Sequence[Features]) -> list[Part]:
+        sums: dict[str, tuple[float, float, int]] = {}
+        for features in pages:
+            for name, value in features.items():
+                if value is not None and (curve := self.curves.get(name)) is not None:
+                    weight, total, count = sums.get(name, (0.0, 0.0, 0))
+                    sums[name] = (weight + curve(value), total + value, count + 1)
+        shrunk = shrinkage(len(pages))
+        return [
+            Part(name, shrunk * weight / count, PHRASES[name].format(total / count))
+            for name, (weight, total, count) in sums.items()
+        ]
+
+
+def shrinkage(pages: int) -> float:
+    """The share of a host's mean over its pages that counts: (sum + SHRINKAGE * 0) / (pages + SHRINKAGE)."""
+    return pages / (pages + SHRINKAGE)
+
+
+def probability(logit: float) -> float:
+    """The probability of log odds."""
+    return 1.0 / (1.0 + math.exp(-logit)) if logit >= 0.0 else 1.0 - 1.0 / (1.0 + math.exp(logit))
+
+
+def loudest(parts: Collection[Part], count: int = 3) -> tuple[str, ...]:
+    """The features that speak loudest for spam, in words; if none does, those against it."""
+    raised = sorted((part for part in parts if part.weight > 0.0), key=lambda part: -part.weight)
+    lowered = sorted((part for part in parts if part.weight < 0.0), key=lambda part: part.weight)
+    return tuple(part.words for part in (raised or lowered)[:count])
+
+
+def encoded(model: Model) -> bytes:
+    """The JSON of a model, for a file."""
+    return msgspec.json.format(msgspec.json.encode(model), indent=1)
+
+
+def decoded(data: bytes, where: str) -> Model:
+    """A model from its JSON; `where` is named in the error."""
+    try:
+        model = msgspec.json.decode(data, type=Model)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{where} is not a spam model: {error}", hint="train it again: periplus spam train") from error
+    for name, curve in model.curves.items():
+        if name not in PHRASES or not _is_curve(curve):
+            raise UsageError(f"{where}: the curve {name} is not valid", hint="train it again: periplus spam train")
+    return model
+
+
+def _is_curve(curve: Curve) -> bool:
+    knots = curve.knots
+    is_ascending = all(one < other for one, other in pairwise(knots))
+    return 1 <= len(knots) == len(curve.weights) <= MAX_KNOTS and is_ascending
+
+
+@cache
+def shipped() -> Model:
+    """The model of the package."""
+    return decoded(files(__package__).joinpath("weights.json").read_bytes(), "the spam model of the package")
