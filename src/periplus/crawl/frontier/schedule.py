@@ -74,7 +74,7 @@ class Schedule:
         self._max_wait = max(max_wait, MAX_DELAY)
         self._delay_of = delay_of
         self._shards = shards
-        self.domains = domains or Domains(state.domains)
+        self.domains = Domains(state.domains) if domains is None else domains
         self.is_crowded = is_crowded
         self.rests_until = rests_until
         self.turn = turn
