@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.lab.crawling import as_domains, crawl, rows, standing
 
 from periplus.lab.web import Answer, Request
 from periplus.lab.web.spam_web import HostileWorld, Part
-
-from tests.lab.crawling import as_domains, crawl, rows, standing
 
 TRAP, GOOD = "trap.lab.test", "island.lab.test"
 PAGES = 150
