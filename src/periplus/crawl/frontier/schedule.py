@@ -72,7 +72,7 @@ class Schedule:
         self._ip_delay, self._capacity = ip_delay, capacity
         self._max_wait = max(max_wait, MAX_DELAY)
         self._delay_of, self._shards = delay_of, shards
-        self.domains = domains or Domains(state.domains)
+        self.domains = Domains(state.domains) if domains is None else domains
         self.is_crowded, self.rests_until, self.turn = is_crowded, rests_until, turn
         self._sites: dict[Site, ActiveSite] = {}
         self.addresses = Addresses(state.addresses, ip_delay=ip_delay, shards=shards)
