@@ -1,0 +1,259 @@
+"""What was learnt of one site: counted pairs, accepted rules, and what is needed to find more pairs.
+
+A page is compared with the *base* of each operation, the URL that the rule would make of its own. Where the base was
+read, the caller compares the two. Where it was not, the page waits under the key of its base for another page with the
+same base (`/a?from=1` and `/a?from=2`, while `/a` is linked nowhere), or for the base itself. Of those waiting bases
+the ones with the smallest keys are kept, so that a sample of bases is complete however far apart its pages are read.
+
+A rule is counted in two contexts, the template of the path and the whole site. An accepted rule of the whole site does
+not hold for a template in which an unequal pair was seen (`renaming`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from msgspec import Struct, field
+
+from .evidence import ACCEPTED, CANDIDATE, FAMILIAR, UNIFORM, WITHDRAWN, Counts, is_at_least
+from .pairs import Operation, key_of, url_key
+from .rules import ORDER, Rule
+from .settings import DustSettings
+
+MAX_KNOWN: Final = 16
+"""Rules of a site that a URL alone does not show: each is tried on every page of the site."""
+MAX_TARGETS: Final = 64
+"""Renamed URLs whose new URL was not fetched yet, of a site; the oldest is forgotten."""
+_UNSEEN_KINDS: Final = frozenset({"drop-prefix", "replace-segment"})
+_TURNED: Final = frozenset({"replace-segment", "scheme"})
+"""Kinds that can be applied in the other direction."""
+
+
+class SiteDust(Struct, array_like=True):
+    """The rules of one site, and the evidence for them.
+
+    `candidates` are counts by the key of a rule, the least recently useful first; `rules` the accepted ones, in the
+    order in which they are tried; `known` rules that a URL alone does not show. `bases`: by key of a base, the identity
+    of the page that waits there and the keys of its rules. `targets`: by key of a URL that was not fetched yet, the
+    URL that was renamed to it and the key of the rule; `checks`: keys of URLs that are fetched to check a rule, with
+    the key of the rule. `pages` counts pages that were read.
+    """
+
+    pages: int = 0
+    candidates: dict[int, Counts] = field(default_factory=dict)
+    rules: dict[int, Rule] = field(default_factory=dict)
+    known: dict[int, Rule] = field(default_factory=dict)
+    bases: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+    targets: dict[int, tuple[str, int]] = field(default_factory=dict)
+    checks: dict[int, int] = field(default_factory=dict)
+
+
+class Pair(Struct, frozen=True, gc=False):
+    """A page and the base of an operation that was read: equal, unequal, or too close to say (`None`).
+
+    `vote`: 1 if sitemaps or canonical links speak for the base, -1 if they speak for the page, else 0.
+    """
+
+    operation: Operation
+    is_equal: bool | None
+    vote: int = 0
+
+
+class Observation(Struct, frozen=True):
+    """A page that was read: its URL, its identity (cluster or digest), its pairs, and operations without a known base.
+
+    `is_countable`: whether its text says something; see `DustSettings.max_cluster`.
+    """
+
+    url: str
+    identity: int
+    pairs: tuple[Pair, ...] = ()
+    unread: tuple[Operation, ...] = ()
+    is_countable: bool = True
+
+
+class RuleChange(Struct, frozen=True):
+    """A rule was accepted, or withdrawn, by this number of pairs; `reason`: why it was withdrawn."""
+
+    rule: Rule
+    is_accepted: bool
+    equal: int
+    unequal: int
+    reason: str = ""
+
+
+def learn(
+    dust: SiteDust, page: Observation, settings: DustSettings, familiar: Collection[tuple[str, str, str]] = ()
+) -> list[RuleChange]:
+    """Count the pairs of a page: the rules that changed. `familiar`: kind, name and value of priors."""
+    changes: list[RuleChange] = []
+    dust.pages += 1
+    waiting = dust.bases.pop(url_key(page.url), None)
+    if waiting is not None and (page.is_countable or waiting[0] != page.identity):
+        for key in waiting[1]:
+            if key in dust.candidates:
+                dust.candidates[key].count(waiting[0] == page.identity, 0)
+    for pair in page.pairs:
+        if pair.is_equal is not None and (page.is_countable or not pair.is_equal or _is_order(pair.operation)):
+            changes += count_pair(dust, pair, settings, familiar)
+    for operation in page.unread:
+        changes += _wait(dust, page, operation, settings, familiar)
+    return changes
+
+
+def _is_order(operation: Operation) -> bool:
+    """Sorting a query is harmless also where all pages say the same."""
+    return operation.rules[0].kind == "sort-query"
+
+
+def _wait(
+    dust: SiteDust,
+    page: Observation,
+    operation: Operation,
+    settings: DustSettings,
+    familiar: Collection[tuple[str, str, str]],
+) -> list[RuleChange]:
+    """Compare a page with the one that waits under the same base, or let it wait there."""
+    if operation.rules[0].kind in ("host", "scheme"):
+        return []
+    place, keys = url_key(operation.base), tuple(key_of(rule) for rule in operation.rules)
+    waiting = dust.bases.get(place)
+    if waiting is not None:
+        is_equal = waiting[0] == page.identity
+        if waiting[1] != keys or (is_equal and not page.is_countable and not _is_order(operation)):
+            return []
+        return count_pair(dust, Pair(operation, is_equal), settings, familiar)
+    if len(dust.bases) >= settings.max_bases:
+        largest = max(dust.bases)
+        if place > largest:
+            return []
+        del dust.bases[largest]
+    dust.bases[place] = (page.identity, keys)
+    return []
+
+
+def count_pair(
+    dust: SiteDust, pair: Pair, settings: DustSettings, familiar: Collection[tuple[str, str, str]] = ()
+) -> list[RuleChange]:
+    """Count a pair for its rule in every context: the rules that are accepted or withdrawn now."""
+    changes = []
+    for rule in pair.operation.rules:
+        key = key_of(rule)
+        counts = dust.candidates.pop(key, None)
+        if counts is None:
+            _make_room(dust, settings)
+            counts = Counts()
+        dust.candidates[key] = counts  # at the end: the most recently useful
+        counts.count(bool(pair.is_equal), pair.vote)
+        if rule.kind in _UNSEEN_KINDS:
+            _keep_known(dust, key, rule)
+        changes += _decide(dust, key, rule, counts, settings, familiar)
+    return changes
+
+
+def _make_room(dust: SiteDust, settings: DustSettings) -> None:
+    if len(dust.candidates) >= settings.max_candidates:
+        oldest = next((key for key, each in dust.candidates.items() if each.state == CANDIDATE), None)
+        dust.candidates.pop(next(iter(dust.candidates)) if oldest is None else oldest)
+
+
+def _keep_known(dust: SiteDust, key: int, rule: Rule) -> None:
+    if key not in dust.known:
+        if len(dust.known) >= MAX_KNOWN:
+            spare = next((each for each in dust.known if each not in dust.rules), None)
+            if spare is None:
+                return
+            del dust.known[spare]
+        dust.known[key] = rule
+
+
+def _decide(
+    dust: SiteDust,
+    key: int,
+    rule: Rule,
+    counts: Counts,
+    settings: DustSettings,
+    familiar: Collection[tuple[str, str, str]],
+) -> list[RuleChange]:
+    prior = FAMILIAR if (rule.kind, rule.name, rule.value) in familiar else UNIFORM
+    if counts.state == ACCEPTED:
+        is_kept = _is_clean(counts, settings) and is_at_least(counts.equal, counts.unequal, settings.withdraw, prior)
+        return [] if is_kept else withdraw(dust, key, "pages differ")
+    if not _is_acceptable(rule, counts, settings, prior):
+        return []
+    if counts.votes < 0 and rule.kind not in _TURNED:
+        return []
+    if len(dust.rules) >= settings.max_rules:
+        return []
+    turned = Rule(rule.kind, rule.value, rule.name) if counts.votes < 0 else rule
+    counts.state = ACCEPTED
+    rules = {**dust.rules, key: turned}
+    dust.rules = dict(sorted(rules.items(), key=lambda item: (ORDER[item[1].kind], not item[1].path)))
+    return [RuleChange(turned, True, counts.equal, counts.unequal)]
+
+
+def _is_acceptable(rule: Rule, counts: Counts, settings: DustSettings, prior: tuple[int, int]) -> bool:
+    if counts.state == WITHDRAWN and counts.pairs < settings.new_pairs:
+        return False
+    if rule.kind == "sort-query" and counts.equal >= settings.sorted_pairs and not counts.unequal:
+        return True
+    return _is_clean(counts, settings) and is_at_least(counts.equal, counts.unequal, settings.accept, prior)
+
+
+def _is_clean(counts: Counts, settings: DustSettings) -> bool:
+    """Whether few pairs were unequal; one among few pairs is too many."""
+    return counts.unequal <= settings.max_unequal * counts.pairs
+
+
+def withdraw(dust: SiteDust, key: int, reason: str) -> list[RuleChange]:
+    """Withdraw an accepted rule: its pairs are counted from the beginning."""
+    rule = dust.rules.pop(key, None)
+    if rule is None:
+        return []
+    counts = dust.candidates.get(key, Counts())
+    change = RuleChange(rule, False, counts.equal, counts.unequal, reason)
+    dust.candidates[key] = Counts(state=WITHDRAWN)
+    return [change]
+
+
+# targets of renamed URLs
+
+
+def note_target(dust: SiteDust, target: str, variant: str, key: int) -> None:
+    """A URL was renamed to one that was not known: if that is an error, the rule is checked."""
+    place = url_key(target)
+    if place not in dust.targets:
+        while len(dust.targets) >= MAX_TARGETS:
+            del dust.targets[next(iter(dust.targets))]
+        dust.targets[place] = (variant, key)
+
+
+def target_failed(dust: SiteDust, url: str) -> str | None:
+    """A URL answered with an error: the URL that was renamed to it, which is now to be fetched under its own name."""
+    found = dust.targets.pop(url_key(url), None)
+    if found is None or found[1] not in dust.rules:
+        return None
+    while len(dust.checks) >= MAX_TARGETS:
+        del dust.checks[next(iter(dust.checks))]
+    dust.checks[url_key(found[0])] = found[1]
+    return found[0]
+
+
+def target_read(dust: SiteDust, url: str) -> list[RuleChange]:
+    """A URL was read. If it was fetched to check a rule whose target failed, the rule is withdrawn."""
+    place = url_key(url)
+    dust.targets.pop(place, None)
+    key = dust.checks.pop(place, None)
+    return [] if key is None else withdraw(dust, key, "the renamed URL answers with an error")
+
+
+def redirected_back(dust: SiteDust, url: str, target: str, made: Sequence[tuple[int, str]]) -> list[RuleChange]:
+    """A URL redirects: rules that would rename the target back are withdrawn. `made`: what each makes of the target."""
+    del target
+    return [
+        change
+        for key, result in made
+        if result == url
+        for change in withdraw(dust, key, "the renamed URL redirects back")
+    ]
