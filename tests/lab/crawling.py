@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from periplus.assembly import Layout, open_crawl, seeds_from, settle
 from periplus.config import Config
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.shard import Status
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.lab.web import World

@@ -11,7 +11,7 @@ from tests.lab.watching import DAY, OPTIONS
 from periplus.assembly import Layout, open_crawl, seeds_from
 from periplus.config import Config
 from periplus.crawl.clock import Timescale
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.lab.web import World
 from periplus.lab.web.clock import RunningClock, SteppedClock
 from periplus.lab.web.running import RunningLab

@@ -26,7 +26,8 @@ from periplus.crawl.engine import Engine
 from periplus.crawl.frontier import ActiveSite
 from periplus.crawl.inputs import Answered, Effect, Fetch, Flushed, Input
 from periplus.crawl.log import InputLog
-from periplus.crawl.machine import Machine, ShardMeta
+from periplus.crawl.machine import Machine
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.pipeline import PagePipeline
 from periplus.crawl.router import Outbound
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Lane, NotModified, Purpose, Source, Url

@@ -30,7 +30,8 @@ from periplus.crawl.clock import RateLimiter
 from periplus.crawl.engine import Engine, EngineSettings
 from periplus.crawl.frontier import AddressClaims, PolitenessSettings
 from periplus.crawl.log import InputLog, with_body
-from periplus.crawl.machine import Machine, MachineSettings, ShardMeta
+from periplus.crawl.machine import Machine
+from periplus.crawl.machine_settings import MachineSettings, ShardMeta
 from periplus.crawl.router import Outbound
 from periplus.crawl.shard import Shard
 from periplus.crawl.sharding.processes import ProcessTeam

@@ -29,7 +29,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from periplus.assembly import Layout, open_crawl, seeds_from, settle
 from periplus.config import Config
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.stats import CrawlStats
 from periplus.lab.web import World
 from periplus.lab.web.log import RequestLog, Visit

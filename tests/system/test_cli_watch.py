@@ -15,7 +15,7 @@ from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from tests.system.typed import Run, Said, running, wait_until
 
 from periplus.config import Config
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.store import DiskState, KnownRanks
 
 HOME = "http://site.test"

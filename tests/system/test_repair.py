@@ -38,7 +38,7 @@ from tests.system.typed import running, wait_until
 from periplus.assembly import Layout, Repaired, repair, seeds_from
 from periplus.assembly.inspecting import INDEXES, inspect
 from periplus.config import Config
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server

@@ -12,7 +12,7 @@ from periplus.assembly import Layout, resize
 from periplus.config import Config
 from periplus.crawl.frontier import FrontierState, ScoreState
 from periplus.crawl.links import LinkState
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.placement import owner_of
 from periplus.crawl.revisit import RevisitState
 from periplus.crawl.sitemaps import SitemapState, UnfinishedFile, unpack_slice

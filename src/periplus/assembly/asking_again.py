@@ -13,7 +13,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from periplus.config import Config
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import Lane, Queued, Site, Url, UrlRecord
 from periplus.store import DiskState

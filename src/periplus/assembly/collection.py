@@ -20,7 +20,7 @@ from periplus.assembly import Layout, check_ordering, check_whole, seeds_from
 from periplus.assembly.seeds import seeds_and_credentials, split_userinfo
 from periplus.config import Config
 from periplus.crawl.fetch import NO_CREDENTIALS, Credentials
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
 from periplus.store import DiskState, is_begun

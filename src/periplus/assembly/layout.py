@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 from xxhash import xxh3_64_hexdigest
 
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.model import CollectionDamaged
 from periplus.store import DiskState, WarcEnd, is_begun
 from periplus.store.state.begun import lost_state, was_begun
@@ -50,6 +50,11 @@ class Layout(Struct, frozen=True):
     def search(self) -> Path:
         """The index that is searched."""
         return self.folder / "search"
+
+    @property
+    def learnt(self) -> Path:
+        """What jobs over the tables have learnt for the crawl."""
+        return self.folder / "learnt"
 
     @property
     def inbox(self) -> Path:

@@ -34,6 +34,7 @@ _KEYS: Final = {
     "sitemaps": ("url", "visits", "outcome"),
     "sitemap_entries": ("sitemap", "read_at", "url", "kind"),
     "changes": ("url", "seen_at"),
+    "verdicts": ("subject", "judge", "verdict"),
 }
 """The columns by which a row is known; without times that depend on when something was read."""
 _REPEATED: Final = frozenset({"discoveries"})

@@ -30,7 +30,7 @@ from msgspec.structs import replace
 from periplus.config import Config
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.frontier import is_temporary
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Crawl, Gather
 from periplus.crawl.stats import CrawlStats

@@ -30,7 +30,8 @@ from msgspec.structs import replace
 
 from periplus.config import Config
 from periplus.crawl.frontier import file_name
-from periplus.crawl.machine import Machine, ShardMeta
+from periplus.crawl.machine import Machine
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.placement import Placement
 from periplus.model import CollectionDamaged, Discovery, FetchTask, Purpose, Url
 from periplus.store import DiskState, WarcEnd, bring_home, is_begun

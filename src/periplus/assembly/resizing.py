@@ -36,7 +36,7 @@ from msgspec.structs import replace
 from periplus.config import Config
 from periplus.crawl.frontier import FrontierState, ScoreState
 from periplus.crawl.links import LinkState
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.placement import Placement
 from periplus.crawl.sitemaps import SitemapState
 from periplus.crawl.sitemaps.store import SitemapStore

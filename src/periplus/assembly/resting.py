@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing, contextmanager
 
 from periplus.config import Config
 from periplus.crawl.log import InputLog
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.placement import Placement
 from periplus.model import CollectionError, Url
 from periplus.store import DiskState, bring_home, is_begun

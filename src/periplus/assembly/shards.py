@@ -16,7 +16,8 @@ from periplus.crawl.engine import Engine
 from periplus.crawl.fetch import AddressGuard, CurlWire, Resolver
 from periplus.crawl.frontier import AddressClaims
 from periplus.crawl.log import InputLog, with_body
-from periplus.crawl.machine import Machine, MachineSettings, ShardMeta
+from periplus.crawl.machine import Machine
+from periplus.crawl.machine_settings import MachineSettings, ShardMeta
 from periplus.crawl.revisit import RevisitState, Watching
 from periplus.crawl.router import Outbound
 from periplus.crawl.shard import Shard
@@ -26,7 +27,7 @@ from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES, Scored
 from periplus.policy.refresh import DAY, PageWeights
 from periplus.policy.sitemaps import RankOf
-from periplus.store import Archive, DiskState, KnownRanks, Replica, State, bring_home
+from periplus.store import Archive, DiskState, KnownRanks, LearntFiles, Replica, State, bring_home
 from periplus.store.tables import Tables
 
 from .layout import Layout
@@ -163,6 +164,7 @@ def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state:
         limiter=_limiter(asked, machine, clock, number, count),
         outbound=Outbound(number, count, state.exchange),
         claims=AddressClaims(count) if count > 1 else None,
+        learnt=LearntFiles(layout.learnt),
         speed=clock.speed,
     )
 
@@ -207,6 +209,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         weights=weights_of(config, layout),
         rank_of=_rank_of(config, layout),
         load_body=partial(with_body, layout.warc),
+        load_learnt=LearntFiles(layout.learnt).read,
     )
 
 

@@ -67,7 +67,7 @@ def export(
     ] = None,
     dedupe: Annotated[bool, typer.Option("--dedupe", help="Export pages with the same main text only once.")] = False,
 ) -> None:
-    """Export the last good version of every page, the seven tables, or the whole archive.
+    """Export the last good version of every page, the eight tables, or the whole archive.
 
     Example: periplus export docs --format markdown -o pages
     """

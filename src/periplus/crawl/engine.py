@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,7 +29,7 @@ from periplus.model import (
     Url,
 )
 from periplus.policy.refresh import DAY, Bid
-from periplus.store import Archive, State
+from periplus.store import Archive, LearntFiles, State
 from periplus.store.tables import Tables
 
 from .clock import RateLimiter, TokenBucket
@@ -47,6 +46,7 @@ from .inputs import (
     Flushed,
     Granted,
     Input,
+    Learnt,
     PageBudgetSet,
     Received,
     Restarted,
@@ -62,6 +62,7 @@ from .machine import Machine
 from .revisit import Freshness, NextVisit
 from .router import Outbound
 from .stats import CrawlStats, FrontierStats, frontier_stats
+from .wire import Wire
 
 log = logging.getLogger(__name__)
 
@@ -75,36 +76,6 @@ _UPCOMING = 5
 """Upcoming revisits that a status shows."""
 
 
-class Wire(Protocol):
-    """What fetches: tasks in, outcomes out, and never an exception for what the web did."""
-
-    @property
-    def free_slots(self) -> int:
-        """How many more tasks may be started now."""
-
-    @property
-    def under_way(self) -> int:
-        """How many tasks were started and have not ended."""
-
-    def start(self, task: FetchTask) -> None:
-        """Begin. The outcome comes from `finished`."""
-
-    def finished(self, timeout: float) -> list[FetchOutcome]:
-        """Wait at most `timeout` seconds for something to end."""
-
-    def request_bytes(self, task: FetchTask) -> bytes:
-        """The head of the request as it was sent."""
-
-    def cancel_all(self) -> None:
-        """Cancel everything; the outcomes are `cancelled`."""
-
-    def wake(self) -> None:
-        """Let a `finished` that waits return at once."""
-
-    def close(self) -> None:
-        """Close every connection."""
-
-
 class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How often everything is made durable."""
 
@@ -116,6 +87,12 @@ class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """...but there is a commit after this many outcomes..."""
     checkpoint_rows: int = 50_000
     """...or this many changed rows of the state, which take memory until then."""
+
+
+def _is_archived(outcome: FetchOutcome) -> bool:
+    """Whether an outcome goes to the archive: not if no answer came; nor a probe, which is no version of the page."""
+    is_answer = isinstance(outcome, Fetched | NotModified | Redirected)
+    return is_answer and outcome.task.purpose is not Purpose.PROBE
 
 
 class Engine:
@@ -135,6 +112,7 @@ class Engine:
         limiter: RateLimiter | TokenBucket,
         outbound: Outbound,
         claims: AddressClaims | None = None,
+        learnt: LearntFiles | None = None,
         speed: float = 1.0,
     ) -> None:
         self._settings = settings
@@ -148,6 +126,7 @@ class Engine:
         self._limiter = limiter
         self._outbound = outbound
         self._claims = claims
+        self._learnt = learnt
         self._speed = speed
         self._commits = machine.meta.commits
         self.committed_rows = machine.meta.tables  # the mark of the tables as of the last commit (see `store.tables`)
@@ -177,6 +156,15 @@ class Engine:
             self._apply([AddressesReviewed(now)])
         if self._is_checkpoint_due():
             self.checkpoint()
+            self._learn()
+
+    def _learn(self) -> None:
+        """Take over what jobs have learnt since the last commit."""
+        if self._learnt is not None:
+            newer = self._learnt.newer_than(self._machine.learnt)
+            if newer:
+                now = self._clock.now()
+                self._apply([Learnt(kind, generation, now) for kind, generation in newer.items()])
 
     def _slots(self, now: float) -> int:
         if self.is_stopping or self.is_paused or self._machine.is_full:
@@ -206,13 +194,10 @@ class Engine:
         exchanges = [
             (outcome, self._wire.request_bytes(outcome.task))
             for outcome in outcomes
-            if isinstance(outcome, Fetched | NotModified | Redirected)
+            if isinstance(outcome, Fetched | NotModified | Redirected) and _is_archived(outcome)
         ]
         kept = iter(self._archive.write_all(exchanges))
-        return tuple(
-            Answer(outcome, *next(kept)) if isinstance(outcome, Fetched | NotModified | Redirected) else Answer(outcome)
-            for outcome in outcomes
-        )
+        return tuple(Answer(outcome, *next(kept)) if _is_archived(outcome) else Answer(outcome) for outcome in outcomes)
 
     def _apply(self, inputs: Sequence[Input]) -> None:
         """Log inputs, apply them, and carry out their effects."""

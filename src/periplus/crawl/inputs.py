@@ -167,6 +167,14 @@ class Steered(Struct, frozen=True, array_like=True, tag=17):
     at: float
 
 
+class Learnt(Struct, frozen=True, array_like=True, tag=18):
+    """A job over the tables has learnt something: its file of this kind and generation counts from now on."""
+
+    kind: str
+    generation: int
+    at: float
+
+
 Input = (
     Discovered
     | Granted
@@ -185,6 +193,7 @@ Input = (
     | Adopted
     | AdoptionEnded
     | Steered
+    | Learnt
 )
 
 

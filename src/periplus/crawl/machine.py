@@ -14,35 +14,29 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
-from periplus.content import ChurnSettings
 from periplus.model import (
     Fetched,
     FetchOutcome,
     Filter,
+    Located,
     Ordering,
+    Page,
     Purpose,
     Redirected,
     Site,
     Stored,
-    Url,
 )
-from periplus.policy.balance import BalanceSettings
 from periplus.policy.filters import Guard, Scope, SiteFilterState
-from periplus.policy.refresh import PageWeights, RefreshSettings
+from periplus.policy.refresh import PageWeights
 from periplus.policy.sitemaps import RankOf
-from periplus.store import State, WarcEnd
+from periplus.store import State
 from periplus.urls import site_of
 
 from .frontier import (
     Frontier,
-    FrontierSettings,
-    FrontierState,
-    PolitenessSettings,
     Preview,
-    RetrySettings,
     SiteRecords,
     preview,
 )
@@ -61,6 +55,7 @@ from .inputs import (
     Flushed,
     Granted,
     Input,
+    Learnt,
     PageBudgetSet,
     Received,
     Restarted,
@@ -71,54 +66,22 @@ from .inputs import (
     Tick,
     VisitBudgetSet,
 )
-from .links import LinkState, PageReader, ReadingSettings
+from .links import LinkState, PageReader
+from .machine_settings import MachineSettings, ShardMeta
 from .pipeline import PagePipeline, Pipeline, Processed
-from .revisit import PageComparer, Revisits, RevisitState, SampleRows, Watching
+from .revisit import PageComparer, Revisits, SampleRows
 from .router import ShardRouter
-from .sitemaps import SitemapRules, SitemapScheduler, SitemapState
+from .sitemaps import SitemapScheduler, SitemapState
 from .stats import CrawlStats, EventCounter, IgnoredEvents
 
 LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
 """Puts the body of an answer back, from where the archive has it."""
-
-
-class ShardMeta(Struct):
-    """All that is committed besides rows: one struct for each shard.
-
-    `commits` counts them, and names the log of the inputs that follow; `ordering` is the name of one that learns;
-    `archive` is how far the WARC reaches, `tables` how far the tables do; `moved` are places that seeds moved to.
-    """
-
-    commits: int = 0
-    ordering: str = ""
-    stats: CrawlStats = field(default_factory=CrawlStats)
-    archive: WarcEnd = WarcEnd()
-    tables: bytes | None = None
-    moved: list[Url] = field(default_factory=list)
-    frontier: FrontierState = field(default_factory=FrontierState)
-    revisits: RevisitState = field(default_factory=RevisitState)
-    links: LinkState = field(default_factory=LinkState)
-    sitemaps: SitemapState = field(default_factory=SitemapState)
-
-
-class MachineSettings(Struct, frozen=True):
-    """The settings of the parts of a machine, and which shard it is."""
-
-    shard: int = 0
-    shards: int = 1
-    agent: str = "periplus"
-    random_seed: str = ""
-    learning_ordering: str = ""
-    politeness: PolitenessSettings = PolitenessSettings()
-    retries: RetrySettings = RetrySettings()
-    frontier: FrontierSettings = FrontierSettings()
-    balance: BalanceSettings = BalanceSettings()
-    refresh: RefreshSettings = RefreshSettings()
-    churn: ChurnSettings = ChurnSettings()
-    reading: ReadingSettings = ReadingSettings()
-    sitemaps: SitemapRules = SitemapRules()
-    watching: Watching | None = None
-    revisits_only: bool = False
+LoadLearnt = Callable[[str, int], bytes | None]
+"""What a job has learnt: the file of a kind and generation; `None` if it was removed."""
+TakeLearnt = Callable[[bytes, float], None]
+"""Takes what a job has learnt, at a time."""
+TakeProbe = Callable[[FetchOutcome, Page | None, float], None]
+"""Takes the answer to a probe, and the page that was read from it if there is one."""
 
 
 class Machine:
@@ -137,6 +100,7 @@ class Machine:
         rank_of: RankOf = lambda _url: None,
         pipeline: Pipeline | None = None,
         load_body: LoadBody = lambda outcome, _stored: outcome,
+        load_learnt: LoadLearnt = lambda _kind, _generation: None,
         is_observed: bool = True,
     ) -> None:
         self._settings = settings
@@ -199,6 +163,28 @@ class Machine:
             rank_of=rank_of,
             saved=_with_bodies(meta.sitemaps, load_body),
         )
+        self._load_learnt = load_learnt
+        self._takers_of_learnt: dict[str, TakeLearnt] = {}
+        self._takers_of_probes: dict[str, TakeProbe] = {}
+        self.learnt = dict(meta.learnt)
+
+    def takes_learnt(self, kind: str, take: TakeLearnt) -> None:
+        """Have a part of this machine take what jobs learn of a kind: what is known now, and later generations."""
+        self._takers_of_learnt[kind] = take
+        if kind in self.learnt:
+            self._learn(kind, self.learnt[kind], 0.0)
+
+    def takes_probes(self, kind: str, take: TakeProbe) -> None:
+        """Have a part of this machine take the answers to probes of a kind."""
+        self._takers_of_probes[kind] = take
+
+    def _learn(self, kind: str, generation: int, now: float) -> None:
+        """Take over what a job has learnt, if a part of this machine wants it."""
+        self.learnt[kind] = generation
+        take = self._takers_of_learnt.get(kind)
+        content = self._load_learnt(kind, generation) if take is not None else None
+        if take is not None and content is not None:
+            take(content, now)
 
     def _traps_of(self, site: Site) -> SiteFilterState | None:
         """What trap guards learnt of a site."""
@@ -253,6 +239,8 @@ class Machine:
                     self._forget_links(now)
             case SitemapsSubmitted():
                 self.sitemaps.discovery.submit(now)
+            case Learnt(kind=kind, generation=generation):
+                self._learn(kind, generation, now)
             case Steered():
                 self.frontier.steer(given.excluded, given.preferred, given.allowed, now)
             case AddressesReviewed():
@@ -343,7 +331,11 @@ class Machine:
             self._forget_links(now)
         if found:
             self.router.deliver(found, now)
-        if page is not None:
+        if task.purpose is Purpose.PROBE:
+            take = self._takers_of_probes.get(task.probe)
+            if take is not None and not isinstance(outcome, Located):
+                take(outcome, self._pipeline.read_probe(processed.answer), now)
+        elif page is not None:
             self.revisits.linked(task.url, page.links.to_others().urls, now)
             self.sitemaps.discovery.linked(page, now)
         elif task.purpose is Purpose.SITEMAP:
@@ -384,6 +376,7 @@ class Machine:
             revisits=self.revisits.snapshot(),
             links=links or LinkState(),
             sitemaps=self.sitemaps.snapshot(),
+            learnt=self.learnt,
         )
 
     # what the engine asks

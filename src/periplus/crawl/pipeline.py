@@ -66,6 +66,9 @@ class Pipeline(Protocol):
     def read(self, answers: Sequence[Answer], at: float) -> list[Processed]:
         """Only read; events report what was found."""
 
+    def read_probe(self, answer: Answer) -> Page | None:
+        """The page that a probe brought, if it did; no event reports it."""
+
     def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
         """The links of an answer, without those seen recently."""
 
@@ -119,6 +122,12 @@ class PagePipeline:
         self._record(FetchEnded(each.outcome, at, each.stored) for each in answers if each.is_request)
         self._record(PageRead(page, at) for page in read if page is not None)
         return [Processed(answer, page, None) for answer, page in zip(answers, read, strict=True)]
+
+    def read_probe(self, answer: Answer) -> Page | None:
+        """The page that a probe brought, if it did; no event reports it."""
+        outcome = answer.outcome
+        is_there = isinstance(outcome, Fetched) and 200 <= outcome.status < 300 and answer.is_read
+        return self._read([outcome]).get(outcome.task.url) if is_there else None
 
     def _record(self, events: Iterable[FetchEnded | PageRead | ChangeSeen]) -> None:
         recorded = list(events)

@@ -1,9 +1,9 @@
 """Events for observers: the display, the tables and the tests read these, and return nothing.
 
-One event is one fact that has happened, with its time. The seven tables at rest are these facts written down:
+One event is one fact that has happened, with its time. The eight tables at rest are these facts written down:
 `discoveries` from `Discovered` and `Refused`, `fetches` from `FetchEnded`, `pages` and `links` from `PageRead`,
 `sitemaps` from `SitemapVisited`, `sitemap_entries` from `SitemapEntriesRead` and `SitemapRead`, `changes` from
-`ChangeSeen`.
+`ChangeSeen`, `verdicts` from `Judged`.
 """
 
 from __future__ import annotations
@@ -115,4 +115,29 @@ class ChangeSeen(Struct, frozen=True, tag=True):
     level: ChangeLevel
 
 
-Event = Discovered | Refused | FetchEnded | PageRead | SitemapVisited | SitemapEntriesRead | SitemapRead | ChangeSeen
+class Judged(Struct, frozen=True, tag=True):
+    """A judge reached a verdict on a URL, a site or a domain (`kind`), which is the `subject`.
+
+    `verdict` is a stable word, `score` how sure the judge is, from 0 to 1, `evidence` the reasons in short sentences.
+    """
+
+    kind: str
+    subject: str
+    judge: str
+    verdict: str
+    score: float
+    evidence: tuple[str, ...]
+    judged_at: float
+
+
+Event = (
+    Discovered
+    | Refused
+    | FetchEnded
+    | PageRead
+    | SitemapVisited
+    | SitemapEntriesRead
+    | SitemapRead
+    | ChangeSeen
+    | Judged
+)

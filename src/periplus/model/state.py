@@ -28,6 +28,13 @@ class Queued(Struct, frozen=True, gc=False):
     level: int
 
 
+class Probe(Struct, frozen=True):
+    """A URL to be fetched for comparison only, and which kind of judge compares: it gets the answer."""
+
+    url: Url
+    kind: str
+
+
 class Ticket(Struct, frozen=True, gc=False):
     """A place in a queue: what `Queues.heads` shows and `Queues.remove` takes away."""
 

@@ -43,7 +43,7 @@ class Source(Enum):
 
 
 class Lane(Enum):
-    """Which budget a fetch is paid from. `FILES` are what sites publish about themselves, not pages."""
+    """Which budget a fetch is paid from. `FILES` are what sites publish about themselves, `PROBES` are comparisons."""
 
     __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
 
@@ -51,6 +51,7 @@ class Lane(Enum):
     SITEMAPS = "sitemaps"
     REFRESH = "refresh"
     FILES = "files"
+    PROBES = "probes"
 
 
 class Purpose(Enum):
@@ -64,6 +65,7 @@ class Purpose(Enum):
     FEED = "feed"
     ARCHIVE = "archive"
     FORM = "form"
+    PROBE = "probe"
 
 
 class Granularity(IntEnum):
@@ -235,7 +237,8 @@ class FetchTask(Struct, frozen=True):
 
     `ip` is the address that politeness was computed for, and the only one to connect to. Where it is not known yet, the
     task is only to find it out: its outcome is `Located`, and no server was asked. `redirects` is how many redirects in
-    a row led to this URL; `visited_at` when the version that `validators` describe was fetched.
+    a row led to this URL; `visited_at` when the version that `validators` describe was fetched. `probe` is the kind of
+    a fetch that is made for comparison.
     """
 
     url: Url
@@ -250,6 +253,7 @@ class FetchTask(Struct, frozen=True):
     depth: int = 0
     redirects: int = 0
     visited_at: float | None = None
+    probe: str = ""
 
 
 class Located(Struct, frozen=True, tag=True):

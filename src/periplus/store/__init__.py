@@ -7,6 +7,7 @@ and simulations, where a world of a million URLs fits and nothing must outlive t
 
 from .crawl_state import Sites, SiteState, State
 from .inbox import Claim, Inbox, Pushed
+from .learnt import LearntFiles
 from .listed_ranks import listed_priorities, listed_ranks
 from .memory import (
     MemoryEventSink,
@@ -31,6 +32,7 @@ __all__ = [
     "DiskState",
     "Inbox",
     "KnownRanks",
+    "LearntFiles",
     "MemoryEventSink",
     "MemoryExchange",
     "MemoryPayloads",

@@ -14,7 +14,7 @@ from periplus.assembly.facts.freshness import SignalFacts
 from periplus.assembly.facts.freshness_words import TELLERS, fresh_words, trust
 from periplus.assembly.reporting import crawl_state_of
 from periplus.assembly.wording import counted, lasting
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.revisit import Freshness
 from periplus.insight.changes import run_beginnings
 from periplus.insight.reasons import explained

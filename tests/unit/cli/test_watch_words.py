@@ -24,7 +24,7 @@ from periplus.assembly.facts.freshness_words import (
 )
 from periplus.content import Churn
 from periplus.content.blocks import Block, pack
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.revisit import Freshness, NextVisit, RevisitState, upcoming
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord

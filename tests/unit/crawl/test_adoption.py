@@ -24,7 +24,8 @@ from periplus.crawl.inputs import (
     Restarted,
     Tick,
 )
-from periplus.crawl.machine import Machine, ShardMeta
+from periplus.crawl.machine import Machine
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.model import (
     Discovery,
     Event,

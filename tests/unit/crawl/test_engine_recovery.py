@@ -16,7 +16,7 @@ from periplus.content import ChurnRecord
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.inputs import Answered, Input
 from periplus.crawl.log import InputLog
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.shard import Shard, Status
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.lab.web import World

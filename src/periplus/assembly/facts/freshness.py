@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from periplus.content import Churn, ChurnSettings
 from periplus.crawl.frontier import SiteRecords
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.revisit import Freshness, FreshnessEstimator, NextVisit, UpcomingVisits, queued_revisits
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import Lane, Site, UrlRecord

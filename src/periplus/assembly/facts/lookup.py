@@ -18,7 +18,7 @@ from periplus.assembly import weights_of, with_scheme
 from periplus.config import Config
 from periplus.crawl.frontier import RobotsGate
 from periplus.crawl.frontier.steering import Steering, SteeringState
-from periplus.crawl.machine import ShardMeta
+from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.placement import owner_of
 from periplus.crawl.revisit import Freshness
 from periplus.crawl.stats import CrawlStats, waiting_urls

@@ -26,6 +26,7 @@ LIST_ENCODING = "gzip"
 _ACCEPT = {
     Purpose.PAGE: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5",
     Purpose.FORM: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5",
+    Purpose.PROBE: "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5",
     Purpose.ROBOTS: "text/plain,*/*;q=0.5",
     Purpose.SITEMAP: "application/xml,text/xml,*/*;q=0.5",
     Purpose.FEED: "application/atom+xml,application/rss+xml,application/xml;q=0.9,*/*;q=0.5",

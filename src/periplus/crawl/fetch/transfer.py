@@ -42,7 +42,7 @@ _SUPPRESS_CONNECT_HEADERS: Final = 265
 """CURLOPT_SUPPRESS_CONNECT_HEADERS, which pycurl does not name: a proxy's answer to CONNECT is not the answer."""
 _MAX_IDLE: Final = 4
 """Seconds after which an idle connection is not used again: common servers close idle connections after 5 or more."""
-_OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM)
+_OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM, Purpose.PROBE)
 
 
 class _Lent(socket.socket):

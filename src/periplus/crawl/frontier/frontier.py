@@ -23,28 +23,27 @@ from periplus.model import (
     FetchEnded,
     FetchOutcome,
     FetchTask,
-    FirstSeen,
     InvariantError,
     Lane,
     Learning,
     Ordering,
+    Probe,
     Purpose,
     Queued,
     Ranking,
     Reading,
     Site,
-    Source,
     Url,
     UrlRecord,
 )
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.filters import Guard
 from periplus.store import State
-from periplus.urls import site_of
 
 from ..revisit import Revisits
 from .admission import Admission
 from .adoption import Adoption
+from .file_queues import queued_files, queued_probes, unknown_robots
 from .frontier_state import FrontierState
 from .leases import Lease, Leases
 from .politeness import PolitenessSettings, RetrySettings, delay_after, is_tried_again
@@ -53,7 +52,7 @@ from .reports import Reports
 from .robots import RobotsGate
 from .schedule import FrontierSettings, Schedule
 from .scores import FixedScores, PriorityIndex, Scores
-from .selection import CandidateSelector, file_name
+from .selection import CandidateSelector
 from .setbacks import Setbacks
 from .site import ActiveSite, Request
 from .site_records import SiteRecords
@@ -219,18 +218,16 @@ class Frontier:
         """Queue robots.txt files that were not requested yet; return the discoveries of pages."""
         if all(discovery.purpose is Purpose.PAGE for discovery in discoveries):
             return discoveries
-        wanted = [discovery.url for discovery in discoveries if discovery.purpose is Purpose.ROBOTS]
-        known = self._state.records.get([file_name(url) for url in wanted])
-        self.queue_files([url for url, record in zip(wanted, known, strict=True) if record is None], now)
+        self.queue_files(unknown_robots(self._state.records, discoveries), now)
         return [discovery for discovery in discoveries if discovery.purpose is Purpose.PAGE]
 
     def queue_files(self, urls: Sequence[Url], now: float) -> None:
         """Queue sitemap files. They are not discoveries: what named them reports that itself."""
-        seen = (FirstSeen(Source.SITEMAP, now),)
-        self._state.records.add_new([UrlRecord(file_name(url), seen) for url in urls])
-        entries = [Queued(url, site_of(url), Lane.FILES, 0) for url in urls]
-        self._state.queues.push(entries)
-        self._queued(entries, now)
+        self._queued(queued_files(self._state, urls, now), now)
+
+    def queue_probes(self, probes: Sequence[Probe], now: float) -> None:
+        """Queue URLs that are fetched for comparison only. One that waits already, or is out, is not queued again."""
+        self._queued(queued_probes(self._state, probes, self._retries, now), now)
 
     def _queued(self, entries: Sequence[Queued], now: float) -> None:
         self._selector.revisits_waiting += sum(entry.lane is Lane.REFRESH for entry in entries)

@@ -29,12 +29,20 @@ class Lease(Struct, frozen=True, array_like=True):
         return self.task.purpose is Purpose.PAGE
 
 
+_Key = tuple[Site, Url, str]
+
+
+def _key(task: FetchTask) -> _Key:
+    """A page may be fetched while it is probed."""
+    return task.site, task.url, task.probe
+
+
 class Leases:
-    """All open leases, by site and URL."""
+    """All open leases, by site, URL and kind of probe."""
 
     def __init__(self, leases: Iterable[Lease] = ()) -> None:
-        self._leases: dict[tuple[Site, Url], Lease] = {}
-        self._ends: IndexedHeap[float, tuple[Site, Url]] = IndexedHeap()
+        self._leases: dict[_Key, Lease] = {}
+        self._ends: IndexedHeap[float, _Key] = IndexedHeap()
         for lease in leases:
             self.grant(lease)
 
@@ -46,13 +54,13 @@ class Leases:
 
     def grant(self, lease: Lease) -> None:
         """Record that this task is out."""
-        key = (lease.task.site, lease.task.url)
+        key = _key(lease.task)
         self._leases[key] = lease
         self._ends.put(key, lease.task.lease_ends_at, key)
 
     def end(self, task: FetchTask) -> Lease | None:
         """The lease of a reported task; `None` if it had expired, or the URL was granted again since."""
-        key = (task.site, task.url)
+        key = _key(task)
         lease = self._leases.get(key)
         if lease is None or (lease.task is not task and lease.task != task):
             return None
@@ -61,7 +69,7 @@ class Leases:
 
     def holds(self, url: Url) -> bool:
         """Whether a page is out."""
-        return (site_of(url), url) in self._leases
+        return (site_of(url), url, "") in self._leases
 
     def expired(self, now: float) -> list[Lease]:
         """End every expired lease."""

@@ -82,7 +82,7 @@ class SitePreflight:
     def _task(self, url: Url, site: Site, ip: str | None, redirects: int, now: float) -> FetchTask:
         """The lane determines whether pages of the site are wanted, or only files: whether its sitemaps matter."""
         wanting = self._schedule.get(site)
-        wants_pages = wanting is not None and any(lane is not Lane.FILES for lane in wanting.waiting)
+        wants_pages = wanting is not None and any(lane not in (Lane.FILES, Lane.PROBES) for lane in wanting.waiting)
         lane = Lane.DISCOVERY if wants_pages else Lane.FILES
         return FetchTask(url, site, Purpose.ROBOTS, lane, now + self._politeness.lease, ip=ip, redirects=redirects)
 

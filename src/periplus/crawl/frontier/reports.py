@@ -118,7 +118,8 @@ class Reports:
             after = self._revisits.visited(active.record, record, after, outcome, reading, now)
             self._count(outcome, reading, reason)
         self._state.records.put([after])
-        self._selector.learn(active, outcome, reading, reason)
+        if outcome.task.purpose is not Purpose.PROBE:
+            self._selector.learn(active, outcome, reading, reason)
 
     def _count(self, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
         if reason or not isinstance(outcome, NotModified | Fetched):

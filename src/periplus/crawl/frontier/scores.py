@@ -282,7 +282,7 @@ class PriorityIndex:
 
     def released(self, tickets: Sequence[Ticket]) -> None:
         """These wait again after a failure; or they were pooled, and an archive has answers for them."""
-        pages = [ticket for ticket in tickets if ticket.entry.lane is not Lane.FILES]
+        pages = [ticket for ticket in tickets if ticket.entry.lane not in (Lane.FILES, Lane.PROBES)]
         standings = self._state.standings.get([ticket.entry.url for ticket in pages])
         changed = []
         for ticket, standing in zip(pages, standings, strict=True):

@@ -3,10 +3,10 @@
 A URL may have waited long. Meanwhile its page was fetched from another lane, a trap was recognised, or robots.txt has
 changed; so each URL is judged again when its turn comes (`judge`), and one that is refused then leaves its queue.
 
-A site has up to four lanes: pages found by links, pages listed in sitemaps, pages to be visited again, and sitemap
-files. Files alternate with pages. Between links and sitemaps the site's balance decides, by what each has brought
-(Schonfeld & Shivakumar 2009 section 6; `policy.balance`). A URL known from both waits in both lanes and is fetched
-once; its result counts for both. Revisits compete with first visits by what a visit is worth.
+A site has up to five lanes: pages found by links, pages listed in sitemaps, pages to be visited again, sitemap files,
+and probes. Files and probes alternate with pages. Between links and sitemaps the site's balance decides, by what each
+has brought (Schonfeld & Shivakumar 2009 section 6; `policy.balance`). A URL known from both waits in both lanes and is
+fetched once; its result counts for both. Revisits compete with first visits by what a visit is worth.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from periplus.model import (
     FetchTask,
     InvariantError,
     Lane,
+    Probe,
     Purpose,
     Queued,
     Reading,
@@ -54,9 +55,22 @@ _FIRST_VISITS = frozenset({Lane.DISCOVERY, Lane.SITEMAPS})
 """Where pages wait for their first visit."""
 
 
+NOT_PAGES = (Lane.PROBES, Lane.FILES)
+"""Where something else than pages of the collection waits."""
+_PROBE = "#probe:"
+"""Between the URL of a probe and its kind, in queues and records."""
+
+
 def purpose_of(lane: Lane) -> Purpose:
     """What the URLs of a lane are fetched for."""
+    if lane is Lane.PROBES:
+        return Purpose.PROBE
     return Purpose.SITEMAP if lane is Lane.FILES else Purpose.PAGE
+
+
+def probe_name(probe: Probe) -> Url:
+    """The key of a probe's record, and its place in queues."""
+    return Url(f"{probe.url}{_PROBE}{probe.kind}")
 
 
 def file_name(url: Url) -> Url:
@@ -116,12 +130,15 @@ class CandidateSelector:
         waiting = active.waiting
         if len(waiting) == 1:
             return self._heads_of(active.site, next(iter(waiting)), limit, out)
-        if Lane.FILES in waiting and not active.took_file:
-            files = self._heads_of(active.site, Lane.FILES, limit, out)
-            if files:
-                return files
-        pages = self._heads_of_pages(active, limit, out)
-        return pages or self._heads_of(active.site, Lane.FILES, limit, out)
+        others = [] if active.took_file else self._heads_of_others(active, limit, out)
+        return others or self._heads_of_pages(active, limit, out) or self._heads_of_others(active, limit, out)
+
+    def _heads_of_others(self, active: ActiveSite, limit: int, out: frozenset[Url]) -> list[Ticket]:
+        """The first of the probes, or else of the files."""
+        for lane in NOT_PAGES:
+            if lane in active.waiting and (found := self._heads_of(active.site, lane, limit, out)):
+                return found
+        return []
 
     def _heads_of(self, site: Site, lane: Lane, limit: int, out: frozenset[Url]) -> list[Ticket]:
         heads = self._state.queues.heads(site, lane, limit + len(out))
@@ -169,8 +186,9 @@ class CandidateSelector:
 
     def _task(self, entry: Queued, record: UrlRecord, active: ActiveSite, now: float) -> FetchTask:
         is_revisit = entry.lane is Lane.REFRESH
+        url, _, kind = entry.url.partition(_PROBE) if entry.lane is Lane.PROBES else (entry.url, "", "")
         return FetchTask(
-            entry.url,
+            Url(url),
             entry.site,
             purpose_of(entry.lane),
             entry.lane,
@@ -182,14 +200,16 @@ class CandidateSelector:
             record.depth,
             record.redirects,
             record.kept_at,
+            kind,
         )
 
     def _refusal(self, task: FetchTask, now: float) -> tuple[str, str] | None:
         """Why a URL is not fetched although it waited: it was excluded or is a trap, as known by now, or robots.txt."""
-        if task.purpose is Purpose.PAGE:
+        if task.purpose in (Purpose.PAGE, Purpose.PROBE):
             pattern = self._steering.refusal(task.url)
             if pattern is not None:
                 return "excluded", pattern
+        if task.purpose is Purpose.PAGE:
             discovery = Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)
             verdict = self._guard.reconsider(discovery)
             if isinstance(verdict, Reject):
@@ -212,7 +232,7 @@ class CandidateSelector:
         It was first in its queue then; so it is near the head now, behind URLs that the crawl had refused or fetched
         before: those leave the queue as they did then. `None` if it is not among the first that stay.
         """
-        kept = self._scores.ticket_of(task.url) if task.lane is not Lane.FILES else None
+        kept = self._scores.ticket_of(task.url) if task.lane not in NOT_PAGES else None
         stay = 0
         while kept is None and stay < _SEARCHED:
             heads = self._heads_of(active.site, task.lane, stay + _SEARCHED, frozenset())[stay:]
@@ -241,7 +261,7 @@ class CandidateSelector:
         self.revisits_waiting -= lane is Lane.REFRESH
         if lane is Lane.SITEMAPS and lane not in active.waiting:
             self.emptied[active.site] = None
-        if lane is not Lane.FILES:
+        if lane not in NOT_PAGES:
             self._scores.removed(ticket.entry.url)
 
     def forgo(self, active: ActiveSite, ticket: Ticket, reason: str) -> UrlRecord:
@@ -254,9 +274,10 @@ class CandidateSelector:
     def exclude(self, active: ActiveSite, ticket: Ticket, reason: str, rule: str, now: float) -> None:
         """A URL will not be fetched: it leaves its queue, its record says why, and an event reports it."""
         record, entry = self.forgo(active, ticket, reason), ticket.entry
+        url, _, kind = entry.url.partition(_PROBE)
         task = FetchTask(
-            entry.url, entry.site, purpose_of(entry.lane), entry.lane, now, None, record.failures + 1, None,
-            record.first_seen[0].source, record.depth, record.redirects,
+            Url(url), entry.site, purpose_of(entry.lane), entry.lane, now, None, record.failures + 1, None,
+            record.first_seen[0].source, record.depth, record.redirects, probe=kind,
         )  # fmt: skip
         excluded = Excluded(task, reason, rule)
         self._events.record([FetchEnded(excluded, now)])
@@ -287,7 +308,7 @@ class CandidateSelector:
 
     def granted(self, active: ActiveSite, entry: Queued, record: UrlRecord, now: float) -> None:
         """A URL is about to be fetched: it counts for the budget that pays for it."""
-        active.took_file = entry.lane is Lane.FILES
+        active.took_file = entry.lane in NOT_PAGES
         if not active.took_file:
             self._revisits.quota.count(is_revisit=entry.lane is Lane.REFRESH)
         if entry.lane is Lane.REFRESH:

@@ -96,7 +96,7 @@ def preview(queues: Queues, pattern: str) -> Preview:
     looked_at, found = 0, dict[Url, None]()
     for ticket in _waiting(queues, tuple(Lane)):
         looked_at += 1
-        if ticket.entry.lane is not Lane.FILES and matches(ticket.entry.url):
+        if ticket.entry.lane not in (Lane.FILES, Lane.PROBES) and matches(ticket.entry.url):
             found[ticket.entry.url] = None
     return Preview(len(found), looked_at, looked_at < MAX_LOOKED_AT, tuple(found)[:SAMPLE])
 

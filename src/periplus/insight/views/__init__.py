@@ -1,4 +1,4 @@
-"""A collection as something to ask in SQL: the seven tables, one row for every URL, and views with the measures on top.
+"""A collection as something to ask in SQL: the eight tables, one row for every URL, and views with the measures on top.
 
 `Views` opens a folder; `VIEWS` has every name with a sentence on it; `MEASURES` has every measure as an expression over
 `urls`; `QUESTIONS` has what is worth asking of any collection, to be shown beside the numbers. What each means and what

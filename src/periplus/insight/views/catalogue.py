@@ -1,6 +1,6 @@
 """Every table that can be asked in SQL: its name, a sentence on what a row of it is, and how it is made.
 
-The seven tables come as the crawl wrote them (`docs/tables.md`). `urls` and `site_ranks` are computed once and kept
+The eight tables come as the crawl wrote them (`docs/tables.md`). `urls` and `site_ranks` are computed once and kept
 (`making`); all others are views on these, written down here and in `docs/measures.md`.
 
 The words are those of Schonfeld & Shivakumar (2009). *Sitemaps* stands for all that sites say of themselves (sitemaps,
@@ -40,6 +40,7 @@ TABLES: Final = (
     View("sitemaps", "Every visit to a sitemap, feed or archive, and the state of the file after it."),
     View("sitemap_entries", "The entries of sitemaps, reading by reading."),
     View("changes", "Every comparison of two visits to a URL."),
+    View("verdicts", "Every judgement of a URL, a site or a domain, with its evidence."),
 )
 """As the crawl wrote them."""
 

@@ -33,6 +33,7 @@ from periplus.store.items import item_files
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import damaged_files, files_of, read_spooled
 
+from ..verdicts import files_of_judges
 from .catalogue import ITEMS, MADE, TABLES, VIEWS
 from .kept import Kept
 
@@ -226,6 +227,8 @@ class Views:
         rows = read_spooled(name, self.spooled)
         self.database.register(f"spooled_{name}", rows)
         files = [str(path) for path in files_of(self.tables, name, self.spooled)]
+        if name == "verdicts":
+            files += map(str, files_of_judges(self.folder))
         parts = [f"select * from spooled_{name}"] if rows.num_rows or not files else []
         if files:
             listed = ", ".join(_quoted(file) for file in files)

@@ -1,4 +1,4 @@
-"""How `urls` is made: one row for every URL that was seen, out of all seven tables, the graph and the clusters.
+"""How `urls` is made: one row for every URL that was seen, out of the tables, the graph and the clusters.
 
 *Seen* leaves out what the crawl was not asked for: URLs that are out of scope, excluded, too far away, over a budget,
 or that end like a picture. What was refused because its kind had brought nothing (`low-yield` and the like) was seen

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from periplus.crawl.frontier import FrontierSettings, PolitenessSettings, RetrySettings
 from periplus.crawl.inputs import Answer, Answered, Discovered, Emit, Fetch, Granted, Input, PageBudgetSet
 from periplus.crawl.links import Share
-from periplus.crawl.machine import Machine, MachineSettings
+from periplus.crawl.machine import Machine
+from periplus.crawl.machine_settings import MachineSettings
 from periplus.crawl.pipeline import Processed, is_page, redirection
 from periplus.crawl.sitemaps import SitemapRules, SitemapSettings
 from periplus.model import (
@@ -107,6 +108,9 @@ class SimulatedPages:
     def process(self, answers: Sequence[Answer], at: float) -> list[Processed]:  # noqa: ARG002
         """Every page that is there is read."""
         return [Processed(answer, None, self._reading if is_page(answer.outcome) else None) for answer in answers]
+
+    def read_probe(self, answer: Answer) -> None:
+        """Simulated pages have no contents to compare."""
 
     def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
         """The links of a page, but for those seen before; where those count as well, `gains` returns them."""

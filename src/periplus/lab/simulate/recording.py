@@ -1,4 +1,4 @@
-"""The seven tables of a simulated crawl, written as a live crawl writes its own: every report reads both.
+"""The eight tables of a simulated crawl, written as a live crawl writes its own: every report reads both.
 
 The simulation records discoveries and fetches. A crawl reads the content and links of a page from its bytes; here they
 come from the arrays of the web, for every page that was fetched well. Titles, texts and sketches are empty: a simulated

@@ -2,7 +2,7 @@
 
 A row is one result: a policy at a budget, a crawl of a speed-up, one time of a batch. Keys are documented in
 docs/simulator.md and do not change; values are means over repetitions where there are several, with the interval that
-holds the true mean with 95 % confidence. The seven tables of a simulated crawl are in `recording`.
+holds the true mean with 95 % confidence. The eight tables of a simulated crawl are in `recording`.
 """
 
 from __future__ import annotations

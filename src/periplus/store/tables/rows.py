@@ -18,6 +18,7 @@ from periplus.model import (
     Event,
     Fetched,
     FetchEnded,
+    Judged,
     PageRead,
     Refused,
     SitemapEntriesRead,
@@ -29,7 +30,7 @@ from .columns import batch_of
 from .discoveries import discoveries_batch
 from .links import LinkRows
 from .schemas import SCHEMAS
-from .single_rows import change_row, fetch_row, page_row, sitemap_row
+from .single_rows import change_row, fetch_row, page_row, sitemap_row, verdict_row
 from .sitemap_entries import sitemaps_batch
 
 _MOST_UNREAD = 64
@@ -58,6 +59,7 @@ class Rows:
             SitemapEntriesRead: self._take_entries,
             SitemapRead: self._take_sitemap,
             ChangeSeen: self._take_change,
+            Judged: self._take_verdict,
         }
 
     def add(self, events: Sequence[Event]) -> None:
@@ -116,6 +118,10 @@ class Rows:
 
     def _take_change(self, event: ChangeSeen) -> None:
         self._add("changes", change_row(event))
+
+    def _take_verdict(self, event: Judged) -> None:
+        self._add("verdicts", verdict_row(event))
+        self.weight += sum(map(len, event.evidence))
 
     def _add(self, table: str, row: tuple[Any, ...]) -> None:
         self._rows[table].append(row)

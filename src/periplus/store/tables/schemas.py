@@ -1,4 +1,4 @@
-"""The columns of the seven tables, in their order, with their types. What each column means is in `docs/tables.md`.
+"""The columns of the eight tables, in their order, with their types. What each column means is in `docs/tables.md`.
 
 Times are `timestamp[us, UTC]`. Words from a small set, and texts that repeat from row to row, are dictionaries of
 strings: small at rest and in memory, and plain strings in SQL. A null says that there is nothing to
@@ -180,6 +180,18 @@ CHANGES: Final = pa.schema(
     ]
 )
 
+VERDICTS: Final = pa.schema(
+    [
+        ("subject", TEXT),
+        ("kind", WORD),
+        ("judge", WORD),
+        ("verdict", WORD),
+        ("score", REAL),
+        ("evidence", WORDS),
+        ("judged_at", MOMENT),
+    ]
+)
+
 SCHEMAS: Final[dict[str, pa.Schema]] = {
     "discoveries": DISCOVERIES,
     "fetches": FETCHES,
@@ -188,5 +200,6 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
     "sitemaps": SITEMAPS,
     "sitemap_entries": SITEMAP_ENTRIES,
     "changes": CHANGES,
+    "verdicts": VERDICTS,
 }
 """The tables by name."""

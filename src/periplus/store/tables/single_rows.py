@@ -1,4 +1,4 @@
-"""Rows of the tables that get one row an event: `fetches`, `pages`, `changes` and `sitemaps`.
+"""Rows of the tables that get one row an event: `fetches`, `pages`, `changes`, `sitemaps`, `verdicts`.
 
 `fetches` has every task that came back, well or not, and where the answer is stored; a `Located` outcome makes no row,
 since no server was asked. `pages` has what a page says, without its text, which stays in the WARC, and without its
@@ -17,6 +17,7 @@ from periplus.model import (
     FetchEnded,
     FetchOutcome,
     FetchTask,
+    Judged,
     Located,
     NotModified,
     PageRead,
@@ -166,3 +167,10 @@ def sitemap_row(event: SitemapVisited) -> Row:
         event.failures,
         event.retired or None,
     )
+
+
+def verdict_row(event: Judged) -> Row:
+    """The row of a judgement."""
+    return (
+        event.subject, event.kind, event.judge, event.verdict, event.score, list(event.evidence), event.judged_at,
+    )  # fmt: skip
