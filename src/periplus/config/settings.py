@@ -22,6 +22,7 @@ from periplus.crawl.sitemaps import SitemapSettings
 from periplus.model import ConfigError, Ordering, Url
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.duplicates import DuplicateSettings
+from periplus.policy.dust import DustSettings
 from periplus.policy.filters import (
     BudgetSettings,
     Extensions,
@@ -153,6 +154,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """Limits of a site, and the distance from a seed."""
     traps: TrapSettings = TrapSettings()
     """When a kind of URL counts as a trap."""
+    dust: DustSettings = DustSettings()
+    """Rules for duplicate URLs: when they are accepted, probed and withdrawn."""
     shape: ShapeSettings = ShapeSettings()
     """Bounds of a URL."""
     sessions: SessionSettings = SessionSettings()
@@ -263,6 +266,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             shape=self.shape,
             sessions=self.sessions,
             traps=self.traps,
+            dust=self.dust,
         )
 
     @property

@@ -28,18 +28,15 @@ from periplus.model import (
     Site,
     Stored,
 )
+from periplus.policy.dust import GivenRules
 from periplus.policy.filters import Guard, Scope, SiteFilterState
 from periplus.policy.refresh import PageWeights
 from periplus.policy.sitemaps import RankOf
 from periplus.store import State
 from periplus.urls import site_of
 
-from .frontier import (
-    Frontier,
-    Preview,
-    SiteRecords,
-    preview,
-)
+from .dust import PROBE_KIND, DustLearner
+from .frontier import Frontier, Preview, SiteRecords, preview
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
@@ -101,6 +98,7 @@ class Machine:
         pipeline: Pipeline | None = None,
         load_body: LoadBody = lambda outcome, _stored: outcome,
         load_learnt: LoadLearnt = lambda _kind, _generation: None,
+        given: GivenRules | None = None,
         is_observed: bool = True,
     ) -> None:
         self._settings = settings
@@ -123,11 +121,12 @@ class Machine:
             saved=meta.revisits,
             sample=state.meta(SampleRows),
         )
+        guard = make_guard(self._traps_of)
         self.frontier = Frontier(
             state,
             records=self._records,
             revisits=self.revisits,
-            guard=make_guard(self._traps_of),
+            guard=guard,
             ordering=ordering,
             events=self._events,
             agent=settings.agent,
@@ -163,10 +162,14 @@ class Machine:
             rank_of=rank_of,
             saved=_with_bodies(meta.sitemaps, load_body),
         )
+        self._dust = DustLearner(
+            guard.states, state, self.frontier, self._events, self._forget_links, settings.dust, given
+        )
         self._load_learnt = load_learnt
         self._takers_of_learnt: dict[str, TakeLearnt] = {}
         self._takers_of_probes: dict[str, TakeProbe] = {}
         self.learnt = dict(meta.learnt)
+        self.takes_probes(PROBE_KIND, self._dust.probed)
 
     def takes_learnt(self, kind: str, take: TakeLearnt) -> None:
         """Have a part of this machine take what jobs learn of a kind: what is known now, and later generations."""
@@ -268,6 +271,10 @@ class Machine:
         while refused := self.frontier.drain_refused_files():
             for outcome in refused:
                 self.sitemaps.ended(outcome, now)
+        if self.frontier.renamed:
+            renamed = [*self.frontier.renamed]
+            self.frontier.renamed.clear()
+            self.router.deliver(renamed, now)
         if emptied := self.frontier.drain_emptied():
             self.sitemaps.queues_emptied(emptied)
         self.revisits.end_of_input()
@@ -278,6 +285,7 @@ class Machine:
                 self._state.payloads.add_new(answer.payload)
             self._events.stats.copies += reading is not None and reading.is_copy
             self.frontier.report(answer.outcome, now, reading)
+        self._dust.learn(processed, now)
         for each in processed:
             self._pass_on(each, now)
 
@@ -290,6 +298,7 @@ class Machine:
         for answer, _, reading in processed:
             self._events.stats.copies += given.is_counted and reading is not None and reading.is_copy
             self.frontier.adopt(answer.outcome, now, reading, is_counted=given.is_counted)
+        self._dust.learn(processed, now)
         for each in processed:
             self._pass_on(each, now)
         for each in self._pipeline.read(others, now) if others else []:

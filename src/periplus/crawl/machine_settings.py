@@ -7,6 +7,7 @@ from msgspec import Struct, field
 from periplus.content import ChurnSettings
 from periplus.model import Url
 from periplus.policy.balance import BalanceSettings
+from periplus.policy.dust import DustSettings
 from periplus.policy.refresh import RefreshSettings
 from periplus.store import WarcEnd
 
@@ -54,5 +55,6 @@ class MachineSettings(Struct, frozen=True):
     churn: ChurnSettings = ChurnSettings()
     reading: ReadingSettings = ReadingSettings()
     sitemaps: SitemapRules = SitemapRules()
+    dust: DustSettings = DustSettings()
     watching: Watching | None = None
     revisits_only: bool = False

@@ -249,6 +249,7 @@ class Deduplicator:
                 compared.level,
                 version_of(page),
                 compared.blocks,
+                placement,
             )
             for (page, _, compared), placement in zip(read, placements, strict=True)
         ]

@@ -210,7 +210,7 @@ class Reading(Struct, frozen=True):
     """What was made of a body: its digests, whether its text was known by another URL before, and may it be indexed.
 
     `level` is how much it differs from the version before (`None`: there was none), `version` what to keep of it, and
-    `blocks` of its parts.
+    `blocks` of its parts. `placement` is where it was put among pages with the same text, if it has enough text.
     """
 
     digests: Digests
@@ -219,6 +219,7 @@ class Reading(Struct, frozen=True):
     level: ChangeLevel | None = None
     version: bytes = b""
     blocks: bytes = b""
+    placement: Placement | None = None
 
 
 class Stored(Struct, frozen=True, gc=False):

@@ -9,7 +9,7 @@ refused there for that reason (`retry_unreachable`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
@@ -97,12 +97,15 @@ class Admission:
 
     def _admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
         events: list[Event] = []
-        wanted = self._scores.unknown_judged(self._filter(discoveries, events))
+        renamed: dict[Url, Url] = {}
+        wanted = self._scores.unknown_judged(self._filter(discoveries, events, renamed))
         before = self._state.records.add_new([_record(discovery) for discovery in wanted])
         candidates: list[Candidate] = []
         changed: dict[Url, UrlRecord] = {}
         for discovery, known in zip(wanted, before, strict=True):
             if known is None:
+                if discovery.url in renamed:
+                    self._guard.renamed(renamed[discovery.url], discovery.url)
                 self._admit_new(discovery, candidates, changed, events)
             else:
                 self._admit_known(discovery, changed.get(discovery.url, known), candidates, changed, events)
@@ -169,7 +172,9 @@ class Admission:
         level = FIRST_LEVEL if self._steering.prefers(discovery.url) else level_of(score)
         return discovery, score, Queued(discovery.url, site_of(discovery.url), lane, level)
 
-    def _filter(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:
+    def _filter(
+        self, discoveries: Sequence[Discovery], events: list[Event], renamed: dict[Url, Url]
+    ) -> list[Discovery]:
         wanted = []
         judge = self._judge if self._steering.state.excluded else self._guard.judge
         for discovery in discoveries:
@@ -178,6 +183,7 @@ class Admission:
                 if not discovery.is_more:  # it was reported when the URL was first found
                     events.append(Refused(discovery, verdict.reason, verdict.rule))
             elif isinstance(verdict, Rewrite):
+                renamed[verdict.url] = discovery.url
                 wanted.append(replace(discovery, url=verdict.url))
             else:
                 wanted.append(discovery)
@@ -207,8 +213,15 @@ class Admission:
         delay = delay_after(self._politeness, record.delay, record.last_duration)
         record.ready_at = max(record.ready_at, now + delay)
         self._records.changed(record)
-        failed = (record.url for record in self._state.records.of_site(site) if _has_failed(record))
-        urls = list(islice(failed, _MAX_RETRIED))
+        yield from self._queue_again(site, _has_failed)
+
+    def retry_renamed(self, site: Site) -> Iterator[Queued]:
+        """Queue again what was renamed while it waited at a site: a rule was withdrawn, and the others are asked."""
+        yield from self._queue_again(site, _is_renamed)
+
+    def _queue_again(self, site: Site, is_wanted: Callable[[UrlRecord], bool]) -> Iterator[Queued]:
+        refused = (record.url for record in self._state.records.of_site(site) if is_wanted(record))
+        urls = list(islice(refused, _MAX_RETRIED))
         for start in range(0, len(urls), _RETRIED_TOGETHER):
             found = self._state.records.get(urls[start : start + _RETRIED_TOGETHER])
             records = [record for record in found if record is not None]
@@ -258,6 +271,10 @@ def _is_given_up(record: UrlRecord | None, site: SiteState) -> bool:
 def _has_failed(record: UrlRecord) -> bool:
     """Whether a page was given up so. Files are retried by `crawl.sitemaps`; their records have a fragment."""
     return not record.visits and is_temporary(record.reason) and "#" not in record.url
+
+
+def _is_renamed(record: UrlRecord) -> bool:
+    return record.reason == "renamed" and not record.visits and "#" not in record.url
 
 
 def _discovered(record: UrlRecord) -> Discovery:

@@ -16,11 +16,24 @@ Everything is pure. What is learnt of a site is one bounded value, `SiteDust`, s
 from .discarder import DiscarderRules, from_discarder
 from .evidence import Counts, lower_quantile
 from .given import GivenRule, GivenRules, RuleFile, clean_params, read_rule_file, write_rule_file
-from .learning import Observation, RuleChange, SiteDust, count_pair, learn, withdraw
-from .pairs import Operation, operation_between, operations
+from .learning import (
+    Observation,
+    Pair,
+    RuleChange,
+    SiteDust,
+    checked,
+    count_pair,
+    learn,
+    note_target,
+    redirected_back,
+    target_failed,
+    target_read,
+    withdraw,
+)
+from .pairs import Operation, key_of, operation_between, operations
 from .priors import Prior, priors_of
 from .renaming import Renamed, is_probe, renamed
-from .rules import KINDS, Rule, apply, describe
+from .rules import KINDS, Rule, apply, describe, parse_rule
 from .settings import DustSettings
 
 __all__ = [
@@ -32,6 +45,7 @@ __all__ = [
     "GivenRules",
     "Observation",
     "Operation",
+    "Pair",
     "Prior",
     "Renamed",
     "Rule",
@@ -39,18 +53,25 @@ __all__ = [
     "RuleFile",
     "SiteDust",
     "apply",
+    "checked",
     "clean_params",
     "count_pair",
     "describe",
     "from_discarder",
     "is_probe",
+    "key_of",
     "learn",
     "lower_quantile",
+    "note_target",
     "operation_between",
     "operations",
+    "parse_rule",
     "priors_of",
     "read_rule_file",
+    "redirected_back",
     "renamed",
+    "target_failed",
+    "target_read",
     "withdraw",
     "write_rule_file",
 ]

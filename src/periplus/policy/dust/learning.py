@@ -37,7 +37,8 @@ class SiteDust(Struct, array_like=True):
     order in which they are tried; `known` rules that a URL alone does not show. `bases`: by key of a base, the identity
     of the page that waits there and the keys of its rules. `targets`: by key of a URL that was not fetched yet, the
     URL that was renamed to it and the key of the rule; `checks`: keys of URLs that are fetched to check a rule, with
-    the key of the rule. `pages` counts pages that were read.
+    the key of the rule. `cleaned`: names and path of each `Clean-param` line of robots.txt. `split`: parameters that
+    matter, but perhaps not with every value. `pages` counts pages that were read.
     """
 
     pages: int = 0
@@ -47,6 +48,8 @@ class SiteDust(Struct, array_like=True):
     bases: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
     targets: dict[int, tuple[str, int]] = field(default_factory=dict)
     checks: dict[int, int] = field(default_factory=dict)
+    cleaned: tuple[tuple[tuple[str, ...], str], ...] = ()
+    split: list[str] = field(default_factory=list)
 
 
 class Pair(Struct, frozen=True, gc=False):
@@ -89,17 +92,25 @@ def learn(
     """Count the pairs of a page: the rules that changed. `familiar`: kind, name and value of priors."""
     changes: list[RuleChange] = []
     dust.pages += 1
-    waiting = dust.bases.pop(url_key(page.url), None)
-    if waiting is not None and (page.is_countable or waiting[0] != page.identity):
-        for key in waiting[1]:
-            if key in dust.candidates:
-                dust.candidates[key].count(waiting[0] == page.identity, 0)
+    if not any(operation.base == page.url for operation in page.unread):
+        _meet_waiting(dust, page, settings)
     for pair in page.pairs:
         if pair.is_equal is not None and (page.is_countable or not pair.is_equal or _is_order(pair.operation)):
             changes += count_pair(dust, pair, settings, familiar)
     for operation in page.unread:
         changes += _wait(dust, page, operation, settings, familiar)
     return changes
+
+
+def _meet_waiting(dust: SiteDust, page: Observation, settings: DustSettings) -> None:
+    """Count the pair of a page and another one that waited under its URL; the next pair of the rule decides."""
+    waiting = dust.bases.pop(url_key(page.url), None)
+    if waiting is None or (waiting[0] == page.identity and not page.is_countable):
+        return
+    for key in waiting[1]:
+        if key not in dust.candidates:
+            _make_room(dust, settings)
+        dust.candidates.setdefault(key, Counts()).count(waiting[0] == page.identity, 0)
 
 
 def _is_order(operation: Operation) -> bool:
@@ -148,6 +159,8 @@ def count_pair(
         counts.count(bool(pair.is_equal), pair.vote)
         if rule.kind in _UNSEEN_KINDS:
             _keep_known(dust, key, rule)
+        elif rule.kind == "drop-param" and not pair.is_equal and rule.name not in dust.split:
+            dust.split = [*dust.split[-MAX_KNOWN + 1 :], rule.name]
         changes += _decide(dust, key, rule, counts, settings, familiar)
     return changes
 
@@ -230,7 +243,7 @@ def note_target(dust: SiteDust, target: str, variant: str, key: int) -> None:
 
 
 def target_failed(dust: SiteDust, url: str) -> str | None:
-    """A URL answered with an error: the URL that was renamed to it, which is now to be fetched under its own name."""
+    """A URL answered with an error: the URL that was renamed to it, which is now fetched to check the rule."""
     found = dust.targets.pop(url_key(url), None)
     if found is None or found[1] not in dust.rules:
         return None
@@ -240,20 +253,19 @@ def target_failed(dust: SiteDust, url: str) -> str | None:
     return found[0]
 
 
-def target_read(dust: SiteDust, url: str) -> list[RuleChange]:
-    """A URL was read. If it was fetched to check a rule whose target failed, the rule is withdrawn."""
-    place = url_key(url)
-    dust.targets.pop(place, None)
-    key = dust.checks.pop(place, None)
-    return [] if key is None else withdraw(dust, key, "the renamed URL answers with an error")
+def target_read(dust: SiteDust, url: str) -> None:
+    """A URL was read: what was renamed to it was renamed well."""
+    if dust.targets:
+        dust.targets.pop(url_key(url), None)
 
 
-def redirected_back(dust: SiteDust, url: str, target: str, made: Sequence[tuple[int, str]]) -> list[RuleChange]:
-    """A URL redirects: rules that would rename the target back are withdrawn. `made`: what each makes of the target."""
-    del target
-    return [
-        change
-        for key, result in made
-        if result == url
-        for change in withdraw(dust, key, "the renamed URL redirects back")
-    ]
+def checked(dust: SiteDust, url: str, is_page: bool) -> list[RuleChange]:
+    """A URL was fetched because its new name answers with an error. If it is a page, the rule is withdrawn."""
+    key = dust.checks.pop(url_key(url), None)
+    return withdraw(dust, key, "the renamed URL answers with an error") if key is not None and is_page else []
+
+
+def redirected_back(dust: SiteDust, url: str, made: Sequence[tuple[int, str]]) -> list[RuleChange]:
+    """A URL redirects: rules that rename the target back to it are withdrawn. `made`: key and result of each rule."""
+    reason = "the renamed URL redirects back"
+    return [change for key, result in made if result == url for change in withdraw(dust, key, reason)]

@@ -11,7 +11,7 @@ from xxhash import xxh3_64_intdigest
 from ...urls import canonical
 from .evidence import ACCEPTED
 from .learning import SiteDust
-from .pairs import key_of, url_key
+from .pairs import key_of
 from .rules import QUERY_KINDS, Rule, apply, describe
 
 MAX_PASSES: Final = 4
@@ -44,17 +44,17 @@ def renamed(
     template_of: Callable[[str], str],
     given: Iterable[Rule] = (),
     refused: frozenset[Rule] = frozenset(),
+    original: str = "",
 ) -> Renamed | None:
     """What the rules of a site make of a URL, to a fixed point; `None` if nothing changes or there is none.
 
     `template_of`: the template of the path of a URL. `given`: rules that hold without evidence; `refused`: rules that
-    are not to be applied, whatever was learnt.
+    are not to be applied, whatever was learnt. `original`: the URL before rules of other kinds renamed it.
     """
-    if dust is not None and url_key(url) in dust.checks:
-        return None
+    original = original or url
     own = [(key_of(rule), rule, True) for rule in given]
     learnt = [] if dust is None else [(key, rule, False) for key, rule in dust.rules.items() if rule not in refused]
-    if not own and not learnt:
+    if not own and not learnt and url == original:
         return None
     used: dict[int, tuple[Rule, bool]] = {}
     name = url
@@ -69,11 +69,11 @@ def renamed(
             break
     else:
         return None
-    short = canonical(name) if name != url else None
-    if short is None or short == url:
+    short = canonical(name) if name != original else None
+    if short is None or short == original:
         return None
-    text = ", ".join(describe(rule) for rule, _ in used.values())[:_LONGEST_TEXT]
-    return Renamed(short, next(iter(used)), text, all(is_given for _, is_given in used.values()))
+    text = ", ".join(describe(rule) for rule, _ in used.values())[:_LONGEST_TEXT] or "rules of the file"
+    return Renamed(short, next(iter(used), 0), text, all(is_given for _, is_given in used.values()))
 
 
 def _apply(rule: Rule, url: str, template_of: Callable[[str], str], dust: SiteDust | None) -> str | None:

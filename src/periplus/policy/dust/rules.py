@@ -40,6 +40,7 @@ KINDS: Final = (
 ORDER: Final = {kind: place for place, kind in enumerate(KINDS)}
 QUERY_KINDS: Final = frozenset(KINDS[:3])
 """Kinds that may be limited to one path template."""
+_ARROWS: Final = frozenset({"replace-segment", "host", "scheme"})
 _WWW: Final = re.compile(r"\Awww[0-9]*\.")
 
 
@@ -55,11 +56,24 @@ class Rule(Struct, frozen=True, array_like=True, gc=False):
 def describe(rule: Rule) -> str:
     """A rule as a person reads it: `drop-param ref on /p/#`."""
     words = [rule.kind, *([rule.name] if rule.name else [])]
-    if rule.kind in ("replace-segment", "host", "scheme"):
+    if rule.kind in _ARROWS:
         words += ["->", rule.value or '""']
     elif rule.value:
         words[-1] += f"={rule.value}"
     return " ".join(words) + (f" on {rule.path}" if rule.path else "")
+
+
+def parse_rule(text: str) -> Rule | None:
+    """The rule that `describe` wrote; `None` if it is none. URLs hold no spaces, so that words are told apart."""
+    words, _, path = text.partition(" on ")
+    kind, _, rest = words.partition(" ")
+    if kind not in ORDER:
+        return None
+    if kind in _ARROWS:
+        name, _, value = rest.partition(" -> ")
+        return Rule(kind, name, "" if value == '""' else value, path)
+    name, _, value = rest.partition("=") if kind != "drop-prefix" else (rest, "", "")
+    return Rule(kind, name, value, path)
 
 
 def apply(rule: Rule, url: str, template: str = "") -> str | None:

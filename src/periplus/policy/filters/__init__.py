@@ -1,10 +1,10 @@
 """Filters: should this URL be crawled?
 
 Each filter judges one thing: `shape` (bounds of the string), `sessions` (session identifiers), `extensions` (files that
-are not pages), `scope` (how far from the seeds), `patterns` (include and exclude), `budgets` (limits) and `traps`
-(kinds of URLs that yield nothing new). A verdict is `Accept`, `Reject` with a reason from `REASONS` and the rule that
-the URL broke, or `Rewrite` to another URL of the same page. `standard_chain` puts them in order; `Chain` decides which
-filter is called when.
+are not pages), `scope` (how far from the seeds), `patterns` (include and exclude), `renames` (duplicate URLs),
+`budgets` (limits) and `traps` (kinds of URLs that yield nothing new). A verdict is `Accept`, `Reject` with a reason
+from `REASONS` and the rule that the URL broke, or `Rewrite` to another URL of the same page. `standard_chain` puts them
+in order; `Chain` decides which filter is called when.
 
 Filters slice strings and never parse a URL, because they see every link of every page. They use neither time nor
 randomness. Those that learn keep their data of a site in `FilterStates`, as one small value which the caller stores
@@ -19,12 +19,13 @@ from .chain import Chain, Guard, LearningFilter
 from .extensions import NEVER_PAGES, Extensions, ExtensionSettings
 from .patterns import Patterns, PatternSettings
 from .reasons import REASONS
+from .renames import Renames
 from .scope import Scope, ScopeSettings
 from .sessions import Sessions, SessionSettings
 from .shape import Shape, ShapeSettings
 from .site_states import FilterStates, SiteFilterState
 from .standard import FilterSettings, screening_chain, standard_chain
-from .templates import template_of
+from .templates import path_template_of, template_of
 from .traps import Traps, TrapSettings
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "LearningFilter",
     "PatternSettings",
     "Patterns",
+    "Renames",
     "Scope",
     "ScopeSettings",
     "SessionSettings",
@@ -50,6 +52,7 @@ __all__ = [
     "SiteFilterState",
     "TrapSettings",
     "Traps",
+    "path_template_of",
     "screening_chain",
     "standard_chain",
     "template_of",
