@@ -32,6 +32,7 @@ from periplus.model import (
     UrlRecord,
     Verdict,
 )
+from periplus.policy.dust import Operation
 from periplus.policy.filters import Guard
 from periplus.policy.ordering import level_of
 from periplus.store import SiteState, State
@@ -115,7 +116,34 @@ class Admission:
         if events:
             self._events.record(events)
             self._revisits.found_new(events)
+        if candidates and not self._scores.learns:
+            candidates = self._with_pairs_first(candidates)
         return self._scores.queue(candidates) if candidates else []
+
+    def _with_pairs_first(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Raise new URLs that may be second names of known ones, a few for each rule, and those with them.
+
+        All of them would be fetched later anyway. The sooner a pair is read, the sooner a rule spares the others.
+        """
+        wanted = [(place, each) for place, (found, _, _) in enumerate(candidates) for each in self._wanted_pairs(found)]
+        if not wanted:
+            return candidates
+        raised: dict[Url, Candidate] = {}
+        bases = self._state.records.get([Url(operation.base) for _, operation in wanted])
+        for (place, operation), base in zip(wanted, bases, strict=True):
+            url = candidates[place][0].url
+            self._guard.looked_for(url, operation, base is not None)
+            if base is not None and url not in raised:
+                raised[url] = _first(candidates[place])
+                if not base.visits and not base.reason and base.url not in raised:
+                    raised[base.url] = _first(self.candidate(_discovered(base)))
+        own = {found.url for found, _, _ in candidates}
+        self._scores.queued_twice += len(raised.keys() - own)
+        others = [each for url, each in raised.items() if url not in own]
+        return [*(raised.get(each[0].url, each) for each in candidates), *others]
+
+    def _wanted_pairs(self, discovery: Discovery) -> list[Operation]:
+        return self._guard.wanted_pairs(discovery.url) if LANES[discovery.source] is Lane.DISCOVERY else []
 
     def _admit_new(
         self,
@@ -239,6 +267,11 @@ def _record(discovery: Discovery) -> UrlRecord:
         discovery.hints.lastmod,
         redirects=discovery.redirects,
     )
+
+
+def _first(candidate: Candidate) -> Candidate:
+    discovery, score, entry = candidate
+    return discovery, score, replace(entry, level=FIRST_LEVEL)
 
 
 def _is_wanted_here_too(discovery: Discovery, known: UrlRecord) -> bool:

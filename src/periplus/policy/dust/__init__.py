@@ -24,13 +24,15 @@ from .learning import (
     checked,
     count_pair,
     learn,
+    looked_for,
     note_target,
+    open_operations,
     redirected_back,
     target_failed,
     target_read,
     withdraw,
 )
-from .pairs import Operation, key_of, operation_between, operations
+from .pairs import PREFIXES, Operation, key_of, operation_between, operations
 from .priors import Prior, priors_of
 from .renaming import Renamed, is_probe, renamed
 from .rules import KINDS, Rule, apply, describe, parse_rule
@@ -38,6 +40,7 @@ from .settings import DustSettings
 
 __all__ = [
     "KINDS",
+    "PREFIXES",
     "Counts",
     "DiscarderRules",
     "DustSettings",
@@ -61,8 +64,10 @@ __all__ = [
     "is_probe",
     "key_of",
     "learn",
+    "looked_for",
     "lower_quantile",
     "note_target",
+    "open_operations",
     "operation_between",
     "operations",
     "parse_rule",

@@ -25,6 +25,11 @@ MAX_KNOWN: Final = 16
 """Rules of a site that a URL alone does not show: each is tried on every page of the site."""
 MAX_TARGETS: Final = 64
 """Renamed URLs whose new URL was not fetched yet, of a site; the oldest is forgotten."""
+MAX_LOOKED: Final = 64
+"""What is spent at most on looking for pairs of a rule, and the number of rules of a site for which that is counted."""
+_COST_OF_PAIR: Final = 4
+"""What a pair costs that is fetched soon, where a lookup in vain costs 1: twice as many pairs as are needed."""
+_LOOKED_FOR: Final = frozenset({"drop-param", "drop-prefix", "drop-suffix", "lower-case", "replace-segment"})
 _UNSEEN_KINDS: Final = frozenset({"drop-prefix", "replace-segment"})
 _TURNED: Final = frozenset({"replace-segment", "scheme"})
 """Kinds that can be applied in the other direction."""
@@ -38,7 +43,8 @@ class SiteDust(Struct, array_like=True):
     of the page that waits there and the keys of its rules. `targets`: by key of a URL that was not fetched yet, the
     URL that was renamed to it and the key of the rule; `checks`: keys of URLs that are fetched to check a rule, with
     the key of the rule. `cleaned`: names and path of each `Clean-param` line of robots.txt. `split`: parameters that
-    matter, but perhaps not with every value. `pages` counts pages that were read.
+    matter, but perhaps not with every value. `looked`: by key of a rule, how much was spent on looking for pairs.
+    `pages` counts pages that were read.
     """
 
     pages: int = 0
@@ -50,6 +56,7 @@ class SiteDust(Struct, array_like=True):
     checks: dict[int, int] = field(default_factory=dict)
     cleaned: tuple[tuple[tuple[str, ...], str], ...] = ()
     split: list[str] = field(default_factory=list)
+    looked: dict[int, int] = field(default_factory=dict)
 
 
 class Pair(Struct, frozen=True, gc=False):
@@ -228,6 +235,29 @@ def withdraw(dust: SiteDust, key: int, reason: str) -> list[RuleChange]:
     change = RuleChange(rule, False, counts.equal, counts.unequal, reason)
     dust.candidates[key] = Counts(state=WITHDRAWN)
     return [change]
+
+
+# pairs that are worth fetching soon
+
+
+def open_operations(dust: SiteDust | None, found: Sequence[Operation]) -> list[Operation]:
+    """Of the operations of a new URL those whose rules are not decided: pairs for them are wanted soon."""
+    wanted = [each for each in found if each.rules[0].kind in _LOOKED_FOR]
+    return wanted if dust is None else [each for each in wanted if _is_open(dust, key_of(each.rules[-1]))]
+
+
+def _is_open(dust: SiteDust, key: int) -> bool:
+    counts = dust.candidates.get(key)
+    return dust.looked.get(key, 0) < MAX_LOOKED and (counts is None or counts.state == CANDIDATE)
+
+
+def looked_for(dust: SiteDust, operation: Operation, is_known: bool) -> None:
+    """A base was looked up for a new URL: it is known, and both are fetched soon, or it is not."""
+    key = key_of(operation.rules[-1])
+    if key not in dust.looked:
+        while len(dust.looked) >= MAX_LOOKED:
+            del dust.looked[next(iter(dust.looked))]
+    dust.looked[key] = dust.looked.get(key, 0) + (_COST_OF_PAIR if is_known else 1)
 
 
 # targets of renamed URLs

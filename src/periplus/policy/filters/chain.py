@@ -22,6 +22,7 @@ from typing import Protocol, runtime_checkable
 from msgspec.structs import replace
 
 from ...model import Accept, Discovery, Filter, Reject, Rewrite, Site, Url, Verdict
+from ..dust import Operation
 from .renames import Renames
 from .site_states import FilterStates, SiteFilterState
 from .verdicts import ACCEPT
@@ -58,6 +59,12 @@ class Guard(LearningFilter, Protocol):
 
     def renamed(self, variant: Url, target: Url) -> None:
         """Note that a URL was rewritten to one that was not known before."""
+
+    def wanted_pairs(self, url: Url) -> list[Operation]:
+        """The rules for duplicate URLs for which a new URL and another one would be a pair, and little is known."""
+
+    def looked_for(self, url: Url, operation: Operation, is_known: bool) -> None:
+        """Note that the other URL of such a pair was looked up."""
 
 
 class Chain:
@@ -102,6 +109,15 @@ class Chain:
         """Note that a URL was rewritten to one that was not known before."""
         for each in self._renames:
             each.noted(variant, target)
+
+    def wanted_pairs(self, url: Url) -> list[Operation]:
+        """The rules for duplicate URLs for which a new URL and another one would be a pair, and little is known."""
+        return self._renames[0].wanted_pairs(url) if self._renames else []
+
+    def looked_for(self, url: Url, operation: Operation, is_known: bool) -> None:
+        """Note that the other URL of such a pair was looked up."""
+        for each in self._renames:
+            each.looked_for(url, operation, is_known)
 
     @property
     def states(self) -> FilterStates:

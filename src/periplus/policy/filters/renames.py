@@ -9,7 +9,21 @@ from __future__ import annotations
 
 from ...model import Discovery, Rewrite, Source, Url, Verdict
 from ...urls import site_of
-from ..dust import DustSettings, GivenRules, Renamed, SiteDust, clean_params, is_probe, note_target, renamed
+from ..dust import (
+    PREFIXES,
+    DustSettings,
+    GivenRules,
+    Operation,
+    Renamed,
+    SiteDust,
+    clean_params,
+    is_probe,
+    looked_for,
+    note_target,
+    open_operations,
+    operations,
+    renamed,
+)
 from .site_states import FilterStates
 from .templates import path_template_of
 from .verdicts import ACCEPT
@@ -69,6 +83,26 @@ class Renames:
             changing = self._states.changing(variant).dust
             if changing is not None:
                 note_target(changing, target, variant, found.key)
+
+
+    def wanted_pairs(self, url: Url) -> list[Operation]:
+        """The rules for which a new URL and its base would be a pair, and of which too little is known."""
+        if not self._settings.enabled or not _may_vary(url):
+            return []
+        dust = self._states.about(url).dust
+        return open_operations(dust, operations(url, path_template_of(url), dust.known.values() if dust else ()))
+
+    def looked_for(self, url: Url, operation: Operation, is_known: bool) -> None:
+        """The base of a new URL was looked up."""
+        state = self._states.changing(url)
+        state.dust = state.dust or SiteDust()
+        looked_for(state.dust, operation, is_known)
+
+
+def _may_vary(url: Url) -> bool:
+    """Whether a URL looks like one of several names of a page."""
+    path = url[url.index("/", 8) :]
+    return "?" in path or not path.islower() or path.startswith(PREFIXES) or "/index." in path
 
 
 def _template_of(url: str) -> str:
