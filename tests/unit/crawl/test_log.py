@@ -21,6 +21,7 @@ from periplus.crawl.inputs import (
     Flushed,
     Granted,
     Input,
+    Learnt,
     PageBudgetSet,
     Received,
     Restarted,
@@ -104,6 +105,7 @@ OTHERS: tuple[Input, ...] = (
     Adopted((Answer(Excluded(task(0), "robots")),), AT),
     AdoptionEnded(AT),
     Steered(("*/a*",), ("*/b*", "re:c"), (), AT),
+    Learnt("reputation", 3, AT),
 )
 
 

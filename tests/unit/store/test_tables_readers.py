@@ -22,6 +22,7 @@ from periplus.model import (
     Failed,
     FetchEnded,
     FetchTask,
+    Judged,
     Lane,
     PageRead,
     Purpose,
@@ -68,6 +69,7 @@ EVENTS = (
     ),
     SitemapEntriesRead(URL, NOW, (SitemapEntry("https://example.org/a"),)),
     ChangeSeen(URL, NOW, ChangeLevel.MINOR),
+    Judged("site", "a.test", "spam", "spam", 0.9, ("every page has the same words",), NOW),
 )
 IN_SQL = {
     "string": "VARCHAR", "dictionary": "VARCHAR", "timestamp": "TIMESTAMP WITH TIME ZONE", "int32": "INTEGER",
