@@ -27,6 +27,7 @@ from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.exchange import Request
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
+from periplus.lab.web.sites import DOMAIN
 from periplus.model import Lane, Queued, Url
 from periplus.store import DiskState
 from periplus.urls import site_of
@@ -50,6 +51,11 @@ def by_address(lab: RunningLab) -> dict[str, object]:
 def by_proxy(lab: RunningLab) -> dict[str, object]:
     """Settings for a crawl that finds every site by its name alone."""
     return {"wire.proxy": lab.base}
+
+
+def as_domains(lab: RunningLab) -> dict[str, object]:
+    """As `by_proxy`, over the whole web of the lab, in which every name below lab.test is a domain of its own."""
+    return by_proxy(lab) | {"scope.kind": "any", "scope.suffixes": (DOMAIN,)}
 
 
 def crawl(folder: Path, seeds: Iterable[str], options: dict[str, object], workers: int = 1) -> list[Status]:

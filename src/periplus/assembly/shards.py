@@ -150,7 +150,14 @@ def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state:
     config, clock = asked.config, SystemClock(asked.scale)
     meta = state.meta(ShardMeta) or ShardMeta()
     log = _log(asked, layout, number)
-    tables = Tables(layout.tables, layout.spool(number), config.tables, shard=number, mark=meta.tables)
+    tables = Tables(
+        layout.tables,
+        layout.spool(number),
+        config.tables,
+        shard=number,
+        mark=meta.tables,
+        suffixes=config.scope.suffixes,
+    )
     archive = _archive(config, layout, number, state, log, meta)
     machine = open_machine(asked, layout, number, count, state)
     return Engine(

@@ -26,6 +26,7 @@ from periplus.lab.web.hostile import REGISTRY
 from periplus.lab.web.log import RequestLog
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
+from periplus.lab.web.sites import DOMAIN
 
 from .consoles import stderr_console, stdout_console
 from .crawl.command import exit_code, run
@@ -55,6 +56,8 @@ OPTIONS: dict[str, object] = {
     "wire.timeout": 8.0,
     "wire.low_speed_time": 3,
     "wire.max_page_bytes": 2 * 2**20,
+    "scope.kind": "any",
+    "scope.suffixes": (DOMAIN,),
 }
 
 

@@ -25,6 +25,8 @@ from periplus.lab.web.hostile import REGISTRY
 from periplus.lab.web.log import DEFAULT_CAPACITY, RequestLog
 from periplus.lab.web.loopback import HOME
 from periplus.lab.web.server import Server
+from periplus.lab.web.sites import DOMAIN
+from periplus.lab.web.spam_web import HostileWorld
 
 from .consoles import stderr_console, stdout_console
 from .crawl.live import counted
@@ -55,6 +57,9 @@ def lab(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on at 127.0.0.1; 0: any free port.")] = 0,
     tls: Annotated[bool, typer.Option("--tls", help="Also serve TLS, on a port of its own.")] = False,
     tls_port: Annotated[int, typer.Option(min=0, max=65535, help="The port for TLS; 0: any free one.")] = 0,
+    hostile_web: Annotated[
+        bool, typer.Option("--hostile-web", help="Add a link farm and other spam, with links from honest sites.")
+    ] = False,
     latency: Annotated[float, typer.Option(min=0, help="Seconds before the first byte of every answer.")] = 0,
     log: Annotated[Path | None, typer.Option(help="Write every request to this file, as JSON lines.")] = None,
     json: Annotated[
@@ -65,7 +70,7 @@ def lab(
 
     Example: periplus lab --sites 200 --speed 3600 --seed 7
     """
-    world = World(seed, sites, pages=pages)
+    world = HostileWorld(seed, sites, pages=pages) if hostile_web else World(seed, sites, pages=pages)
     server = Server(
         world,
         RunningClock(world.epoch, speed),
@@ -113,6 +118,8 @@ def _tell(server: Server) -> None:
         f"  with Periplus  periplus crawl http://{host}/ -o DIR --proxy {said.url}",
         f"  a crawler      http_proxy={said.url} … http://{host}/",
     ]
+    if isinstance(server.world, HostileWorld):
+        lines.append(f'  as a hostile web: periplus.toml with [scope] kind = "any", suffixes = ["{DOMAIN}"]')
     if said.tls_port is not None:
         lines += [
             f"  with TLS       curl -so ca.pem {said.url}ca.pem",

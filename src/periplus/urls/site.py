@@ -35,10 +35,16 @@ def _without_port(site: str) -> str:
 
 
 class PublicSuffixes:
-    """One edition of the Public Suffix List: the `lines` of its text, or the list that was installed with Periplus."""
+    """One edition of the Public Suffix List: the `lines` of its text, or the list that was installed with Periplus.
 
-    def __init__(self, lines: Iterable[str] | None = None, *, remembered: int = 65_536) -> None:
+    `further` are suffixes that the list does not have, such as `lab.test`: a name below one is a domain of its own.
+    """
+
+    def __init__(
+        self, lines: Iterable[str] | None = None, *, further: Iterable[str] = (), remembered: int = 65_536
+    ) -> None:
         self._suffixes = PublicSuffixList(lines)
+        self._further = tuple("." + suffix.strip(".").lower() for suffix in further)
         self.domain_of = lru_cache(maxsize=remembered)(self._domain_of)
 
     def _domain_of(self, host: str) -> Domain | None:
@@ -46,20 +52,32 @@ class PublicSuffixes:
         if host.rpartition(".")[2].isdecimal() or _NO_NAME.search(host):
             return None
         domain = self._suffixes.privatesuffix(host)
+        if domain is not None and self._further:
+            domain = self._below_further(host.rstrip(".").lower(), domain)
         return None if domain is None else Domain(domain)
+
+    def _below_further(self, host: str, domain: str) -> str | None:
+        """The domain of a host, if the longest further suffix that it ends in is longer than its public suffix."""
+        ends = [suffix for suffix in self._further if f".{host}".endswith(suffix) and len(suffix) > len(domain)]
+        if not ends:
+            return domain
+        suffix = max(ends, key=len)
+        label = host[: -len(suffix)].rpartition(".")[2]
+        return label + suffix if label else None
 
 
 @cache
-def _installed() -> PublicSuffixes:
-    """The installed list, read when it is first needed."""
-    return PublicSuffixes()
+def _installed(further: tuple[str, ...]) -> PublicSuffixes:
+    """The installed list, read when it is first needed, with these suffixes added."""
+    return PublicSuffixes(further=further)
 
 
-def domain_of(host_or_url: str) -> Domain | None:
+def domain_of(host_or_url: str, further: tuple[str, ...] = ()) -> Domain | None:
     """The registrable domain of a host, a site, or a canonical URL, in lower case and in the script it came in.
 
     `None` for a public suffix itself, for an address, and for what is not a host name. A name under an unknown top
     level is registrable at its second level. The dot that ends a fully qualified name is not part of its domain.
+    `further` are public suffixes besides those of the list (`[scope] suffixes`).
     """
     host = host_of(Url(host_or_url)) if "://" in host_or_url else host_or_url
-    return _installed().domain_of(host)
+    return _installed(further).domain_of(host)

@@ -60,6 +60,24 @@ def test_registrable_domain(host: str, domain: str | None) -> None:
     assert domain_of(host) == domain
 
 
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("a.lab.test", "a.lab.test"),
+        ("www.a.lab.test:8080", "a.lab.test"),
+        ("http://b.c.LAB.test/x", "c.lab.test"),
+        ("lab.test", None),
+        ("slab.test", "slab.test"),
+        ("x.deep.lab.test", "x.deep.lab.test"),
+        ("www.example.co.uk", "example.co.uk"),
+        ("co.uk", None),
+    ],
+)
+def test_further_suffixes(host: str, domain: str | None) -> None:
+    """Names below a further suffix are domains of their own; the longest suffix counts, and the list still does."""
+    assert domain_of(host, ("lab.test", "deep.lab.test")) == domain
+
+
 def test_another_list_can_be_given() -> None:
     """Wildcards and exceptions as the list's format defines them."""
     suffixes = PublicSuffixes(["// a comment", "test", "*.wild.test", "!city.wild.test"])

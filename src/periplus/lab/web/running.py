@@ -74,9 +74,10 @@ class RunningLab:
 
     @property
     def resolver(self) -> Mapping[str, str]:
-        """The address of every host, ordinary and hostile, as a name server would return it."""
+        """The address of every host, ordinary and hostile, as a name server returns it; `*.` stands for any name."""
         hostile = {one.host: HOME for one in REGISTRY.values()}
-        return {host: self.server.address(host) for host in self.world.hosts} | hostile
+        names = (*self.world.hosts, *self.world.wildcards)
+        return {host: self.server.address(host.removeprefix("*.")) for host in names} | hostile
 
     def url(self, host: str, target: str = "/") -> str:
         """A URL with the lab's port in it, for a client that resolves names by `resolver`."""

@@ -67,7 +67,8 @@ class World:
         others = list(other_hosts(self._sites))
         names = [Host(site.host, site.number) for site in self._sites] + others
         self._hosts = {host.name: host for host in names}
-        self.hosts = (*self._hosts, *traps.HOSTS)
+        self.hosts: tuple[str, ...] = (*self._hosts, *traps.HOSTS)
+        self.wildcards: tuple[str, ...] = ()
         replay = History.read(history) if history is not None else None
         anchors: dict[int, Anchor] = {}
         self._lives = [LiveSite(site, _changes(site, replay), self._origin, anchors) for site in self._sites]

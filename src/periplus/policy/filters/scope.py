@@ -42,13 +42,17 @@ class ScopeSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     kind: str = "domain"
     """`domain`, `host`, `prefix` or `any`."""
+    suffixes: tuple[str, ...] = ()
+    """Names to treat as public suffixes besides those of the Public Suffix List: with "lab.test", a.lab.test and
+    b.lab.test are two domains."""
 
 
 class Scope:
     """Accepts URLs inside the scope of the seeds."""
 
     def __init__(self, seeds: Iterable[Url], settings: ScopeSettings | None = None) -> None:
-        self.kind = (settings or ScopeSettings()).kind
+        settings = settings or ScopeSettings()
+        self.kind, self._suffixes = settings.kind, settings.suffixes
         if self.kind not in KINDS:
             raise ConfigError(f"unknown scope: {self.kind!r}", hint=f"did you mean {nearest(self.kind, KINDS)!r}?")
         self._is_whole = self.kind != "prefix"
@@ -83,7 +87,7 @@ class Scope:
         """Add the place of a URL to the scope. Return whether the scope has grown."""
         size = len(self._domains) + len(self._sites) + len(self._directories)
         site = site_of(url)
-        domain = domain_of(site) if self.kind == "domain" else None
+        domain = domain_of(site, self._suffixes) if self.kind == "domain" else None
         if self.kind == "prefix":
             self._directories.add(site + _path_of(url).rpartition("/")[0] + "/")
         if domain is not None:
@@ -101,8 +105,8 @@ class Scope:
         if self._is_whole and old.removeprefix("www.") == new.removeprefix("www."):
             return True
         before, after = _path_of(seed), _path_of(target)
-        domain = domain_of(old)
-        if domain is not None and domain == domain_of(new) and before.rstrip("/") == after.rstrip("/"):
+        domain = domain_of(old, self._suffixes)
+        if domain is not None and domain == domain_of(new, self._suffixes) and before.rstrip("/") == after.rstrip("/"):
             return True
         return bool(_TOP.fullmatch(before) and _TOP.fullmatch(after)) and "?" not in target
 
@@ -110,7 +114,7 @@ class Scope:
         """Hosts repeat, so the Public Suffix List is consulted once for each."""
         if len(self._inside) >= _REMEMBERED:
             self._inside.clear()
-        inside = self.kind == "any" or site in self._sites or domain_of(site) in self._domains
+        inside = self.kind == "any" or site in self._sites or domain_of(site, self._suffixes) in self._domains
         if len(authority) <= _LONGEST_REMEMBERED:
             self._inside[authority] = inside
         return inside

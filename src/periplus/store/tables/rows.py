@@ -42,9 +42,13 @@ _LINK_WEIGHT = 100
 
 
 class Rows:
-    """The rows of all tables since the last batches. `weight` is what they take in memory, in bytes, roughly."""
+    """The rows of all tables since the last batches. `weight` is what they take in memory, in bytes, roughly.
 
-    def __init__(self) -> None:
+    `suffixes` are further public suffixes, for the column `domain`.
+    """
+
+    def __init__(self, suffixes: tuple[str, ...] = ()) -> None:
+        self._suffixes = suffixes
         self.weight = 0
         self._unread: list[Event] = []
         self._unread_weight = 0
@@ -93,7 +97,7 @@ class Rows:
         self.weight += _ROW_WEIGHT + 2 * len(event.discovery.url)
 
     def _take_fetch(self, event: FetchEnded) -> None:
-        row = fetch_row(event)
+        row = fetch_row(event, self._suffixes)
         if row is not None:
             self._add("fetches", row)
 

@@ -34,17 +34,18 @@ _NOT_STORED: Row = (None,) * 5
 _LONGEST_TYPE = 256
 
 
-def fetch_row(event: FetchEnded) -> Row | None:
-    """The row of a finished task; `None` if no request was sent."""
+def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> Row | None:
+    """The row of a finished task; `None` if no request was sent. `suffixes`: further public suffixes."""
     outcome = event.outcome
     if isinstance(outcome, Located):
         return None
     task = outcome.task
-    return (*_who(task), *_what(outcome, event.ended_at), *_effort(task, outcome), *_where(event.stored))
+    return (*_who(task, suffixes), *_what(outcome, event.ended_at), *_effort(task, outcome), *_where(event.stored))
 
 
-def _who(task: FetchTask) -> Row:
-    return (task.url, task.site, domain_of(task.site), task.purpose._value_, task.lane._value_, task.source._value_)
+def _who(task: FetchTask, suffixes: tuple[str, ...]) -> Row:
+    domain = domain_of(task.site, suffixes)
+    return (task.url, task.site, domain, task.purpose._value_, task.lane._value_, task.source._value_)
 
 
 def _what(outcome: FetchOutcome, ended_at: float) -> Row:

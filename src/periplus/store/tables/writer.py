@@ -33,15 +33,23 @@ class Tables:
     """An `EventSink` that writes the eight tables of one shard.
 
     `folder` holds a folder for each table, with the Parquet files of all shards; `spool` belongs to this shard alone.
+    `suffixes` are further public suffixes, for columns with a domain.
     """
 
     def __init__(
-        self, folder: Path, spool: Path, settings: TableSettings | None = None, *, shard: int, mark: bytes | None
+        self,
+        folder: Path,
+        spool: Path,
+        settings: TableSettings | None = None,
+        *,
+        shard: int,
+        mark: bytes | None,
+        suffixes: tuple[str, ...] = (),
     ) -> None:
         self._folder = folder
         self._shard = shard
         self._settings = settings or TableSettings()
-        self._rows = Rows()
+        self._rows = Rows(suffixes)
         self._places = places_of(mark)
         self._is_broken = False
         with self._writing(), ExitStack() as opened:
