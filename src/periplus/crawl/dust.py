@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from periplus.content import likeness
+from periplus.content import likeness, version_of
 from periplus.formats.robots import parse
 from periplus.model import (
+    Digests,
     EventSink,
     Fetched,
     FetchOutcome,
@@ -36,6 +37,8 @@ from periplus.policy.dust import (
     Pair,
     RuleChange,
     SiteDust,
+    anchor_of,
+    anchored,
     apply,
     checked,
     describe,
@@ -46,6 +49,7 @@ from periplus.policy.dust import (
     redirected_back,
     target_failed,
     target_read,
+    wanted_anchors,
 )
 from periplus.policy.filters import FilterStates, path_template_of
 from periplus.store import State
@@ -133,24 +137,27 @@ class DustLearner:
             if record is None or record.digests is None or operation.base == url:
                 unread.append(operation)
             else:
-                is_equal = self._is_equal(reading, record)
+                is_equal = self._is_equal(reading.digests, reading.version, record)
                 pairs.append(Pair(operation, is_equal, _vote(operation.base, each.page, own, record)))
         pairs += _pair_of_cluster(url, reading, each.found)
         is_countable = self._is_countable(each.page, reading, dust)
         page = Observation(url, _identity(reading), tuple(pairs), tuple(unread), is_countable)
         self._report(site_of(url), learn(dust, page, self._settings, self._familiar), now)
+        bases = wanted_anchors(dust, page, self._settings)
+        if bases:
+            self._frontier.queue_probes([Probe(Url(base), PROBE_KIND) for base in bases], now)
 
-    def _is_equal(self, reading: Reading, record: UrlRecord) -> bool | None:
+    def _is_equal(self, digests: Digests, version: bytes, record: UrlRecord) -> bool | None:
         if record.digests is None:
             return None
-        if record.digests.main == reading.digests.main:
+        if record.digests.main == digests.main:
             return True
-        resemblance = likeness(record.version, reading.version)
+        resemblance = likeness(record.version, version)
         if resemblance >= self._settings.equal_from:
             return True
         if resemblance < self._settings.unequal_below:
             return False
-        return True if record.digests.links == reading.digests.links else None
+        return True if record.digests.links == digests.links else None
 
     def _is_countable(self, page: Page, reading: Reading, dust: SiteDust) -> bool:
         """Whether the text of a page is its own: not an error, and not what much of the site says."""
@@ -177,10 +184,16 @@ class DustLearner:
 
     def probed(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
         """Take the answer to a probe that checks a rule."""
-        dust = self._states.changing(outcome.task.url).dust
-        if dust is not None:
-            changes = checked(dust, outcome.task.url, page is not None)
-            self._report(site_of(outcome.task.url), changes, now)
+        url = outcome.task.url
+        dust = self._states.changing(url).dust
+        if dust is None:
+            return
+        anchor = anchor_of(dust, url)
+        if anchor is not None:
+            record = self._records.get([Url(anchor[0])])[0]
+            known = None if page is None or record is None else self._is_equal(page.digests, version_of(page), record)
+            anchored(dust, anchor[1], bool(known))
+        self._report(site_of(url), checked(dust, url, page is not None), now)
 
     def _read_clean_params(self, site: Site) -> None:
         """Take over what robots.txt says of idle parameters."""

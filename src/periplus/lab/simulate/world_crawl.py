@@ -82,7 +82,9 @@ class WorldCrawl:
         """Crawl until nothing is left, or the limit is reached."""
         self._apply(self.machine.apply(PageBudgetSet(self._limit, self.now)))
         self._apply(
-            self.machine.apply(Discovered(tuple(Discovery(url, Source.SEED, self.now) for url in self._seeds), self.now))
+            self.machine.apply(
+                Discovered(tuple(Discovery(url, Source.SEED, self.now) for url in self._seeds), self.now)
+            )
         )
         rounds = 0
         while not self.machine.frontier.is_idle:
@@ -127,4 +129,5 @@ def hurried(**options: object) -> Config:
     """Settings of a crawl that waits for nothing and reads no sitemaps, with these options (`table__key`)."""
     named = {name.replace("__", "."): value for name, value in options.items()}
     calm: dict[str, object] = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "sitemaps.follow": False}
+    calm["retries.max_site_failures"] = 1000
     return Config().with_options(calm | named)

@@ -21,6 +21,8 @@ from .learning import (
     Pair,
     RuleChange,
     SiteDust,
+    anchor_of,
+    anchored,
     checked,
     count_pair,
     learn,
@@ -30,6 +32,7 @@ from .learning import (
     redirected_back,
     target_failed,
     target_read,
+    wanted_anchors,
     withdraw,
 )
 from .pairs import PREFIXES, Operation, key_of, operation_between, operations
@@ -55,6 +58,8 @@ __all__ = [
     "RuleChange",
     "RuleFile",
     "SiteDust",
+    "anchor_of",
+    "anchored",
     "apply",
     "checked",
     "clean_params",
@@ -77,6 +82,7 @@ __all__ = [
     "renamed",
     "target_failed",
     "target_read",
+    "wanted_anchors",
     "withdraw",
     "write_rule_file",
 ]

@@ -23,24 +23,28 @@ MAX_COUNT: Final = 1000
 _STEPS: Final = 40
 """Halvings of an interval in which a quantile is found: more than a float has digits for."""
 
-CANDIDATE, ACCEPTED, WITHDRAWN = 0, 1, 2
+CANDIDATE, ACCEPTED, WITHDRAWN, REFUTED = 0, 1, 2, 3
 
 
 class Counts(Struct, array_like=True, gc=False):
     """The pairs of one rule of a site: 24 bytes at most, with its key, when stored.
 
-    `votes` is how many more pairs speak for the direction of the rule than against it (sitemaps and canonical links).
+    `votes` is how many more pairs speak for the direction of the rule than against it (sitemaps and canonical links);
+    `new` counts pairs since the rule was withdrawn; `is_anchored`: a page was read under a URL that the rule makes.
     """
 
     equal: int = 0
     unequal: int = 0
     votes: int = 0
     state: int = CANDIDATE
+    new: int = 0
+    is_anchored: bool = False
 
     def count(self, is_equal: bool, vote: int) -> None:
         """Count a pair."""
         self.equal += is_equal
         self.unequal += not is_equal
+        self.new = min(self.new + 1, MAX_COUNT)
         self.votes = max(-100, min(100, self.votes + vote))
         if self.equal + self.unequal > MAX_COUNT:
             self.equal //= 2

@@ -16,9 +16,9 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from .evidence import ACCEPTED, CANDIDATE, FAMILIAR, UNIFORM, WITHDRAWN, Counts, is_at_least
+from .evidence import ACCEPTED, CANDIDATE, FAMILIAR, REFUTED, UNIFORM, WITHDRAWN, Counts, is_at_least
 from .pairs import Operation, key_of, url_key
-from .rules import ORDER, Rule
+from .rules import ORDER, Rule, parameters
 from .settings import DustSettings
 
 MAX_KNOWN: Final = 16
@@ -30,6 +30,8 @@ MAX_LOOKED: Final = 64
 _COST_OF_PAIR: Final = 4
 """What a pair costs that is fetched soon, where a lookup in vain costs 1: twice as many pairs as are needed."""
 _LOOKED_FOR: Final = frozenset({"drop-param", "drop-prefix", "drop-suffix", "lower-case", "replace-segment"})
+_LEAST_FOR_VALUE: Final = 0.95
+"""The quantile for one value of a parameter that is known to matter with others: 58 pairs without an unequal one."""
 _UNSEEN_KINDS: Final = frozenset({"drop-prefix", "replace-segment"})
 _TURNED: Final = frozenset({"replace-segment", "scheme"})
 """Kinds that can be applied in the other direction."""
@@ -44,7 +46,8 @@ class SiteDust(Struct, array_like=True):
     URL that was renamed to it and the key of the rule; `checks`: keys of URLs that are fetched to check a rule, with
     the key of the rule. `cleaned`: names and path of each `Clean-param` line of robots.txt. `split`: parameters that
     matter, but perhaps not with every value. `looked`: by key of a rule, how much was spent on looking for pairs.
-    `pages` counts pages that were read.
+    `anchors`: keys of bases that no page was read under, and are fetched before a rule is accepted, each with a URL of
+    that base and the key of the rule. `pages` counts pages that were read.
     """
 
     pages: int = 0
@@ -57,17 +60,20 @@ class SiteDust(Struct, array_like=True):
     cleaned: tuple[tuple[tuple[str, ...], str], ...] = ()
     split: list[str] = field(default_factory=list)
     looked: dict[int, int] = field(default_factory=dict)
+    anchors: dict[int, tuple[str, int]] = field(default_factory=dict)
 
 
 class Pair(Struct, frozen=True, gc=False):
     """A page and the base of an operation that was read: equal, unequal, or too close to say (`None`).
 
-    `vote`: 1 if sitemaps or canonical links speak for the base, -1 if they speak for the page, else 0.
+    `vote`: 1 if sitemaps or canonical links speak for the base, -1 if they speak for the page, else 0. `is_anchored`:
+    the base itself was read, and not only another page with the same base.
     """
 
     operation: Operation
     is_equal: bool | None
     vote: int = 0
+    is_anchored: bool = True
 
 
 class Observation(Struct, frozen=True):
@@ -103,10 +109,24 @@ def learn(
         _meet_waiting(dust, page, settings)
     for pair in page.pairs:
         if pair.is_equal is not None and (page.is_countable or not pair.is_equal or _is_order(pair.operation)):
+            is_known = pair.operation.rules[-1].name in dust.split
             changes += count_pair(dust, pair, settings, familiar)
+            if not pair.is_equal and not is_known:
+                changes += _count_values(dust, page.url, pair, settings)
     for operation in page.unread:
         changes += _wait(dust, page, operation, settings, familiar)
     return changes
+
+
+def _count_values(dust: SiteDust, url: str, pair: Pair, settings: DustSettings) -> list[RuleChange]:
+    """The first unequal pair of a parameter counts against its value as well, which is counted from now on."""
+    rule = pair.operation.rules[-1]
+    if rule.kind != "drop-param":
+        return []
+    given = [each.partition("=") for each in parameters(url.partition("?")[2])]
+    values = [value for name, equals, value in given if equals and name == rule.name]
+    against = [Operation((Rule("drop-param-value", rule.name, value),), pair.operation.base) for value in values]
+    return [change for each in against for change in count_pair(dust, Pair(each, False), settings)]
 
 
 def _meet_waiting(dust: SiteDust, page: Observation, settings: DustSettings) -> None:
@@ -117,7 +137,9 @@ def _meet_waiting(dust: SiteDust, page: Observation, settings: DustSettings) -> 
     for key in waiting[1]:
         if key not in dust.candidates:
             _make_room(dust, settings)
-        dust.candidates.setdefault(key, Counts()).count(waiting[0] == page.identity, 0)
+        counts = dust.candidates.setdefault(key, Counts())
+        counts.count(waiting[0] == page.identity, 0)
+        counts.is_anchored |= waiting[0] == page.identity
 
 
 def _is_order(operation: Operation) -> bool:
@@ -141,7 +163,8 @@ def _wait(
         is_equal = waiting[0] == page.identity
         if waiting[1] != keys or (is_equal and not page.is_countable and not _is_order(operation)):
             return []
-        return count_pair(dust, Pair(operation, is_equal), settings, familiar)
+        is_anchored = _is_order(operation) or operation.base == page.url
+        return count_pair(dust, Pair(operation, is_equal, 0, is_anchored), settings, familiar)
     if len(dust.bases) >= settings.max_bases:
         largest = max(dust.bases)
         if place > largest:
@@ -164,6 +187,7 @@ def count_pair(
             counts = Counts()
         dust.candidates[key] = counts  # at the end: the most recently useful
         counts.count(bool(pair.is_equal), pair.vote)
+        counts.is_anchored |= pair.is_anchored and bool(pair.is_equal)
         if rule.kind in _UNSEEN_KINDS:
             _keep_known(dust, key, rule)
         elif rule.kind == "drop-param" and not pair.is_equal and rule.name not in dust.split:
@@ -198,11 +222,13 @@ def _decide(
 ) -> list[RuleChange]:
     prior = FAMILIAR if (rule.kind, rule.name, rule.value) in familiar else UNIFORM
     if counts.state == ACCEPTED:
-        is_kept = _is_clean(counts, settings) and is_at_least(counts.equal, counts.unequal, settings.withdraw, prior)
+        is_kept = _is_clean(counts, settings)
+        if counts.unequal:
+            is_kept = is_kept and is_at_least(counts.equal, counts.unequal, settings.withdraw, prior)
         return [] if is_kept else withdraw(dust, key, "pages differ")
     if not _is_acceptable(rule, counts, settings, prior):
         return []
-    if counts.votes < 0 and rule.kind not in _TURNED:
+    if not counts.is_anchored or (counts.votes < 0 and rule.kind not in _TURNED):
         return []
     if len(dust.rules) >= settings.max_rules:
         return []
@@ -214,11 +240,12 @@ def _decide(
 
 
 def _is_acceptable(rule: Rule, counts: Counts, settings: DustSettings, prior: tuple[int, int]) -> bool:
-    if counts.state == WITHDRAWN and counts.pairs < settings.new_pairs:
+    if counts.state == REFUTED or (counts.state == WITHDRAWN and counts.new < settings.new_pairs):
         return False
     if rule.kind == "sort-query" and counts.equal >= settings.sorted_pairs and not counts.unequal:
         return True
-    return _is_clean(counts, settings) and is_at_least(counts.equal, counts.unequal, settings.accept, prior)
+    least = max(settings.accept, _LEAST_FOR_VALUE) if rule.kind == "drop-param-value" else settings.accept
+    return _is_clean(counts, settings) and is_at_least(counts.equal, counts.unequal, least, prior)
 
 
 def _is_clean(counts: Counts, settings: DustSettings) -> bool:
@@ -226,15 +253,15 @@ def _is_clean(counts: Counts, settings: DustSettings) -> bool:
     return counts.unequal <= settings.max_unequal * counts.pairs
 
 
-def withdraw(dust: SiteDust, key: int, reason: str) -> list[RuleChange]:
-    """Withdraw an accepted rule: its pairs are counted from the beginning."""
+def withdraw(dust: SiteDust, key: int, reason: str, *, is_final: bool = False) -> list[RuleChange]:
+    """Withdraw an accepted rule, for good or until new pairs speak for it as well."""
     rule = dust.rules.pop(key, None)
     if rule is None:
         return []
-    counts = dust.candidates.get(key, Counts())
-    change = RuleChange(rule, False, counts.equal, counts.unequal, reason)
-    dust.candidates[key] = Counts(state=WITHDRAWN)
-    return [change]
+    counts = dust.candidates.setdefault(key, Counts())
+    counts.state = REFUTED if is_final else WITHDRAWN
+    counts.new = 0
+    return [RuleChange(rule, False, counts.equal, counts.unequal, reason)]
 
 
 # pairs that are worth fetching soon
@@ -258,6 +285,34 @@ def looked_for(dust: SiteDust, operation: Operation, is_known: bool) -> None:
         while len(dust.looked) >= MAX_LOOKED:
             del dust.looked[next(iter(dust.looked))]
     dust.looked[key] = dust.looked.get(key, 0) + (_COST_OF_PAIR if is_known else 1)
+
+
+def wanted_anchors(dust: SiteDust, page: Observation, settings: DustSettings) -> list[str]:
+    """Bases that no page was read under, and of which rules with enough pairs depend: they are to be fetched."""
+    wanted = []
+    for operation in page.unread:
+        key = key_of(operation.rules[-1])
+        counts = dust.candidates.get(key)
+        if counts is None or counts.is_anchored or counts.state == REFUTED or len(dust.anchors) >= MAX_KNOWN:
+            continue
+        is_due = counts.equal >= settings.sorted_pairs and _is_clean(counts, settings)
+        if is_due and all(waiting[1] != key for waiting in dust.anchors.values()):
+            dust.anchors[url_key(operation.base)] = (page.url, key)
+            wanted.append(operation.base)
+    return wanted
+
+
+def anchor_of(dust: SiteDust, base: str) -> tuple[str, int] | None:
+    """The URL with which a base that was fetched is to be compared, and the key of the rule; `None`: it is no base."""
+    return dust.anchors.pop(url_key(base), None)
+
+
+def anchored(dust: SiteDust, key: int, is_equal: bool) -> None:
+    """A base was fetched: it shows what the URLs show that would be renamed to it, or something else."""
+    counts = dust.candidates.get(key)
+    if counts is not None:
+        counts.is_anchored = is_equal
+        counts.state = counts.state if is_equal else REFUTED
 
 
 # targets of renamed URLs
@@ -292,10 +347,14 @@ def target_read(dust: SiteDust, url: str) -> None:
 def checked(dust: SiteDust, url: str, is_page: bool) -> list[RuleChange]:
     """A URL was fetched because its new name answers with an error. If it is a page, the rule is withdrawn."""
     key = dust.checks.pop(url_key(url), None)
-    return withdraw(dust, key, "the renamed URL answers with an error") if key is not None and is_page else []
+    return (
+        withdraw(dust, key, "the renamed URL answers with an error", is_final=True)
+        if key is not None and is_page
+        else []
+    )
 
 
 def redirected_back(dust: SiteDust, url: str, made: Sequence[tuple[int, str]]) -> list[RuleChange]:
     """A URL redirects: rules that rename the target back to it are withdrawn. `made`: key and result of each rule."""
     reason = "the renamed URL redirects back"
-    return [change for key, result in made if result == url for change in withdraw(dust, key, reason)]
+    return [change for key, result in made if result == url for change in withdraw(dust, key, reason, is_final=True)]

@@ -19,7 +19,7 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Accept a rule when the 5 % quantile of its posterior is at least this: 8 equal pairs, none unequal."""
     withdraw: float = 0.6
     """Withdraw an accepted rule when the quantile falls below this."""
-    max_unequal: float = 0.03
+    max_unequal: float = 0.01
     """Maximum share of unequal pairs of an accepted rule: a parameter that matters on 5 % of pages would pass the
     quantile."""
     probe: float = 0.05

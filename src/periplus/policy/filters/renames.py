@@ -84,7 +84,6 @@ class Renames:
             if changing is not None:
                 note_target(changing, target, variant, found.key)
 
-
     def wanted_pairs(self, url: Url) -> list[Operation]:
         """The rules for which a new URL and its base would be a pair, and of which too little is known."""
         if not self._settings.enabled or not _may_vary(url):
