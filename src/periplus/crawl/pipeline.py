@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
+from msgspec.structs import replace
+
 from periplus.content import version_of
 from periplus.model import (
     ChangeLevel,
@@ -148,7 +150,15 @@ class PagePipeline:
         outcome = processed.answer.outcome
         if isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
             return [redirection(outcome, share(1))]
-        return [] if processed.page is None else self._reader.links(processed.page, outcome.task.depth, at, share)
+        page = processed.page
+        if page is None:
+            return []
+        found = self._reader.links(page, outcome.task.depth, at, share)
+        onward = {page.script_redirect, page.refresh.url if page.refresh is not None else None} - {None, page.url}
+        if onward:  # such redirects in a row are bounded as those of HTTP
+            redirects = outcome.task.redirects + 1
+            found = [replace(each, redirects=redirects) if each.url in onward else each for each in found]
+        return found
 
     @property
     def gaining(self) -> int:

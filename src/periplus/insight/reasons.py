@@ -36,12 +36,13 @@ _ROBOTS: Final = {
     "robots-unreachable": "robots.txt could not be fetched, so nothing else is (RFC 9309)",
     "private-address": "the address is in a private network; if it is yours, allow the host: --allow-private HOST",
 }
+_RENAMED: Final = {"renamed": "a rule for duplicate URLs, learnt while it waited, knows its page by another URL"}
 _LISTED: Final = {
     "not-a-url": "a sitemap lists it, but it is not a URL that can be fetched",
     "sitemap-foreign-host": "only files of another host list it, which its own host's robots.txt does not name",
     "sitemap-other-folder": "only files in another folder list it, which no robots.txt names",
 }
-EXPLAINED: Final = {**_WIRE, **_ROBOTS, **_LISTED, **REFUSALS}
+EXPLAINED: Final = {**_WIRE, **_ROBOTS, **_RENAMED, **_LISTED, **REFUSALS}
 
 
 def explained(reason: str) -> str:

@@ -22,7 +22,6 @@ REASONS: Final = {
     "site-budget": "the site has reached its maximum number of URLs",
     "low-yield": "pages of this template repeat the same contents",
     "parameter-values": "a parameter with very many values and the same contents",
-    "renamed": "a rule that was learnt while it waited knows its page by another URL",
     "rewrite-loop": "rewriting it did not end",
 }
 """The reasons of `Reject`."""
