@@ -23,7 +23,8 @@ from periplus.crawl.revisit import RevisitState, Watching
 from periplus.crawl.router import Outbound
 from periplus.crawl.shard import Shard
 from periplus.crawl.sitemaps import SitemapRules
-from periplus.model import CollectionError, Learning, Ordering, Ranking, Url
+from periplus.model import CollectionError, ConfigError, Learning, Ordering, Ranking, Url
+from periplus.policy.dust import GivenRules, read_rule_file
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES, Scored
 from periplus.policy.refresh import DAY, PageWeights
@@ -182,6 +183,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
     config = asked.config
     scope = Scope(asked.seeds, config.scope)
     want = asked.parts.wants
+    given = given_rules(config, layout)
     settings = MachineSettings(
         shard=number,
         shards=count,
@@ -214,6 +216,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         judges=JudgeSettings(
             config.absence, config.cloaking, config.redirections, config.mirrors, config.scope.suffixes
         ),
+        dust=config.dust,
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         revisits_only=asked.revisits_only,
     )
@@ -222,13 +225,25 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         state,
         ordering=_ordering(asked, layout),
         scope=scope,
-        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want),
+        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, given=given),
+        given=given,
         screen=screening_chain(scope, config.filters, want),
         weights=weights_of(config, layout),
         rank_of=_rank_of(config, layout),
         load_body=partial(with_body, layout.warc),
         load_learnt=LearntFiles(layout.learnt).read,
     )
+
+
+def given_rules(config: Config, layout: Layout) -> GivenRules | None:
+    """The rules for duplicate URLs of the file that the settings name."""
+    if not config.dust.file:
+        return None
+    path = layout.folder / config.dust.file
+    try:
+        return read_rule_file(path.read_bytes(), str(path))
+    except OSError as error:
+        raise ConfigError(f"dust.file: {path} cannot be read: {error.strerror}") from error
 
 
 def _ordering(asked: ShardMaker, layout: Layout) -> Ordering:

@@ -25,6 +25,7 @@ from periplus.policy.absence import AbsenceSettings, ParkedSettings
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.cloaking import CloakingSettings, RedirectionSettings
 from periplus.policy.duplicates import DuplicateSettings
+from periplus.policy.dust import DustSettings
 from periplus.policy.filters import (
     BudgetSettings,
     Extensions,
@@ -164,6 +165,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """What is done about hosts that were judged to be spam ([hostile.md](hostile.md#spam))."""
     traps: TrapSettings = TrapSettings()
     """When a kind of URL counts as a trap."""
+    dust: DustSettings = DustSettings()
+    """Rules for duplicate URLs: when they are accepted, probed and withdrawn."""
     shape: ShapeSettings = ShapeSettings()
     """Bounds of a URL."""
     sessions: SessionSettings = SessionSettings()
@@ -288,6 +291,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             shape=self.shape,
             sessions=self.sessions,
             traps=self.traps,
+            dust=self.dust,
         )
 
     @property

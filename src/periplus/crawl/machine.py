@@ -14,19 +14,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
-from msgspec.structs import replace
-
 from periplus.model import (
     Fetched,
-    FetchOutcome,
     Filter,
     Located,
     Ordering,
-    Page,
     Purpose,
     Redirected,
     Site,
 )
+from periplus.policy.dust import GivenRules
 from periplus.policy.filters import Guard, MediaTypes, Scope, SiteFilterState
 from periplus.policy.mirrors import GuardWithHosts, MirrorHosts, decode_hosts
 from periplus.policy.refresh import PageWeights
@@ -34,20 +31,13 @@ from periplus.policy.sitemaps import RankOf
 from periplus.store import State
 from periplus.urls import site_of
 
-from .frontier import (
-    Domains,
-    Frontier,
-    Preview,
-    SiteRecords,
-    SpamFollower,
-    preview,
-)
+from .dust import PROBE_KIND, DustLearner
+from .frontier import Domains, Frontier, Preview, SiteRecords, SpamFollower, preview
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
     Adopted,
     AdoptionEnded,
-    Answer,
     Answered,
     Claim,
     Discovered,
@@ -70,19 +60,12 @@ from .inputs import (
 )
 from .judging import Judges
 from .links import LinkState, PageReader
-from .machine_settings import LoadBody, MachineSettings, ShardMeta, with_bodies
-from .pipeline import PagePipeline, Pipeline, Processed
+from .machine_settings import LoadBody, LoadLearnt, MachineSettings, ShardMeta, TakeLearnt, TakeProbe, with_bodies
+from .pipeline import PagePipeline, Pipeline, Processed, with_last_visits
 from .revisit import PageComparer, Revisits, SampleRows
 from .router import ShardRouter
 from .sitemaps import HeldSeeds, SitemapScheduler
 from .stats import CrawlStats, EventCounter, IgnoredEvents
-
-LoadLearnt = Callable[[str, int], bytes | None]
-"""What a job has learnt: the file of a kind and generation; `None` if it was removed."""
-TakeLearnt = Callable[[bytes, float], None]
-"""Takes what a job has learnt, at a time."""
-TakeProbe = Callable[[FetchOutcome, Page | None, float], None]
-"""Takes the answer to a probe, and the page that was read from it if there is one."""
 
 
 class Machine:
@@ -102,6 +85,7 @@ class Machine:
         pipeline: Pipeline | None = None,
         load_body: LoadBody = lambda outcome, _stored: outcome,
         load_learnt: LoadLearnt = lambda _kind, _generation: None,
+        given: GivenRules | None = None,
         is_observed: bool = True,
     ) -> None:
         self._settings = settings
@@ -126,11 +110,12 @@ class Machine:
             saved=meta.revisits,
             sample=state.meta(SampleRows),
         )
+        guard = make_guard(self._traps_of)
         self.frontier = Frontier(
             state,
             records=self._records,
             revisits=self.revisits,
-            guard=GuardWithHosts(make_guard(self._traps_of), self._hosts),
+            guard=GuardWithHosts(guard, self._hosts),
             ordering=ordering,
             events=self._events,
             agent=settings.agent,
@@ -174,10 +159,14 @@ class Machine:
         )
         held = (url for url in settings.held_seeds if self.router.owns_site(site_of(url)))
         self._held = HeldSeeds(held, state, self.frontier, self.sitemaps, self.router.deliver)
+        self._dust = DustLearner(
+            guard.states, state, self.frontier, self._events, self._forget_links, settings.dust, given
+        )
         self._load_learnt = load_learnt
         self._takers_of_learnt: dict[str, TakeLearnt] = {}
         self._takers_of_probes: dict[str, TakeProbe] = dict(self._judges.takers)
         self.learnt = dict(meta.learnt)
+        self.takes_probes(PROBE_KIND, self._dust.probed)
         self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
         self.takes_learnt("reputation", self.frontier.schedule.learn_reputation)
         if settings.follows_spam:
@@ -301,7 +290,9 @@ class Machine:
         while refused := self.frontier.drain_refused_files():
             for outcome in refused:
                 self.sitemaps.ended(outcome, now)
-        if renamed := self._hosts.drain_renamed():
+        renamed = [*self._hosts.drain_renamed(), *self.frontier.renamed]
+        if renamed:
+            self.frontier.renamed.clear()
             self.router.deliver(renamed, now)
         if emptied := self.frontier.drain_emptied():
             self.sitemaps.queues_emptied(emptied)
@@ -313,6 +304,7 @@ class Machine:
                 self._state.payloads.add_new(answer.payload)
             self._events.stats.copies += reading is not None and reading.is_copy
             self.frontier.report(answer.outcome, now, reading)
+        self._dust.learn(processed, now)
         for each in processed:
             self._judges.answered(each.answer.outcome, each.page, each.reading, self.stats.pages, now)
             self._pass_on(each, now)
@@ -322,10 +314,11 @@ class Machine:
         self._events.is_counting = given.is_counted
         own = [answer for answer in given.answers if self.router.owns_site(answer.outcome.task.site)]
         others = [answer for answer in given.answers if not self.router.owns_site(answer.outcome.task.site)]
-        processed = self._pipeline.process(self._with_last_visits(own), now) if own else []
+        processed = self._pipeline.process(with_last_visits(own, self._state.records), now) if own else []
         for answer, _, reading in processed:
             self._events.stats.copies += given.is_counted and reading is not None and reading.is_copy
             self.frontier.adopt(answer.outcome, now, reading, is_counted=given.is_counted)
+        self._dust.learn(processed, now)
         for each in processed:
             self._pass_on(each, now)
         for each in self._pipeline.read(others, now) if others else []:
@@ -335,18 +328,6 @@ class Machine:
             for payload in payloads:
                 if payload is not None:
                     self._state.payloads.add_new(payload)
-
-    def _with_last_visits(self, answers: Sequence[Answer]) -> list[Answer]:
-        """Answers with the time of the visit before, which tasks have and archives do not."""
-        records = self._state.records.get([answer.outcome.task.url for answer in answers])
-        return [
-            answer
-            if record is None or answer.outcome.task.purpose is not Purpose.PAGE
-            else replace(
-                answer, outcome=replace(answer.outcome, task=replace(answer.outcome.task, visited_at=record.kept_at))
-            )
-            for answer, record in zip(answers, records, strict=True)
-        ]
 
     def _pass_links(self, processed: Processed, now: float) -> None:
         """Where an answer of another shard's site leads, as far as that is here."""

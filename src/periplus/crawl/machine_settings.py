@@ -8,8 +8,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.model import Fetched, FetchOutcome, Stored, Url
+from periplus.model import Fetched, FetchOutcome, Page, Stored, Url
 from periplus.policy.balance import BalanceSettings
+from periplus.policy.dust import DustSettings
 from periplus.policy.filters import MediaSettings
 from periplus.policy.refresh import RefreshSettings
 from periplus.policy.reputation import DomainBudgets
@@ -24,6 +25,12 @@ from .stats import CrawlStats
 
 LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
 """Puts the body of an answer back, from where the archive has it."""
+LoadLearnt = Callable[[str, int], bytes | None]
+"""What a job has learnt: the file of a kind and generation; `None` if it was removed."""
+TakeLearnt = Callable[[bytes, float], None]
+"""Takes what a job has learnt, at a time."""
+TakeProbe = Callable[[FetchOutcome, Page | None, float], None]
+"""Takes the answer to a probe, and the page that was read from it if there is one."""
 
 
 class ShardMeta(Struct):
@@ -73,6 +80,7 @@ class MachineSettings(Struct, frozen=True):
     media: MediaSettings = MediaSettings()
     held_seeds: tuple[Url, ...] = ()
     judges: JudgeSettings = JudgeSettings()
+    dust: DustSettings = DustSettings()
     watching: Watching | None = None
     revisits_only: bool = False
     follows_spam: bool = True

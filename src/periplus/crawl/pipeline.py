@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
+from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
 from periplus.content import version_of
@@ -42,6 +43,7 @@ from periplus.model import (
     Source,
     Url,
     UrlRecord,
+    UrlRecords,
 )
 from periplus.policy.filters import MediaTypes, type_of_header
 from periplus.store import State
@@ -185,7 +187,15 @@ class PagePipeline:
         outcome = processed.answer.outcome
         if isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
             return [redirection(outcome, share(1))]
-        return [] if processed.page is None else self._reader.links(processed.page, outcome.task.depth, at, share)
+        page = processed.page
+        if page is None:
+            return []
+        found = self._reader.links(page, outcome.task.depth, at, share)
+        onward = {page.script_redirect, page.refresh.url if page.refresh is not None else None} - {None, page.url}
+        if onward:  # such redirects in a row are bounded as those of HTTP
+            redirects = outcome.task.redirects + 1
+            found = [replace(each, redirects=redirects) if each.url in onward else each for each in found]
+        return found
 
     @property
     def gaining(self) -> int:
@@ -215,6 +225,19 @@ def _file_reading(body: bytes, before: Digests | None) -> Reading:
     raw = xxh3_64_intdigest(body)
     level = None if before is None else ChangeLevel.SAME if before.raw == raw else ChangeLevel.MAJOR
     return Reading(Digests(raw, raw, raw, 0), level=level)
+
+
+def with_last_visits(answers: Sequence[Answer], records: UrlRecords) -> list[Answer]:
+    """Archived answers with the time of the visit before, which tasks have and archives do not."""
+    known = records.get([answer.outcome.task.url for answer in answers])
+    return [
+        answer
+        if record is None or answer.outcome.task.purpose is not Purpose.PAGE
+        else replace(
+            answer, outcome=replace(answer.outcome, task=replace(answer.outcome.task, visited_at=record.kept_at))
+        )
+        for answer, record in zip(answers, known, strict=True)
+    ]
 
 
 def redirection(outcome: Redirected, gain: float = 0.0) -> Discovery:
@@ -297,7 +320,7 @@ class Deduplicator:
                 compared.level,
                 version_of(page),
                 compared.blocks,
-                placement.cluster + 1 if (placement := placements.get(page.url)) is not None else 0,
+                placements.get(page.url),
             )
             for page, _, compared in read
         ]

@@ -36,6 +36,7 @@ _ROBOTS: Final = {
     "robots-unreachable": "robots.txt could not be fetched, so nothing else is (RFC 9309)",
     "private-address": "the address is in a private network; if it is yours, allow the host: --allow-private HOST",
 }
+_RENAMED: Final = {"renamed": "a rule for duplicate URLs, learnt while it waited, knows its page by another URL"}
 _LISTED: Final = {
     "not-a-url": "a sitemap lists it, but it is not a URL that can be fetched",
     "sitemap-foreign-host": "only files of another host list it, which its own host's robots.txt does not name",
@@ -44,7 +45,7 @@ _LISTED: Final = {
 _JUDGED: Final = {
     "spam": "its host was judged to be spam, and `[spam] may_retire` is set",
 }
-EXPLAINED: Final = {**_WIRE, **_JUDGED, **_ROBOTS, **_LISTED, **REFUSALS}
+EXPLAINED: Final = {**_WIRE, **_JUDGED, **_ROBOTS, **_RENAMED, **_LISTED, **REFUSALS}
 
 
 def explained(reason: str) -> str:

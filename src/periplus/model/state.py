@@ -222,7 +222,7 @@ class Reading(Struct, frozen=True):
     """What was made of a body: its digests, whether its text was known by another URL before, and may it be indexed.
 
     `level` is how much it differs from the version before (`None`: there was none), `version` what to keep of it, and
-    `blocks` of its parts. `cluster` names its near-duplicates; 0 for a page with hardly a text.
+    `blocks` of its parts. `placement` is where it was put among pages with the same text, if it has enough text.
     """
 
     digests: Digests
@@ -231,7 +231,12 @@ class Reading(Struct, frozen=True):
     level: ChangeLevel | None = None
     version: bytes = b""
     blocks: bytes = b""
-    cluster: int = 0
+    placement: Placement | None = None
+
+    @property
+    def cluster(self) -> int:
+        """The number of its near-duplicates, from 1; 0 for a page with hardly a text."""
+        return 0 if self.placement is None else self.placement.cluster + 1
 
 
 class Stored(Struct, frozen=True, gc=False):

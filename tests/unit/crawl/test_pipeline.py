@@ -106,7 +106,8 @@ def test_reading_of_a_page() -> None:
     outcome = read(ONE, text(1), head='<meta name="robots" content="noindex">')
     page = outcome[1]
     assert page is not None
-    expected = Reading(page.digests, False, is_indexable=False, version=version_of(page))
+    placement = Placement(0, Url(ONE), 1, 1.0, False)
+    expected = Reading(page.digests, False, is_indexable=False, version=version_of(page), placement=placement)
     assert deduplicator(MemoryState()).judge([outcome], 5.0) == [expected]
 
 

@@ -9,7 +9,7 @@ refused there for that reason (`retry_unreachable`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
@@ -32,6 +32,7 @@ from periplus.model import (
     UrlRecord,
     Verdict,
 )
+from periplus.policy.dust import Operation
 from periplus.policy.filters import Guard
 from periplus.policy.ordering import LAST_LEVEL, level_of, lowered
 from periplus.store import SiteState, State
@@ -98,12 +99,15 @@ class Admission:
 
     def _admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
         events: list[Event] = []
-        wanted = self._scores.unknown_judged(self._filter(discoveries, events))
+        renamed: dict[Url, Url] = {}
+        wanted = self._scores.unknown_judged(self._filter(discoveries, events, renamed))
         before = self._state.records.add_new([_record(discovery) for discovery in wanted])
         candidates: list[Candidate] = []
         changed: dict[Url, UrlRecord] = {}
         for discovery, known in zip(wanted, before, strict=True):
             if known is None:
+                if discovery.url in renamed:
+                    self._guard.renamed(renamed[discovery.url], discovery.url)
                 self._admit_new(discovery, candidates, changed, events)
             else:
                 self._admit_known(discovery, changed.get(discovery.url, known), candidates, changed, events)
@@ -113,7 +117,34 @@ class Admission:
         if events:
             self._events.record(events)
             self._revisits.found_new(events)
+        if candidates and not self._scores.learns:
+            candidates = self._with_pairs_first(candidates)
         return self._scores.queue(candidates) if candidates else []
+
+    def _with_pairs_first(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Raise new URLs that may be second names of known ones, a few for each rule, and those with them.
+
+        All of them would be fetched later anyway. The sooner a pair is read, the sooner a rule spares the others.
+        """
+        wanted = [(place, each) for place, (found, _, _) in enumerate(candidates) for each in self._wanted_pairs(found)]
+        if not wanted:
+            return candidates
+        raised: dict[Url, Candidate] = {}
+        bases = self._state.records.get([Url(operation.base) for _, operation in wanted])
+        for (place, operation), base in zip(wanted, bases, strict=True):
+            url = candidates[place][0].url
+            self._guard.looked_for(url, operation, base is not None)
+            if base is not None and url not in raised:
+                raised[url] = _first(candidates[place])
+                if not base.visits and not base.reason and base.url not in raised:
+                    raised[base.url] = _first(self.candidate(_discovered(base)))
+        own = {found.url for found, _, _ in candidates}
+        self._scores.queued_twice += len(raised.keys() - own)
+        others = [each for url, each in raised.items() if url not in own]
+        return [*(raised.get(each[0].url, each) for each in candidates), *others]
+
+    def _wanted_pairs(self, discovery: Discovery) -> list[Operation]:
+        return self._guard.wanted_pairs(discovery.url) if LANES[discovery.source] is Lane.DISCOVERY else []
 
     def _admit_new(
         self,
@@ -178,7 +209,9 @@ class Admission:
             score, level = max(score, 0.0) * worth + min(score, 0.0), lowered(level, worth)
         return discovery, score, Queued(discovery.url, site_of(discovery.url), lane, level)
 
-    def _filter(self, discoveries: Sequence[Discovery], events: list[Event]) -> list[Discovery]:
+    def _filter(
+        self, discoveries: Sequence[Discovery], events: list[Event], renamed: dict[Url, Url]
+    ) -> list[Discovery]:
         wanted = []
         judge = self._judge if self._steering.state.excluded else self._guard.judge
         for discovery in discoveries:
@@ -189,6 +222,7 @@ class Admission:
                 if not discovery.is_more:  # it was reported when the URL was first found
                     events.append(Refused(discovery, verdict.reason, verdict.rule))
             elif isinstance(verdict, Rewrite):
+                renamed[verdict.url] = discovery.url
                 wanted.append(replace(discovery, url=verdict.url))
             else:
                 wanted.append(discovery)
@@ -222,8 +256,15 @@ class Admission:
         delay = delay_after(self._politeness, record.delay, record.last_duration)
         record.ready_at = max(record.ready_at, now + delay)
         self._records.changed(record)
-        failed = (record.url for record in self._state.records.of_site(site) if _has_failed(record))
-        urls = list(islice(failed, _MAX_RETRIED))
+        yield from self._queue_again(site, _has_failed)
+
+    def retry_renamed(self, site: Site) -> Iterator[Queued]:
+        """Queue again what was renamed while it waited at a site: a rule was withdrawn, and the others are asked."""
+        yield from self._queue_again(site, _is_renamed)
+
+    def _queue_again(self, site: Site, is_wanted: Callable[[UrlRecord], bool]) -> Iterator[Queued]:
+        refused = (record.url for record in self._state.records.of_site(site) if is_wanted(record))
+        urls = list(islice(refused, _MAX_RETRIED))
         for start in range(0, len(urls), _RETRIED_TOGETHER):
             found = self._state.records.get(urls[start : start + _RETRIED_TOGETHER])
             records = [record for record in found if record is not None]
@@ -241,6 +282,11 @@ def _record(discovery: Discovery) -> UrlRecord:
         discovery.hints.lastmod,
         redirects=discovery.redirects,
     )
+
+
+def _first(candidate: Candidate) -> Candidate:
+    discovery, score, entry = candidate
+    return discovery, score, replace(entry, level=FIRST_LEVEL)
 
 
 def _is_wanted_here_too(discovery: Discovery, known: UrlRecord) -> bool:
@@ -273,6 +319,10 @@ def _is_given_up(record: UrlRecord | None, site: SiteState) -> bool:
 def _has_failed(record: UrlRecord) -> bool:
     """Whether a page was given up so. Files are retried by `crawl.sitemaps`; their records have a fragment."""
     return not record.visits and is_temporary(record.reason) and "#" not in record.url
+
+
+def _is_renamed(record: UrlRecord) -> bool:
+    return record.reason == "renamed" and not record.visits and "#" not in record.url
 
 
 def _discovered(record: UrlRecord) -> Discovery:

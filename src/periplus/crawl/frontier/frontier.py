@@ -162,6 +162,7 @@ class Frontier:
             steering=self.steering,
         )
         self._selector.revisits_waiting = saved.revisits_waiting
+        self.renamed = self._selector.renamed
         self._reports = Reports(
             state,
             self.schedule,
@@ -224,6 +225,10 @@ class Frontier:
             return discoveries
         self.queue_files(unknown_robots(self._state.records, discoveries), now)
         return [discovery for discovery in discoveries if discovery.purpose is Purpose.PAGE]
+
+    def requeue_renamed(self, site: Site, now: float) -> None:
+        """A rule for duplicate URLs of a site was withdrawn: URLs that were renamed while they waited, wait again."""
+        self._queued([*self._admission.retry_renamed(site)], now)
 
     def queue_files(self, urls: Sequence[Url], now: float) -> None:
         """Queue sitemap files. They are not discoveries: what named them reports that itself."""

@@ -28,6 +28,7 @@ from periplus.model import (
     Queued,
     Reading,
     Reject,
+    Rewrite,
     Site,
     Ticket,
     Url,
@@ -113,6 +114,8 @@ class CandidateSelector:
         """Revisits that wait with their sites."""
         self.refused_files: list[Excluded] = []
         """Sitemap files that were refused since this was last cleared."""
+        self.renamed: list[Discovery] = []
+        """New names of URLs that were renamed while they waited, since this was last cleared."""
 
     # the heads of queues
 
@@ -214,6 +217,9 @@ class CandidateSelector:
             verdict = self._guard.reconsider(discovery)
             if isinstance(verdict, Reject):
                 return verdict.reason, verdict.rule
+            if isinstance(verdict, Rewrite) and task.lane is not Lane.REFRESH:
+                self.renamed.append(replace(discovery, url=verdict.url))
+                return "renamed", verdict.rule
         return self._gate.refusal(task.site, task.url)
 
     def record_of(self, entry: Queued) -> UrlRecord:

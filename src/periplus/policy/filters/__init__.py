@@ -2,9 +2,9 @@
 
 Each filter judges one thing: `shape` (bounds of the string), `sessions` (session identifiers), `extensions` (files that
 are not pages; `media` has those that a crawl for files wants), `scope` (how far from the seeds), `patterns` (include
-and exclude), `budgets` (limits) and `traps` (kinds of URLs that yield nothing new). A verdict is `Accept`, `Reject`
-with a reason from `REASONS` and the rule that the URL broke, or `Rewrite` to another URL of the same page.
-`standard_chain` puts them in order; `Chain` decides which filter is called when.
+and exclude), `renames` (duplicate URLs), `budgets` (limits) and `traps` (kinds of URLs that yield nothing new). A
+verdict is `Accept`, `Reject` with a reason from `REASONS` and the rule that the URL broke, or `Rewrite` to another URL
+of the same page. `standard_chain` puts them in order; `Chain` decides which filter is called when.
 
 Filters slice strings and never parse a URL, because they see every link of every page. They use neither time nor
 randomness. Those that learn keep their data of a site in `FilterStates`, as one small value which the caller stores
@@ -20,12 +20,13 @@ from .extensions import NEVER_PAGES, Extensions, ExtensionSettings
 from .media import MediaSettings, MediaTypes, type_of_header
 from .patterns import Patterns, PatternSettings
 from .reasons import REASONS
+from .renames import Renames
 from .scope import Scope, ScopeSettings
 from .sessions import Sessions, SessionSettings
 from .shape import Shape, ShapeSettings
 from .site_states import FilterStates, SiteFilterState
 from .standard import FilterSettings, screening_chain, standard_chain
-from .templates import template_of
+from .templates import path_template_of, template_of
 from .traps import Traps, TrapSettings
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "MediaTypes",
     "PatternSettings",
     "Patterns",
+    "Renames",
     "Scope",
     "ScopeSettings",
     "SessionSettings",
@@ -53,6 +55,7 @@ __all__ = [
     "SiteFilterState",
     "TrapSettings",
     "Traps",
+    "path_template_of",
     "screening_chain",
     "standard_chain",
     "template_of",

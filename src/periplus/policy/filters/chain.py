@@ -22,6 +22,8 @@ from typing import Protocol, runtime_checkable
 from msgspec.structs import replace
 
 from ...model import Accept, Discovery, Filter, Reject, Rewrite, Site, Url, Verdict
+from ..dust import Operation
+from .renames import Renames
 from .site_states import FilterStates, SiteFilterState
 from .verdicts import ACCEPT
 
@@ -48,8 +50,21 @@ class LearningFilter(Protocol):
 class Guard(LearningFilter, Protocol):
     """A filter that learns from fetched pages, site by site, and whose data is stored with the sites."""
 
+    @property
+    def states(self) -> FilterStates:
+        """The data of all sites."""
+
     def changed(self) -> list[tuple[Site, SiteFilterState]]:
         """The data that changed since the last call, by site: to be stored with the next commit."""
+
+    def renamed(self, variant: Url, target: Url) -> None:
+        """Note that a URL was rewritten to one that was not known before."""
+
+    def wanted_pairs(self, url: Url) -> list[Operation]:
+        """The rules for duplicate URLs for which a new URL and another one would be a pair, and little is known."""
+
+    def looked_for(self, url: Url, operation: Operation, is_known: bool) -> None:
+        """Note that the other URL of such a pair was looked up."""
 
 
 class Chain:
@@ -58,6 +73,7 @@ class Chain:
     def __init__(self, filters: Sequence[Filter], lessons: FilterStates | None = None) -> None:
         self._judges = [each.judge for each in filters]
         self._learning = [each for each in filters if isinstance(each, LearningFilter)]
+        self._renames = [each for each in filters if isinstance(each, Renames)]
         self._lessons = lessons if lessons is not None else FilterStates()
 
     def judge(self, discovery: Discovery) -> Verdict:
@@ -77,10 +93,10 @@ class Chain:
         return ACCEPT
 
     def reconsider(self, discovery: Discovery) -> Verdict:
-        """Whether a URL that was admitted is wanted still."""
+        """Whether a URL that was admitted is wanted still, and under its name."""
         for each in self._learning:
             verdict = each.reconsider(discovery)
-            if isinstance(verdict, Reject):
+            if not isinstance(verdict, Accept):
                 return verdict
         return ACCEPT
 
@@ -88,6 +104,25 @@ class Chain:
         """A page was fetched; `is_unique`: its text was not known by another URL."""
         for each in self._learning:
             each.observe(url, is_unique)
+
+    def renamed(self, variant: Url, target: Url) -> None:
+        """Note that a URL was rewritten to one that was not known before."""
+        for each in self._renames:
+            each.noted(variant, target)
+
+    def wanted_pairs(self, url: Url) -> list[Operation]:
+        """The rules for duplicate URLs for which a new URL and another one would be a pair, and little is known."""
+        return self._renames[0].wanted_pairs(url) if self._renames else []
+
+    def looked_for(self, url: Url, operation: Operation, is_known: bool) -> None:
+        """Note that the other URL of such a pair was looked up."""
+        for each in self._renames:
+            each.looked_for(url, operation, is_known)
+
+    @property
+    def states(self) -> FilterStates:
+        """The data of all sites."""
+        return self._lessons
 
     def changed(self) -> list[tuple[Site, SiteFilterState]]:
         """The data that changed since the last call, by site: to be stored with the next commit."""

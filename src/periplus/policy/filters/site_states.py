@@ -18,16 +18,21 @@ from msgspec import Struct, field
 
 from ...model import InvariantError, Site, Url
 from ...urls import site_of
+from ..dust import SiteDust
 from .evidence import Parameter, Window
 
 
 class SiteFilterState(Struct, array_like=True):
-    """What was learnt of one site: URLs admitted, pages by template and by parameter, and how many are throttled."""
+    """What was learnt of one site: URLs admitted, pages by template and by parameter, and how many are throttled.
+
+    `dust` are rules for duplicate URLs, and pairs of pages that speak for or against them.
+    """
 
     admitted: int = 0
     throttled: int = 0
     templates: dict[int, Window] = field(default_factory=dict)
     parameters: dict[int, Parameter] = field(default_factory=dict)
+    dust: SiteDust | None = None
 
 
 _NOTHING = SiteFilterState()

@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from ...model import Filter, Site, Url
+from ..dust import DustSettings, GivenRules
 from ..found import Want
 from .budgets import Budgets, BudgetSettings
 from .chain import Chain
 from .extensions import Extensions, ExtensionSettings
 from .media import MediaSettings, MediaTypes
 from .patterns import Patterns, PatternSettings
+from .renames import Renames
 from .scope import Scope, ScopeSettings
 from .sessions import Sessions, SessionSettings
 from .shape import Shape, ShapeSettings
@@ -44,6 +46,8 @@ class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters that do not identify a page."""
     traps: TrapSettings = TrapSettings()
     """When a kind of URL counts as a trap."""
+    dust: DustSettings = DustSettings()
+    """When a rule that renames URLs is accepted, probed and withdrawn."""
 
 
 def standard_chain(
@@ -51,16 +55,22 @@ def standard_chain(
     settings: FilterSettings | None = None,
     recall: Callable[[Site], SiteFilterState | None] | None = None,
     want: Want | None = None,
+    given: GivenRules | None = None,
 ) -> Chain:
     """The chain of an ordinary crawl. `recall` returns what was kept of a site (see `FilterStates`).
 
-    `want` is a program's own filter, which is asked after those without memory.
+    `given` are rules for duplicate URLs that a person gave; `want` is a program's own filter, which is asked after
+    those without memory.
     A caller that widens the scope later makes it and passes it in place of the seeds.
     """
     settings = settings or FilterSettings()
     scope = seeds if isinstance(seeds, Scope) else Scope(seeds, settings.scope)
     lessons = FilterStates(recall, settings.traps.max_sites)
-    learning: list[Filter] = [Budgets(lessons, settings.budgets), Traps(lessons, settings.traps)]
+    learning: list[Filter] = [
+        Renames(lessons, settings.dust, given),
+        Budgets(lessons, settings.budgets),
+        Traps(lessons, settings.traps),
+    ]
     return Chain([*_without_memory(scope, settings, want), *learning], lessons)
 
 

@@ -20,7 +20,7 @@ from xxhash import xxh3_64_intdigest
 
 from ...model import Discovery, Purpose, Reject, Site, Source, Url, Verdict
 from ...urls import domain_of, site_of
-from ..filters import Guard
+from ..filters import FilterStates, Guard
 from ..filters.verdicts import ACCEPT
 from .verification import MirrorSettings
 
@@ -151,6 +151,14 @@ class GuardWithHosts:
         self.admit = guard.admit
         self.observe = guard.observe
         self.changed = guard.changed
+        self.renamed = guard.renamed
+        self.wanted_pairs = guard.wanted_pairs
+        self.looked_for = guard.looked_for
+
+    @property
+    def states(self) -> FilterStates:
+        """The data of all sites."""
+        return self._guard.states
 
     def reconsider(self, discovery: Discovery) -> Verdict:
         """Whether a URL that was admitted is wanted still."""

@@ -4,8 +4,9 @@
     world.is_spam("any-name.pills-deals-000.lab.test")
 
 Each kind of hostility is a `Part` in a file of its own, listed in `PARTS`: it has hosts, or adds to the pages of honest
-sites, and answers for the truth. `part` has the interface, `farm` the link farm. Every name below `lab.test` is a
-registrable domain here: crawl with `[scope] suffixes = ["lab.test"]`.
+sites, and answers for the truth. `part` has the interface, `farm` the link farm, `dust` sites whose pages have many
+URLs, `calendars` calendars without an end. Every name below `lab.test` is a registrable domain here: crawl with
+`[scope] suffixes = ["lab.test"]`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from ..exchange import Answer, Request
 from ..sites import Profile
 from ..world import DEFAULT_EPOCH, World
 from .absent_pages import AbsentPages
+from .calendars import Calendars
 from .cloakers import Cloakers
+from .dust import Dust
 from .farm import Farm
 from .mirrors import Mirrors
 from .parked_domains import ParkedDomains
@@ -27,7 +30,9 @@ from .part import Honest, Mirror, Part, Renaming
 __all__ = [
     "PARTS",
     "AbsentPages",
+    "Calendars",
     "Cloakers",
+    "Dust",
     "Farm",
     "Honest",
     "HostileWorld",
@@ -38,7 +43,7 @@ __all__ = [
     "Renaming",
 ]
 
-PARTS: tuple[type[Part], ...] = (Farm, Mirrors, Cloakers, AbsentPages, ParkedDomains)
+PARTS: tuple[type[Part], ...] = (Farm, Mirrors, Cloakers, AbsentPages, ParkedDomains, Dust, Calendars)
 """The parts of the hostile web, in the order in which they are asked."""
 
 

@@ -1,0 +1,133 @@
+"""A crawl of a generated world in virtual time: the real machine on real pages, without a network or a disk.
+
+Pages are read, compared and filtered by the code that crawls; the world answers at once, and time moves only when
+politeness asks for it. So a crawl of some ten thousand pages takes seconds to a minute, and is the same each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from periplus.config import Config
+from periplus.crawl.inputs import Answer, Answered, Discovered, Effect, Emit, Fetch, Flushed, Granted, PageBudgetSet
+from periplus.crawl.machine import Machine
+from periplus.crawl.machine_settings import MachineSettings
+from periplus.crawl.sitemaps import SitemapRules, SitemapSettings
+from periplus.lab.web import Request, World
+from periplus.model import (
+    Discovery,
+    Event,
+    Fetched,
+    FetchOutcome,
+    FetchTask,
+    Located,
+    Purpose,
+    Redirected,
+    Source,
+    Url,
+)
+from periplus.policy.dust import GivenRules
+from periplus.policy.filters import Scope, screening_chain, standard_chain
+from periplus.store import MemoryState
+from periplus.urls import canonical
+
+_TOGETHER = 16
+"""Requests that are answered together, as those of a crawl with a few connections."""
+_COMMITTED_EVERY = 64
+"""Rounds between two commits."""
+_DURATION = 0.001
+"""Seconds that an answer takes."""
+
+
+class WorldCrawl:
+    """One crawl of a world. `fetched` are the URLs of pages that were asked for, in order, with their status."""
+
+    def __init__(
+        self,
+        world: World,
+        seeds: Iterable[str],
+        config: Config | None = None,
+        *,
+        limit: int | None = None,
+        given: GivenRules | None = None,
+    ) -> None:
+        self._world = world
+        self._seeds = [url for seed in seeds if (url := canonical(seed)) is not None]
+        config = config or hurried()
+        scope = Scope(self._seeds, config.scope)
+        settings = MachineSettings(
+            politeness=config.politeness,
+            retries=config.retries,
+            frontier=config.frontier,
+            reading=config.reading,
+            sitemaps=SitemapRules(SitemapSettings(follow=config.sitemaps.follow)),
+            dust=config.dust,
+        )
+        self.state = MemoryState()
+        self.machine = Machine(
+            settings,
+            self.state,
+            ordering=config.ordered(),
+            scope=scope,
+            make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, given=given),
+            screen=screening_chain(scope, config.filters),
+            given=given,
+        )
+        self.fetched: list[tuple[Url, int]] = []
+        self.events: list[Event] = []
+        self.now = world.epoch
+        self._limit = limit
+
+    def run(self) -> WorldCrawl:
+        """Crawl until nothing is left, or the limit is reached."""
+        self._apply(self.machine.apply(PageBudgetSet(self._limit, self.now)))
+        self._apply(
+            self.machine.apply(
+                Discovered(tuple(Discovery(url, Source.SEED, self.now) for url in self._seeds), self.now)
+            )
+        )
+        rounds = 0
+        while not self.machine.frontier.is_idle:
+            tasks = self._apply(self.machine.apply(Granted(_TOGETHER, self.now)))
+            if not tasks:
+                next_at = self.machine.frontier.next_at
+                if next_at is None or self.machine.frontier.is_satisfied:
+                    break
+                self.now = max(self.now + _DURATION, next_at)
+                continue
+            answers = tuple(Answer(self._fetch(task)) for task in tasks)
+            self.now += _DURATION
+            self._apply(self.machine.apply(Answered(answers, self.now)))
+            rounds += 1
+            if rounds % _COMMITTED_EVERY == 0:
+                self._apply(self.machine.apply(Flushed(self.now)))
+                self.machine.flush()
+        return self
+
+    def _apply(self, effects: Sequence[Effect]) -> list[FetchTask]:
+        for effect in effects:
+            if isinstance(effect, Emit):
+                self.events += effect.events
+        return [effect.task for effect in effects if isinstance(effect, Fetch)]
+
+    def _fetch(self, task: FetchTask) -> FetchOutcome:
+        if task.ip is None:
+            return Located(task, "127.0.0.1", self.now + 1e9)
+        host, _, target = task.url.partition("://")[2].partition("/")
+        said = self._world.answer(Request("GET", host, f"/{target}", (("user-agent", "periplus"),), self.now))
+        body = said.body if isinstance(said.body, bytes) else b"".join(said.body)
+        if task.purpose is Purpose.PAGE:
+            self.fetched.append((task.url, said.status))
+        location = next((value for name, value in said.headers if name.lower() == "location"), None)
+        place = canonical(location, task.url) if location is not None and 300 <= said.status < 400 else None
+        if place is not None:
+            return Redirected(task, said.status, place, said.headers, self.now, _DURATION, task.ip, body)
+        return Fetched(task, said.status, said.headers, body, self.now, _DURATION, task.ip)
+
+
+def hurried(**options: object) -> Config:
+    """Settings of a crawl that waits for nothing and reads no sitemaps, with these options (`table__key`)."""
+    named = {name.replace("__", "."): value for name, value in options.items()}
+    calm: dict[str, object] = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "sitemaps.follow": False}
+    calm["retries.max_site_failures"] = 1000
+    return Config().with_options(calm | named)

@@ -1,0 +1,88 @@
+"""DUST, "different URLs with similar text": rules that rename a URL to another URL of the same page.
+
+A rule is one of nine kinds (`rules`): drop a parameter or one value of it, sort the query, drop a prefix or a suffix of
+the path, replace a segment, lower-case the path, or use another host or scheme. Rules are learnt site by site from
+pairs of pages that were both read and whose URLs differ by exactly one rule (`pairs`; Bar-Yossef, Keidar & Schonfeld
+2007; Koppula et al. 2010). Equal and unequal pairs are counted; a rule is accepted when a Beta posterior says that it
+holds (`evidence`), is probed permanently with a small share of the URLs that it would rename, and is withdrawn when
+probes contradict it (`learning`). `renaming` applies the rules of a site to a URL.
+
+Other sources of rules: `Clean-param` of robots.txt and a file that people edit (`given`), the rules of
+duplicate-url-discarder (`discarder`), and names that held on many domains (`priors`), which then need fewer pairs.
+
+Everything is pure. What is learnt of a site is one bounded value, `SiteDust`, stored with what filters learn of it.
+"""
+
+from .discarder import DiscarderRules, from_discarder
+from .evidence import Counts, lower_quantile
+from .given import GivenRule, GivenRules, RuleFile, clean_params, read_rule_file, write_rule_file
+from .learning import (
+    Observation,
+    Pair,
+    RuleChange,
+    SiteDust,
+    anchor_of,
+    anchored,
+    checked,
+    count_pair,
+    learn,
+    looked_for,
+    note_target,
+    open_operations,
+    redirected_back,
+    target_failed,
+    target_read,
+    wanted_anchors,
+    withdraw,
+)
+from .pairs import PREFIXES, Operation, key_of, operation_between, operations
+from .priors import Prior, priors_of
+from .renaming import Renamed, is_probe, renamed
+from .rules import KINDS, Rule, apply, describe, parse_rule
+from .settings import DustSettings
+
+__all__ = [
+    "KINDS",
+    "PREFIXES",
+    "Counts",
+    "DiscarderRules",
+    "DustSettings",
+    "GivenRule",
+    "GivenRules",
+    "Observation",
+    "Operation",
+    "Pair",
+    "Prior",
+    "Renamed",
+    "Rule",
+    "RuleChange",
+    "RuleFile",
+    "SiteDust",
+    "anchor_of",
+    "anchored",
+    "apply",
+    "checked",
+    "clean_params",
+    "count_pair",
+    "describe",
+    "from_discarder",
+    "is_probe",
+    "key_of",
+    "learn",
+    "looked_for",
+    "lower_quantile",
+    "note_target",
+    "open_operations",
+    "operation_between",
+    "operations",
+    "parse_rule",
+    "priors_of",
+    "read_rule_file",
+    "redirected_back",
+    "renamed",
+    "target_failed",
+    "target_read",
+    "wanted_anchors",
+    "withdraw",
+    "write_rule_file",
+]

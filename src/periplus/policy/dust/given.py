@@ -1,0 +1,129 @@
+"""Rules that are not learnt: those of a file that people edit, and `Clean-param` of robots.txt.
+
+The file is `insight/dust.json`, or another one in the same form:
+
+    {"rules": [{"site": "shop.example", "kind": "drop-param", "name": "ref", "state": "given"}],
+     "priors": [{"kind": "drop-param", "name": "ref", "domains": 23}]}
+
+`site` may be `*`. A rule with the state `accepted` or `given` is applied from the start, one with `never` is not
+applied whatever is learnt, and `withdrawn` ones are ignored. A list in place of the object is read as rules of
+duplicate-url-discarder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from ...model import ConfigError
+from .discarder import DiscarderRules, from_discarder
+from .priors import Prior
+from .rules import KINDS, QUERY_KINDS, Rule
+
+MAX_FILE_BYTES: Final = 64 * 2**20
+"""Maximum size of a file of rules: about half a million rules."""
+STATES: Final = ("accepted", "given", "never", "withdrawn")
+"""What a rule of the file can be."""
+
+
+class GivenRule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One rule of the file. `equal` and `unequal` pairs and `reason` are for the reader."""
+
+    site: str
+    kind: str
+    name: str = ""
+    value: str = ""
+    path: str = ""
+    state: str = "given"
+    equal: int = 0
+    unequal: int = 0
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        """Reject kinds and states that do not exist, and rules that lack a name."""
+        if self.kind not in KINDS:
+            raise ValueError(f"unknown kind {self.kind!r}: one of {', '.join(KINDS)}")
+        if self.state not in STATES:
+            raise ValueError(f"unknown state {self.state!r}: one of {', '.join(STATES)}")
+        if not self.name and self.kind not in ("sort-query", "lower-case"):
+            raise ValueError(f"{self.kind} needs a name")
+        if self.path and self.kind not in QUERY_KINDS:
+            raise ValueError(f"{self.kind} holds for a whole site: leave out the path")
+        if self.kind == "replace-segment" and re.fullmatch(r"#(?!\d+\Z).*", self.name):
+            raise ValueError("a place of a segment is # and a number")
+
+    @property
+    def rule(self) -> Rule:
+        """The rule alone."""
+        return Rule(self.kind, self.name, self.value, self.path)
+
+
+class RuleFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of rules, as people read and edit it."""
+
+    rules: tuple[GivenRule, ...] = ()
+    priors: tuple[Prior, ...] = ()
+
+
+class GivenRules:
+    """The rules of a file, by site, and priors."""
+
+    def __init__(self, file: RuleFile | None = None, discarder: DiscarderRules | None = None) -> None:
+        file = file or RuleFile()
+        self._applied: dict[str, list[Rule]] = {}
+        self._refused: dict[str, list[Rule]] = {}
+        for each in file.rules:
+            if each.state in ("accepted", "given"):
+                self._applied.setdefault(each.site, []).append(each.rule)
+            elif each.state == "never":
+                self._refused.setdefault(each.site, []).append(each.rule)
+        self.familiar = frozenset((prior.kind, prior.name, prior.value) for prior in file.priors)
+        self.discarder = discarder
+
+    def __bool__(self) -> bool:
+        return bool(self._applied or self._refused or self.familiar or self.discarder)
+
+    def applied(self, site: str) -> list[Rule]:
+        """Rules that hold on a site from the start."""
+        return [*self._applied.get(site, ()), *self._applied.get("*", ())] if self._applied else []
+
+    def refused(self, site: str) -> frozenset[Rule]:
+        """Rules that are not applied on a site."""
+        if not self._refused:
+            return frozenset()
+        return frozenset((*self._refused.get(site, ()), *self._refused.get("*", ())))
+
+
+def read_rule_file(data: bytes, name: str = "the file of rules") -> GivenRules:
+    """The rules of a file in our form, or in that of duplicate-url-discarder. Raises `ConfigError`."""
+    if len(data) > MAX_FILE_BYTES:
+        raise ConfigError(f"{name} is larger than {MAX_FILE_BYTES // 2**20} MiB", hint="remove rules from it")
+    try:
+        if data.lstrip()[:1] == b"[":
+            return GivenRules(discarder=from_discarder(msgspec.json.decode(data)))
+        return GivenRules(msgspec.json.decode(data, type=RuleFile))
+    except (msgspec.MsgspecError, ValueError, TypeError) as error:
+        raise ConfigError(f"{name} cannot be read: {error}", hint="compare it with docs/hostile.md#dust") from error
+
+
+def write_rule_file(file: RuleFile) -> bytes:
+    """A file as people edit it: one rule a line."""
+    lines = [_lines("rules", file.rules), _lines("priors", file.priors)]
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+
+
+def _lines(name: str, rows: Iterable[GivenRule | Prior]) -> str:
+    written = ",\n".join("  " + msgspec.json.encode(row).decode() for row in rows)
+    return f'"{name}": [\n{written}\n]' if written else f'"{name}": []'
+
+
+def clean_params(params: Iterable[str], path: str, url: str) -> list[Rule]:
+    """The rules that a `Clean-param` line gives for a URL; its path may hold `*` for anything."""
+    target = url[url.find("/", 8) :]
+    if path and not re.match(".*".join(re.escape(part) for part in path.rstrip("$").split("*")), target):
+        return []
+    return [Rule("drop-param", name) for name in params]

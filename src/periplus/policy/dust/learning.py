@@ -1,0 +1,360 @@
+"""What was learnt of one site: counted pairs, accepted rules, and what is needed to find more pairs.
+
+A page is compared with the *base* of each operation, the URL that the rule would make of its own. Where the base was
+read, the caller compares the two. Where it was not, the page waits under the key of its base for another page with the
+same base (`/a?from=1` and `/a?from=2`, while `/a` is linked nowhere), or for the base itself. Of those waiting bases
+the ones with the smallest keys are kept, so that a sample of bases is complete however far apart its pages are read.
+
+A rule is counted in two contexts, the template of the path and the whole site. An accepted rule of the whole site does
+not hold for a template in which an unequal pair was seen (`renaming`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from msgspec import Struct, field
+
+from .evidence import ACCEPTED, CANDIDATE, FAMILIAR, REFUTED, UNIFORM, WITHDRAWN, Counts, is_at_least
+from .pairs import Operation, key_of, url_key
+from .rules import ORDER, Rule, parameters
+from .settings import DustSettings
+
+MAX_KNOWN: Final = 16
+"""Rules of a site that a URL alone does not show: each is tried on every page of the site."""
+MAX_TARGETS: Final = 64
+"""Renamed URLs whose new URL was not fetched yet, of a site; the oldest is forgotten."""
+MAX_LOOKED: Final = 64
+"""What is spent at most on looking for pairs of a rule, and the number of rules of a site for which that is counted."""
+_COST_OF_PAIR: Final = 4
+"""What a pair costs that is fetched soon, where a lookup in vain costs 1: twice as many pairs as are needed."""
+_LOOKED_FOR: Final = frozenset({"drop-param", "drop-prefix", "drop-suffix", "lower-case", "replace-segment"})
+_LEAST_FOR_VALUE: Final = 0.95
+"""The quantile for one value of a parameter that is known to matter with others: 58 pairs without an unequal one."""
+_UNSEEN_KINDS: Final = frozenset({"drop-prefix", "replace-segment"})
+_TURNED: Final = frozenset({"replace-segment", "scheme"})
+"""Kinds that can be applied in the other direction."""
+
+
+class SiteDust(Struct, array_like=True):
+    """The rules of one site, and the evidence for them.
+
+    `candidates` are counts by the key of a rule, the least recently useful first; `rules` the accepted ones, in the
+    order in which they are tried; `known` rules that a URL alone does not show. `bases`: by key of a base, the identity
+    of the page that waits there and the keys of its rules. `targets`: by key of a URL that was not fetched yet, the
+    URL that was renamed to it and the key of the rule; `checks`: keys of URLs that are fetched to check a rule, with
+    the key of the rule. `cleaned`: names and path of each `Clean-param` line of robots.txt. `split`: parameters that
+    matter, but perhaps not with every value. `looked`: by key of a rule, how much was spent on looking for pairs.
+    `anchors`: keys of bases that no page was read under, and are fetched before a rule is accepted, each with a URL of
+    that base and the key of the rule. `pages` counts pages that were read.
+    """
+
+    pages: int = 0
+    candidates: dict[int, Counts] = field(default_factory=dict)
+    rules: dict[int, Rule] = field(default_factory=dict)
+    known: dict[int, Rule] = field(default_factory=dict)
+    bases: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+    targets: dict[int, tuple[str, int]] = field(default_factory=dict)
+    checks: dict[int, int] = field(default_factory=dict)
+    cleaned: tuple[tuple[tuple[str, ...], str], ...] = ()
+    split: list[str] = field(default_factory=list)
+    looked: dict[int, int] = field(default_factory=dict)
+    anchors: dict[int, tuple[str, int]] = field(default_factory=dict)
+
+
+class Pair(Struct, frozen=True, gc=False):
+    """A page and the base of an operation that was read: equal, unequal, or too close to say (`None`).
+
+    `vote`: 1 if sitemaps or canonical links speak for the base, -1 if they speak for the page, else 0. `is_anchored`:
+    the base itself was read, and not only another page with the same base.
+    """
+
+    operation: Operation
+    is_equal: bool | None
+    vote: int = 0
+    is_anchored: bool = True
+
+
+class Observation(Struct, frozen=True):
+    """A page that was read: its URL, its identity (cluster or digest), its pairs, and operations without a known base.
+
+    `is_countable`: whether its text says something; see `DustSettings.max_cluster`.
+    """
+
+    url: str
+    identity: int
+    pairs: tuple[Pair, ...] = ()
+    unread: tuple[Operation, ...] = ()
+    is_countable: bool = True
+
+
+class RuleChange(Struct, frozen=True):
+    """A rule was accepted, or withdrawn, by this number of pairs; `reason`: why it was withdrawn."""
+
+    rule: Rule
+    is_accepted: bool
+    equal: int
+    unequal: int
+    reason: str = ""
+
+
+def learn(
+    dust: SiteDust, page: Observation, settings: DustSettings, familiar: Collection[tuple[str, str, str]] = ()
+) -> list[RuleChange]:
+    """Count the pairs of a page: the rules that changed. `familiar`: kind, name and value of priors."""
+    changes: list[RuleChange] = []
+    dust.pages += 1
+    if not any(operation.base == page.url for operation in page.unread):
+        _meet_waiting(dust, page, settings)
+    for pair in page.pairs:
+        if pair.is_equal is not None and (page.is_countable or not pair.is_equal or _is_order(pair.operation)):
+            is_known = pair.operation.rules[-1].name in dust.split
+            changes += count_pair(dust, pair, settings, familiar)
+            if not pair.is_equal and not is_known:
+                changes += _count_values(dust, page.url, pair, settings)
+    for operation in page.unread:
+        changes += _wait(dust, page, operation, settings, familiar)
+    return changes
+
+
+def _count_values(dust: SiteDust, url: str, pair: Pair, settings: DustSettings) -> list[RuleChange]:
+    """The first unequal pair of a parameter counts against its value as well, which is counted from now on."""
+    rule = pair.operation.rules[-1]
+    if rule.kind != "drop-param":
+        return []
+    given = [each.partition("=") for each in parameters(url.partition("?")[2])]
+    values = [value for name, equals, value in given if equals and name == rule.name]
+    against = [Operation((Rule("drop-param-value", rule.name, value),), pair.operation.base) for value in values]
+    return [change for each in against for change in count_pair(dust, Pair(each, False), settings)]
+
+
+def _meet_waiting(dust: SiteDust, page: Observation, settings: DustSettings) -> None:
+    """Count the pair of a page and another one that waited under its URL; the next pair of the rule decides."""
+    waiting = dust.bases.pop(url_key(page.url), None)
+    if waiting is None or (waiting[0] == page.identity and not page.is_countable):
+        return
+    for key in waiting[1]:
+        if key not in dust.candidates:
+            _make_room(dust, settings)
+        counts = dust.candidates.setdefault(key, Counts())
+        counts.count(waiting[0] == page.identity, 0)
+        counts.is_anchored |= waiting[0] == page.identity
+
+
+def _is_order(operation: Operation) -> bool:
+    """Sorting a query is harmless also where all pages say the same."""
+    return operation.rules[0].kind == "sort-query"
+
+
+def _wait(
+    dust: SiteDust,
+    page: Observation,
+    operation: Operation,
+    settings: DustSettings,
+    familiar: Collection[tuple[str, str, str]],
+) -> list[RuleChange]:
+    """Compare a page with the one that waits under the same base, or let it wait there."""
+    if operation.rules[0].kind in ("host", "scheme"):
+        return []
+    place, keys = url_key(operation.base), tuple(key_of(rule) for rule in operation.rules)
+    waiting = dust.bases.get(place)
+    if waiting is not None:
+        is_equal = waiting[0] == page.identity
+        if waiting[1] != keys or (is_equal and not page.is_countable and not _is_order(operation)):
+            return []
+        is_anchored = _is_order(operation) or operation.base == page.url
+        return count_pair(dust, Pair(operation, is_equal, 0, is_anchored), settings, familiar)
+    if len(dust.bases) >= settings.max_bases:
+        largest = max(dust.bases)
+        if place > largest:
+            return []
+        del dust.bases[largest]
+    dust.bases[place] = (page.identity, keys)
+    return []
+
+
+def count_pair(
+    dust: SiteDust, pair: Pair, settings: DustSettings, familiar: Collection[tuple[str, str, str]] = ()
+) -> list[RuleChange]:
+    """Count a pair for its rule in every context: the rules that are accepted or withdrawn now."""
+    changes = []
+    for rule in pair.operation.rules:
+        key = key_of(rule)
+        counts = dust.candidates.pop(key, None)
+        if counts is None:
+            _make_room(dust, settings)
+            counts = Counts()
+        dust.candidates[key] = counts  # at the end: the most recently useful
+        counts.count(bool(pair.is_equal), pair.vote)
+        counts.is_anchored |= pair.is_anchored and bool(pair.is_equal)
+        if rule.kind in _UNSEEN_KINDS:
+            _keep_known(dust, key, rule)
+        elif rule.kind == "drop-param" and not pair.is_equal and rule.name not in dust.split:
+            dust.split = [*dust.split[-MAX_KNOWN + 1 :], rule.name]
+        changes += _decide(dust, key, rule, counts, settings, familiar)
+    return changes
+
+
+def _make_room(dust: SiteDust, settings: DustSettings) -> None:
+    if len(dust.candidates) >= settings.max_candidates:
+        oldest = next((key for key, each in dust.candidates.items() if each.state == CANDIDATE), None)
+        dust.candidates.pop(next(iter(dust.candidates)) if oldest is None else oldest)
+
+
+def _keep_known(dust: SiteDust, key: int, rule: Rule) -> None:
+    if key not in dust.known:
+        if len(dust.known) >= MAX_KNOWN:
+            spare = next((each for each in dust.known if each not in dust.rules), None)
+            if spare is None:
+                return
+            del dust.known[spare]
+        dust.known[key] = rule
+
+
+def _decide(
+    dust: SiteDust,
+    key: int,
+    rule: Rule,
+    counts: Counts,
+    settings: DustSettings,
+    familiar: Collection[tuple[str, str, str]],
+) -> list[RuleChange]:
+    prior = FAMILIAR if (rule.kind, rule.name, rule.value) in familiar else UNIFORM
+    if counts.state == ACCEPTED:
+        is_kept = _is_clean(counts, settings)
+        if counts.unequal:
+            is_kept = is_kept and is_at_least(counts.equal, counts.unequal, settings.withdraw, prior)
+        return [] if is_kept else withdraw(dust, key, "pages differ")
+    if not _is_acceptable(rule, counts, settings, prior):
+        return []
+    if not counts.is_anchored or (counts.votes < 0 and rule.kind not in _TURNED):
+        return []
+    if len(dust.rules) >= settings.max_rules:
+        return []
+    turned = Rule(rule.kind, rule.value, rule.name) if counts.votes < 0 else rule
+    counts.state = ACCEPTED
+    rules = {**dust.rules, key: turned}
+    dust.rules = dict(sorted(rules.items(), key=lambda item: (ORDER[item[1].kind], not item[1].path)))
+    return [RuleChange(turned, True, counts.equal, counts.unequal)]
+
+
+def _is_acceptable(rule: Rule, counts: Counts, settings: DustSettings, prior: tuple[int, int]) -> bool:
+    if counts.state == REFUTED or (counts.state == WITHDRAWN and counts.new < settings.new_pairs):
+        return False
+    if rule.kind == "sort-query" and counts.equal >= settings.sorted_pairs and not counts.unequal:
+        return True
+    least = max(settings.accept, _LEAST_FOR_VALUE) if rule.kind == "drop-param-value" else settings.accept
+    return _is_clean(counts, settings) and is_at_least(counts.equal, counts.unequal, least, prior)
+
+
+def _is_clean(counts: Counts, settings: DustSettings) -> bool:
+    """Whether few pairs were unequal; one among few pairs is too many."""
+    return counts.unequal <= settings.max_unequal * counts.pairs
+
+
+def withdraw(dust: SiteDust, key: int, reason: str, *, is_final: bool = False) -> list[RuleChange]:
+    """Withdraw an accepted rule, for good or until new pairs speak for it as well."""
+    rule = dust.rules.pop(key, None)
+    if rule is None:
+        return []
+    counts = dust.candidates.setdefault(key, Counts())
+    counts.state = REFUTED if is_final else WITHDRAWN
+    counts.new = 0
+    return [RuleChange(rule, False, counts.equal, counts.unequal, reason)]
+
+
+# pairs that are worth fetching soon
+
+
+def open_operations(dust: SiteDust | None, found: Sequence[Operation]) -> list[Operation]:
+    """Of the operations of a new URL those whose rules are not decided: pairs for them are wanted soon."""
+    wanted = [each for each in found if each.rules[0].kind in _LOOKED_FOR]
+    return wanted if dust is None else [each for each in wanted if _is_open(dust, key_of(each.rules[-1]))]
+
+
+def _is_open(dust: SiteDust, key: int) -> bool:
+    counts = dust.candidates.get(key)
+    return dust.looked.get(key, 0) < MAX_LOOKED and (counts is None or counts.state == CANDIDATE)
+
+
+def looked_for(dust: SiteDust, operation: Operation, is_known: bool) -> None:
+    """A base was looked up for a new URL: it is known, and both are fetched soon, or it is not."""
+    key = key_of(operation.rules[-1])
+    if key not in dust.looked:
+        while len(dust.looked) >= MAX_LOOKED:
+            del dust.looked[next(iter(dust.looked))]
+    dust.looked[key] = dust.looked.get(key, 0) + (_COST_OF_PAIR if is_known else 1)
+
+
+def wanted_anchors(dust: SiteDust, page: Observation, settings: DustSettings) -> list[str]:
+    """Bases that no page was read under, and of which rules with enough pairs depend: they are to be fetched."""
+    wanted = []
+    for operation in page.unread:
+        key = key_of(operation.rules[-1])
+        counts = dust.candidates.get(key)
+        if counts is None or counts.is_anchored or counts.state == REFUTED or len(dust.anchors) >= MAX_KNOWN:
+            continue
+        is_due = counts.equal >= settings.sorted_pairs and _is_clean(counts, settings)
+        if is_due and all(waiting[1] != key for waiting in dust.anchors.values()):
+            dust.anchors[url_key(operation.base)] = (page.url, key)
+            wanted.append(operation.base)
+    return wanted
+
+
+def anchor_of(dust: SiteDust, base: str) -> tuple[str, int] | None:
+    """The URL with which a base that was fetched is to be compared, and the key of the rule; `None`: it is no base."""
+    return dust.anchors.pop(url_key(base), None)
+
+
+def anchored(dust: SiteDust, key: int, is_equal: bool) -> None:
+    """A base was fetched: it shows what the URLs show that would be renamed to it, or something else."""
+    counts = dust.candidates.get(key)
+    if counts is not None:
+        counts.is_anchored = is_equal
+        counts.state = counts.state if is_equal else REFUTED
+
+
+# targets of renamed URLs
+
+
+def note_target(dust: SiteDust, target: str, variant: str, key: int) -> None:
+    """A URL was renamed to one that was not known: if that is an error, the rule is checked."""
+    place = url_key(target)
+    if place not in dust.targets:
+        while len(dust.targets) >= MAX_TARGETS:
+            del dust.targets[next(iter(dust.targets))]
+        dust.targets[place] = (variant, key)
+
+
+def target_failed(dust: SiteDust, url: str) -> str | None:
+    """A URL answered with an error: the URL that was renamed to it, which is now fetched to check the rule."""
+    found = dust.targets.pop(url_key(url), None)
+    if found is None or found[1] not in dust.rules:
+        return None
+    while len(dust.checks) >= MAX_TARGETS:
+        del dust.checks[next(iter(dust.checks))]
+    dust.checks[url_key(found[0])] = found[1]
+    return found[0]
+
+
+def target_read(dust: SiteDust, url: str) -> None:
+    """A URL was read: what was renamed to it was renamed well."""
+    if dust.targets:
+        dust.targets.pop(url_key(url), None)
+
+
+def checked(dust: SiteDust, url: str, is_page: bool) -> list[RuleChange]:
+    """A URL was fetched because its new name answers with an error. If it is a page, the rule is withdrawn."""
+    key = dust.checks.pop(url_key(url), None)
+    return (
+        withdraw(dust, key, "the renamed URL answers with an error", is_final=True)
+        if key is not None and is_page
+        else []
+    )
+
+
+def redirected_back(dust: SiteDust, url: str, made: Sequence[tuple[int, str]]) -> list[RuleChange]:
+    """A URL redirects: rules that rename the target back to it are withdrawn. `made`: key and result of each rule."""
+    reason = "the renamed URL redirects back"
+    return [change for key, result in made if result == url for change in withdraw(dust, key, reason, is_final=True)]

@@ -1,0 +1,209 @@
+"""A rule that renames URLs, and how it is applied to one.
+
+The nine kinds, in the order in which they are tried, with their arguments:
+
+    drop-param        name              /a?ref=x&id=1      ->  /a?id=1
+    drop-param-value  name, value       /a?view=list       ->  /a
+    sort-query                          /a?b=1&a=2         ->  /a?a=2&b=1
+    drop-prefix       name              /print/a           ->  /a
+    drop-suffix       name              /a/index.html      ->  /a/
+    replace-segment   name, value       /a/en-us/b         ->  /a/en/b
+    lower-case                          /About/Us          ->  /about/us
+    host              name, value       http://www.a.net/  ->  http://a.net/
+    scheme            name, value       http://a.net/      ->  https://a.net/
+
+`path` limits the first three to paths of one template (`policy.filters.template_of`); empty: any path. The others hold
+for the whole site. Forms that people write and that are not learnt: `drop-param *` drops every parameter but those of
+`value` (joined by `&`); `replace-segment #0` means the segment at that place, from 0; `drop-suffix /` with the value
+`*` drops all slashes at the end, also that of the root; `host www#.` drops a leading `www.`, `www2.` and so on.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+KINDS: Final = (
+    "drop-param",
+    "drop-param-value",
+    "sort-query",
+    "drop-prefix",
+    "drop-suffix",
+    "replace-segment",
+    "lower-case",
+    "host",
+    "scheme",
+)
+"""Every kind of rule, in the order in which they are tried."""
+ORDER: Final = {kind: place for place, kind in enumerate(KINDS)}
+QUERY_KINDS: Final = frozenset(KINDS[:3])
+"""Kinds that may be limited to one path template."""
+_ARROWS: Final = frozenset({"replace-segment", "host", "scheme"})
+_WWW: Final = re.compile(r"\Awww[0-9]*\.")
+
+
+class Rule(Struct, frozen=True, array_like=True, gc=False):
+    """One rule of a site. Which of `name` and `value` are used depends on the kind."""
+
+    kind: str
+    name: str = ""
+    value: str = ""
+    path: str = ""
+
+
+def describe(rule: Rule) -> str:
+    """A rule as a person reads it: `drop-param ref on /p/#`."""
+    words = [rule.kind, *([rule.name] if rule.name else [])]
+    if rule.kind in _ARROWS:
+        words += ["->", rule.value or '""']
+    elif rule.value:
+        words[-1] += f"={rule.value}"
+    return " ".join(words) + (f" on {rule.path}" if rule.path else "")
+
+
+def parse_rule(text: str) -> Rule | None:
+    """The rule that `describe` wrote; `None` if it is none. URLs hold no spaces, so that words are told apart."""
+    words, _, path = text.partition(" on ")
+    kind, _, rest = words.partition(" ")
+    if kind not in ORDER:
+        return None
+    if kind in _ARROWS:
+        name, _, value = rest.partition(" -> ")
+        return Rule(kind, name, "" if value == '""' else value, path)
+    name, _, value = rest.partition("=") if kind != "drop-prefix" else (rest, "", "")
+    return Rule(kind, name, value, path)
+
+
+def apply(rule: Rule, url: str, template: str = "") -> str | None:
+    """The URL that a rule makes of another; `None` if it changes nothing. `template`: of the path of the URL.
+
+    The result of renaming a canonical URL may have to be made canonical again.
+    """
+    if rule.path and rule.path != template:
+        return None
+    return _APPLY[rule.kind](rule, url)
+
+
+def parameters(query: str) -> list[str]:
+    """The parameters of a query as they are written."""
+    return query.split("&") if query else []
+
+
+def name_of(parameter: str) -> str:
+    """The name of a parameter."""
+    return parameter.partition("=")[0]
+
+
+def with_query(url: str, kept: list[str]) -> str:
+    """A URL with these parameters in place of its own; without any, without a question mark."""
+    base = url.partition("?")[0]
+    return f"{base}?{'&'.join(kept)}" if kept else base
+
+
+def split_path(url: str) -> tuple[str, str, str]:
+    """Scheme and authority, the path, and the query with its question mark."""
+    start = url.find("/", url.find("://") + 3)
+    place = url.find("?")
+    end = len(url) if place < 0 else place
+    if start < 0 or start > end:
+        return url[:end], "", url[end:]
+    return url[:start], url[start:end], url[end:]
+
+
+def _drop_param(rule: Rule, url: str) -> str | None:
+    query = url.partition("?")[2]
+    if rule.name not in query and rule.name != "*":
+        return None
+    given = parameters(query)
+    if rule.name == "*":
+        wanted = rule.value.split("&") if rule.value else []
+        kept = [each for each in given if name_of(each) in wanted]
+    else:
+        kept = [each for each in given if name_of(each) != rule.name]
+    return with_query(url, kept) if len(kept) < len(given) else None
+
+
+def _drop_param_value(rule: Rule, url: str) -> str | None:
+    given = parameters(url.partition("?")[2])
+    unwanted = f"{rule.name}={rule.value}"
+    kept = [each for each in given if each != unwanted]
+    return with_query(url, kept) if len(kept) < len(given) else None
+
+
+def _sort_query(rule: Rule, url: str) -> str | None:
+    del rule
+    given = parameters(url.partition("?")[2])
+    if len(given) < 2:
+        return None
+    kept = sorted(given, key=name_of)  # stable: a repeated parameter keeps the order of its values
+    return with_query(url, kept) if kept != given else None
+
+
+def _drop_prefix(rule: Rule, url: str) -> str | None:
+    origin, path, query = split_path(url)
+    return origin + path[len(rule.name) :] + query if path.startswith(rule.name + "/") else None
+
+
+def _drop_suffix(rule: Rule, url: str) -> str | None:
+    origin, path, query = split_path(url)
+    if rule.name == "/" and rule.value == "*":
+        return origin + path.rstrip("/") + query if path.endswith("/") else None
+    if rule.name == "/":
+        return origin + path[:-1] + query if len(path) > 1 and path.endswith("/") else None
+    return origin + path[: -len(rule.name)] + query if path.endswith("/" + rule.name) else None
+
+
+def _replace_segment(rule: Rule, url: str) -> str | None:
+    origin, path, query = split_path(url)
+    segments = path.split("/")[1:]
+    place = int(rule.name[1:]) if rule.name.startswith("#") else _place_of(rule.name, segments)
+    if not 0 <= place < len(segments) or (rule.value and segments[place] == rule.value):
+        return None
+    segments[place : place + 1] = [rule.value] if rule.value else []
+    return f"{origin}/{'/'.join(segments)}{query}" if segments else origin + query
+
+
+def _place_of(segment: str, segments: list[str]) -> int:
+    return segments.index(segment) if segment in segments else -1
+
+
+def _lower_case(rule: Rule, url: str) -> str | None:
+    del rule
+    origin, path, query = split_path(url)
+    lower = "%".join([part.lower() if not place else part[:2] + part[2:].lower() for place, part in _escapes(path)])
+    return origin + lower + query if lower != path else None
+
+
+def _escapes(path: str) -> list[tuple[int, str]]:
+    """The parts between escapes; the two figures of an escape, which are upper case, stay as they are."""
+    return list(enumerate(path.split("%")))
+
+
+def _host(rule: Rule, url: str) -> str | None:
+    start = url.find("://") + 3
+    if rule.name == "www#.":
+        short = _WWW.sub("", url[start:], count=1)
+        return url[:start] + short if len(short) < len(url) - start else None
+    if not url.startswith(rule.name, start) or url[start + len(rule.name) : start + len(rule.name) + 1] not in "/?#":
+        return None
+    return url[:start] + rule.value + url[start + len(rule.name) :]
+
+
+def _scheme(rule: Rule, url: str) -> str | None:
+    prefix = rule.name + "://"
+    return f"{rule.value}://{url[len(prefix) :]}" if url.startswith(prefix) else None
+
+
+_APPLY: Final = {
+    "drop-param": _drop_param,
+    "drop-param-value": _drop_param_value,
+    "sort-query": _sort_query,
+    "drop-prefix": _drop_prefix,
+    "drop-suffix": _drop_suffix,
+    "replace-segment": _replace_segment,
+    "lower-case": _lower_case,
+    "host": _host,
+    "scheme": _scheme,
+}

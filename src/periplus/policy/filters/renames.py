@@ -1,0 +1,108 @@
+"""Renames URLs by the rules that were learnt of their site, or given (`policy.dust`).
+
+Rewrites; the rule is what was applied, in words. A small share of the URLs that a learnt rule would rename keep their
+name, to check the rule. Seeds keep theirs, and so does the target of a redirect from the new name: under that there is
+nothing else to be had.
+"""
+
+from __future__ import annotations
+
+from ...model import Discovery, Rewrite, Source, Url, Verdict
+from ...urls import site_of
+from ..dust import (
+    PREFIXES,
+    DustSettings,
+    GivenRules,
+    Operation,
+    Renamed,
+    SiteDust,
+    clean_params,
+    is_probe,
+    looked_for,
+    note_target,
+    open_operations,
+    operations,
+    renamed,
+)
+from .site_states import FilterStates
+from .templates import path_template_of
+from .verdicts import ACCEPT
+
+
+class Renames:
+    """Rewrites a URL to the name under which the rules of its site know its page."""
+
+    def __init__(
+        self, states: FilterStates, settings: DustSettings | None = None, given: GivenRules | None = None
+    ) -> None:
+        self._states = states
+        self._settings = settings or DustSettings()
+        self.given = given or GivenRules()
+
+    def judge(self, discovery: Discovery) -> Verdict:
+        """Cheap for a site without rules, which is nearly every site."""
+        url = discovery.url
+        dust = self._states.about(url).dust
+        if (dust is None or not (dust.rules or dust.cleaned)) and not self.given:
+            return ACCEPT
+        if discovery.source is Source.SEED:
+            return ACCEPT
+        found = self.renamed(url, dust)
+        if found is None or (discovery.source is Source.REDIRECT and discovery.referrer in (found.url, None)):
+            return ACCEPT
+        return Rewrite(Url(found.url), found.text)
+
+    def renamed(self, url: Url, dust: SiteDust | None) -> Renamed | None:
+        """The new name of a URL; `None` if it keeps its own."""
+        given = self.given
+        site = site_of(url)
+        rules = given.applied(site)
+        if dust is not None and dust.cleaned and "?" in url:
+            rules += [rule for names, path in dust.cleaned for rule in clean_params(names, path, url)]
+        learnt = dust if self._settings.enabled else None
+        name = url if given.discarder is None else given.discarder.rename(url)
+        found = renamed(name, learnt, _template_of, rules, given.refused(site), url)
+        return None if found is None or (not found.is_given and is_probe(url, self._settings.probe)) else found
+
+    def admit(self, discovery: Discovery) -> Verdict:  # noqa: ARG002 - a port's shape
+        """What was judged has its name."""
+        return ACCEPT
+
+    def reconsider(self, discovery: Discovery) -> Verdict:
+        """The name of a URL that was admitted before a rule was learnt."""
+        return self.judge(discovery)
+
+    def observe(self, url: Url, is_unique: bool) -> None:
+        """Rules are learnt from pairs of pages (`crawl.dust`)."""
+
+    def noted(self, variant: Url, target: Url) -> None:
+        """A URL was renamed to one that was not known before."""
+        dust = self._states.about(variant).dust
+        found = None if dust is None else self.renamed(variant, dust)
+        if found is not None and found.url == target and not found.is_given:
+            changing = self._states.changing(variant).dust
+            if changing is not None:
+                note_target(changing, target, variant, found.key)
+
+    def wanted_pairs(self, url: Url) -> list[Operation]:
+        """The rules for which a new URL and its base would be a pair, and of which too little is known."""
+        if not self._settings.enabled or not _may_vary(url):
+            return []
+        dust = self._states.about(url).dust
+        return open_operations(dust, operations(url, path_template_of(url), dust.known.values() if dust else ()))
+
+    def looked_for(self, url: Url, operation: Operation, is_known: bool) -> None:
+        """The base of a new URL was looked up."""
+        state = self._states.changing(url)
+        state.dust = state.dust or SiteDust()
+        looked_for(state.dust, operation, is_known)
+
+
+def _may_vary(url: Url) -> bool:
+    """Whether a URL looks like one of several names of a page."""
+    path = url[url.index("/", 8) :]
+    return "?" in path or not path.islower() or path.startswith(PREFIXES) or "/index." in path
+
+
+def _template_of(url: str) -> str:
+    return path_template_of(Url(url)) if url.find("/", 8) > 0 else "/"

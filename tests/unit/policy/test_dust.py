@@ -1,0 +1,205 @@
+"""Rules for duplicate URLs: what each kind does, when it is accepted, and when it falls."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from periplus.model import ConfigError, Discovery, Rewrite, Source, Url
+from periplus.policy.dust import (
+    DustSettings,
+    Observation,
+    Pair,
+    Rule,
+    SiteDust,
+    apply,
+    checked,
+    clean_params,
+    describe,
+    from_discarder,
+    is_probe,
+    learn,
+    lower_quantile,
+    note_target,
+    operation_between,
+    operations,
+    parse_rule,
+    priors_of,
+    read_rule_file,
+    redirected_back,
+    renamed,
+    target_failed,
+)
+from periplus.policy.filters import FilterStates, Renames, path_template_of
+
+SITE = "http://a.net"
+RULES = [
+    (Rule("drop-param", "ref"), "/a?ref=1&id=2", "/a?id=2"),
+    (Rule("drop-param-value", "view", "list"), "/a?view=list", "/a"),
+    (Rule("sort-query"), "/a?b=1&a=2", "/a?a=2&b=1"),
+    (Rule("drop-prefix", "/print"), "/print/a", "/a"),
+    (Rule("drop-suffix", "index.html"), "/a/index.html", "/a/"),
+    (Rule("replace-segment", "en-gb", "en"), "/en-gb/a", "/en/a"),
+    (Rule("lower-case"), "/About%C3%A9/Us", "/about%C3%A9/us"),
+]
+
+
+@pytest.mark.parametrize(
+    ("equal", "unequal", "quantile"),
+    [(3, 0, 0.473), (5, 0, 0.607), (8, 0, 0.717), (13, 0, 0.807), (28, 0, 0.902), (58, 0, 0.950), (19, 1, 0.793),
+     (57, 1, 0.922)],
+)  # fmt: skip
+def test_quantile_of_the_posterior(equal: int, unequal: int, quantile: float) -> None:
+    assert lower_quantile(equal, unequal) == pytest.approx(quantile, abs=6e-4)
+
+
+@pytest.mark.parametrize(("rule", "url", "short"), RULES)
+def test_each_kind_renames(rule: Rule, url: str, short: str) -> None:
+    assert apply(rule, SITE + url) == SITE + short
+    assert apply(rule, SITE + short) is None
+    assert parse_rule(describe(rule)) == rule
+
+
+def test_host_and_scheme() -> None:
+    assert apply(Rule("host", "www.a.net", "a.net"), "http://www.a.net/b") == "http://a.net/b"
+    assert apply(Rule("host", "www.a.net", "a.net"), "http://www.a.network/b") is None
+    assert apply(Rule("scheme", "http", "https"), "http://a.net/") == "https://a.net/"
+
+
+def test_rules_between_two_urls() -> None:
+    found = operation_between(f"{SITE}/en-gb/a", f"{SITE}/en/a")
+    assert found is not None
+    assert found[1].rules == (Rule("replace-segment", "en-gb", "en"),)
+    assert operation_between(f"{SITE}/x/1", f"{SITE}/x/2") is None
+
+
+def observe(dust: SiteDust, url: str, *, is_equal: bool = True, settings: DustSettings | None = None) -> list[str]:
+    """Read a page whose bases were all read."""
+    found = [each for each in operations(url, path_template_of(Url(url))) if each.rules[0].kind == "drop-param"]
+    page = Observation(url, 1, tuple(Pair(each, is_equal) for each in found))
+    changes = learn(dust, page, settings or DustSettings())
+    return [("+" if change.is_accepted else "-") + describe(change.rule) for change in changes]
+
+
+def test_rule_is_accepted_after_eight_pairs_and_withdrawn_by_one_unequal() -> None:
+    dust = SiteDust()
+    for number in range(7):
+        assert not observe(dust, f"{SITE}/p/{number}?ref=1")
+    assert observe(dust, f"{SITE}/p/8?ref=1") == ["+drop-param ref on /p/#", "+drop-param ref"]
+    assert renamed(f"{SITE}/p/99?ref=5", dust, lambda url: path_template_of(Url(url))).url == f"{SITE}/p/99"  # type: ignore[union-attr]
+    assert observe(dust, f"{SITE}/p/9?ref=1", is_equal=False) == ["-drop-param ref on /p/#", "-drop-param ref"]
+    for number in range(20, 60):
+        assert not observe(dust, f"{SITE}/p/{number}?ref=1"), "more than 1 % of the pairs are unequal"
+
+
+def test_general_rule_spares_a_template_with_an_unequal_pair() -> None:
+    dust, settings = SiteDust(), DustSettings(max_unequal=0.2)
+    for number in range(12):
+        observe(dust, f"{SITE}/p/{number}?ref=1", settings=settings)
+    observe(dust, f"{SITE}/lab/1?ref=1", is_equal=False, settings=settings)
+    template = lambda url: path_template_of(Url(url))  # noqa: E731
+    assert renamed(f"{SITE}/other?ref=1", dust, template) is not None
+    assert renamed(f"{SITE}/lab/2?ref=1", dust, template) is None
+
+
+def test_pages_of_a_consent_wall_teach_nothing() -> None:
+    dust = SiteDust()
+    for number in range(30):
+        url = f"{SITE}/p/{number}?ref=1"
+        pairs = tuple(Pair(each, True) for each in operations(url, "/p/#") if each.rules[0].kind == "drop-param")
+        assert not learn(dust, Observation(url, 1, pairs, is_countable=False), DustSettings())
+
+
+def test_sorting_needs_three_pairs_also_where_the_base_is_linked_nowhere() -> None:
+    dust, found = SiteDust(), []
+    for number in range(6):
+        for query in (f"c=1&a={number}&b=2", f"b=2&c=1&a={number}"):
+            url = f"{SITE}/f?{query}"
+            unread = tuple(each for each in operations(url, "/f") if each.rules[0].kind == "sort-query")
+            found += learn(dust, Observation(url, number, unread=unread), DustSettings())
+    assert [describe(change.rule) for change in found] == ["sort-query on /f", "sort-query"]
+
+
+def test_error_behind_a_rename_withdraws_the_rule_for_good() -> None:
+    dust = SiteDust()
+    for number in range(8):
+        observe(dust, f"{SITE}/p/{number}?ref=1")
+    key = next(iter(dust.rules))
+    note_target(dust, f"{SITE}/gone", f"{SITE}/gone?ref=1", key)
+    assert target_failed(dust, f"{SITE}/gone") == f"{SITE}/gone?ref=1"
+    assert [change.is_accepted for change in checked(dust, f"{SITE}/gone?ref=1", is_page=True)] == [False]
+    other = next(iter(dust.rules))
+    assert redirected_back(dust, f"{SITE}/a", [(other, f"{SITE}/a")])
+    assert not dust.rules
+    for number in range(100, 200):
+        assert not observe(dust, f"{SITE}/p/{number}?ref=1")
+
+
+def test_state_is_bounded_and_survives_storing() -> None:
+    dust = SiteDust()
+    for number in range(3000):
+        url = f"{SITE}/p{number}/x?n{number}=1&m{number}=2"
+        found = operations(url, f"/p{number}/x")
+        learn(
+            dust, Observation(url, number, tuple(Pair(each, False) for each in found[:2]), tuple(found)), DustSettings()
+        )
+    assert len(dust.candidates) == 256
+    assert len(dust.bases) <= 128
+    stored = msgspec.msgpack.encode(dust)
+    assert msgspec.msgpack.decode(stored, type=SiteDust) == dust
+    assert len(msgspec.msgpack.encode(dust.candidates)) <= 256 * 24
+    assert len(stored) < 20_000
+
+
+def test_filter_renames_but_probes_and_seeds() -> None:
+    states = FilterStates()
+    dust = states.changing(Url(f"{SITE}/")).dust = SiteDust()
+    for number in range(8):
+        observe(dust, f"{SITE}/p/{number}?ref=1")
+    renames = Renames(states)
+    urls = [Url(f"{SITE}/q/{number}?ref=1") for number in range(2000)]
+    kept = [url for url in urls if not isinstance(renames.judge(Discovery(url, Source.LINK, 0.0)), Rewrite)]
+    assert kept == [url for url in urls if is_probe(url, 0.05)]
+    assert 60 < len(kept) < 140
+    assert not isinstance(renames.judge(Discovery(urls[0], Source.SEED, 0.0)), Rewrite)
+
+
+def test_clean_param() -> None:
+    dust = SiteDust(cleaned=((("sid", "ref"), "/shop/"),))
+    states = FilterStates()
+    states.changing(Url(f"{SITE}/")).dust = dust
+    judge = Renames(states).judge
+    assert judge(Discovery(Url(f"{SITE}/shop/a?ref=1&x=2"), Source.LINK, 0.0)) == Rewrite(
+        Url(f"{SITE}/shop/a?x=2"), "drop-param ref"
+    )
+    assert not clean_params(("ref",), "/shop/", f"{SITE}/a?ref=1")
+
+
+def test_priors_need_twenty_domains() -> None:
+    rules = [(f"d{number}.net", Rule("drop-param", "ref"), False) for number in range(20)]
+    assert [(prior.name, prior.domains) for prior in priors_of(rules)] == [("ref", 20)]
+    assert not priors_of(rules[:19])
+    assert not priors_of([*rules, ("d1.net", Rule("drop-param", "ref"), True)])
+
+
+def test_file_of_rules() -> None:
+    given = read_rule_file(b'{"rules": [{"site": "*", "kind": "drop-param", "name": "ref", "state": "never"}]}')
+    assert given.refused("a.net") == {Rule("drop-param", "ref")}
+    with pytest.raises(ConfigError, match="unknown kind"):
+        read_rule_file(b'{"rules": [{"site": "*", "kind": "drop"}]}')
+
+
+def test_rules_of_duplicate_url_discarder() -> None:
+    rows = [
+        {"args": ["a", "b"], "order": 0, "processor": "queryRemoval", "urlPattern": {"include": ["a.net"]}},
+        {"args": [0], "order": 1, "processor": "subpathRemoval", "urlPattern": {"include": ["b.net/*/dp"]}},
+        {"args": ["id"], "order": 2, "processor": "queryRemovalExcept", "urlPattern": {"include": ["c.net"]}},
+        {"args": [], "order": 3, "processor": "normalizer", "urlPattern": {"include": [""]}},
+    ]
+    rename = from_discarder(rows).rename
+    assert rename("https://www.a.net?a=1&c=2&b#f") == "https://www.a.net?c=2#f"
+    assert rename("https://b.net/x/dp/1") == "https://b.net/dp/1"
+    assert rename("https://s.c.net/?x=1&id=2") == "https://s.c.net/?id=2"
+    assert rename("https://www2.d.net/x/") == "https://d.net/x"
+    with pytest.raises(ValueError, match="unknown processor"):
+        from_discarder([{"order": 0, "processor": "other", "urlPattern": {"include": ["a.net"]}}])
