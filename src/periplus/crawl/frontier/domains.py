@@ -68,6 +68,13 @@ class Domain:
         self.max_active = 0
         self.octave = self.until = 0
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all counts are equal: two machines that applied the same inputs have equal domains."""
+        names = Domain.__slots__
+        return isinstance(other, Domain) and all(getattr(self, name) == getattr(other, name) for name in names)
+
+    __hash__ = None  # type: ignore[assignment] # counts change
+
     def row(self) -> DomainVisits:
         """The domain as it is written."""
         return DomainVisits(self.name, self.fetched, self.hosts, self.is_seed)
