@@ -22,6 +22,7 @@ REASONS: Final = {
     "site-budget": "the site has reached its maximum number of URLs",
     "low-yield": "pages of this template repeat the same contents",
     "parameter-values": "a parameter with very many values and the same contents",
+    "calendar": "names a date far in the future, as calendars without an end do",
     "rewrite-loop": "rewriting it did not end",
 }
 """The reasons of `Reject`."""
