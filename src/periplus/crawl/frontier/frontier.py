@@ -95,13 +95,9 @@ class Frontier:
         saved = saved or FrontierState()
         if saved.random is not None:
             random.setstate(saved.random)
-        self._state = state
-        self._records = records
-        self._revisits = revisits
-        self._is_revisits_only = revisits_only
-        self._events = events
-        self._guard = guard
-        self._random = random
+        self._state, self._records, self._random = state, records, random
+        self._revisits, self._is_revisits_only = revisits, revisits_only
+        self._events, self._guard = events, guard
         self.politeness = self._politeness = politeness or PolitenessSettings()
         self._retries = retries or RetrySettings()
         self.page_budget = saved.page_budget

@@ -26,6 +26,7 @@ class SiteFilterState(Struct, array_like=True):
     """What was learnt of one site: URLs admitted, pages by template and by parameter, and how many are throttled.
 
     `dust` are rules for duplicate URLs, and pairs of pages that speak for or against them.
+    `dated` are templates whose URLs name dates.
     """
 
     admitted: int = 0
@@ -33,6 +34,7 @@ class SiteFilterState(Struct, array_like=True):
     templates: dict[int, Window] = field(default_factory=dict)
     parameters: dict[int, Parameter] = field(default_factory=dict)
     dust: SiteDust | None = None
+    dated: list[int] = field(default_factory=list)
 
 
 _NOTHING = SiteFilterState()

@@ -14,6 +14,7 @@ from ...model import Filter, Site, Url
 from ..dust import DustSettings, GivenRules
 from ..found import Want
 from .budgets import Budgets, BudgetSettings
+from .calendars import Calendars
 from .chain import Chain
 from .extensions import Extensions, ExtensionSettings
 from .media import MediaSettings, MediaTypes
@@ -68,6 +69,7 @@ def standard_chain(
     lessons = FilterStates(recall, settings.traps.max_sites)
     learning: list[Filter] = [
         Renames(lessons, settings.dust, given),
+        Calendars(lessons),
         Budgets(lessons, settings.budgets),
         Traps(lessons, settings.traps),
     ]
