@@ -102,8 +102,7 @@ class Frontier:
         self._retries = retries or RetrySettings()
         self.page_budget = saved.page_budget
         self.leases = self._leases = Leases(saved.leases)
-        self._pages_out = sum(lease.is_of_page for lease in saved.leases)
-        self._refused = 0
+        self._pages_out, self._refused = sum(lease.is_of_page for lease in saved.leases), 0
         self._gate = RobotsGate(state.robots, agent)
         self.schedule = Schedule(
             state,

@@ -22,12 +22,9 @@ REASONS: Final = {
     "site-budget": "the site has reached its maximum number of URLs",
     "low-yield": "pages of this template repeat the same contents",
     "parameter-values": "a parameter with very many values and the same contents",
-<<<<<<< HEAD
     "mirror": "its host mirrors another, where the same page is fetched",
     "parked": "its domain is parked: only the home page is fetched",
-=======
     "calendar": "names a date far in the future, as calendars without an end do",
->>>>>>> w-dust
     "rewrite-loop": "rewriting it did not end",
 }
 """The reasons of `Reject`."""
