@@ -43,7 +43,7 @@ _LONGEST_EXTENSION: Final = 6
 class AbsenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When a page counts as an error page that was sent with status 200."""
 
-    enabled: bool = True
+    enabled: bool = False
     """Whether sites are asked for URLs that cannot exist."""
     max_probes: int = 2
     """Maximum number of such requests to one site within `honest_days`."""

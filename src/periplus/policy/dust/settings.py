@@ -10,7 +10,7 @@ from ...model import ConfigError
 class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When a rule that renames URLs is accepted, probed and withdrawn."""
 
-    enabled: bool = True
+    enabled: bool = False
     """Learn rules and apply them. Rules of `file` and of robots.txt are applied in any case."""
     file: str = ""
     """A JSON file of rules, such as an edited `insight/dust.json`, read when the crawl starts; relative to the folder
