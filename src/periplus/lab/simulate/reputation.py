@@ -167,7 +167,8 @@ def domain_web(farm: Farm, seed: int) -> DomainWeb:
     links += [_farm_links(farm.domains, chance), _bought_links(farm, chance)]
     links.append((seeds[: farm.from_seeds], HONEST + np.arange(farm.from_seeds)))
     n = HONEST + farm.domains
-    sources, targets = unique_edges(*(np.concatenate(ends) for ends in zip(*links, strict=True)), n)
+    ends = [np.concatenate([link[side] for link in links]) for side in (0, 1)]
+    sources, targets = unique_edges(ends[0], ends[1], n)
     network = np.concatenate([np.arange(HONEST), HONEST + np.arange(farm.domains) % farm.addresses])
     return DomainWeb(HONEST, n, sources, targets, seeds, network)
 
@@ -207,7 +208,7 @@ def supporters(web: DomainWeb) -> Scores:
         within[target] |= rows[source]
     reached = np.unpackbits(within, axis=1, count=web.n).astype(bool)
     np.fill_diagonal(reached, val=False)
-    return reached.sum(axis=1).astype(np.float64)
+    return np.asarray(reached.sum(axis=1), np.float64)
 
 
 def _trust(web: DomainWeb) -> Scores:
