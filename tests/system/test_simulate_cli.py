@@ -203,6 +203,15 @@ def test_balance_divides_fetches_between_two_sources(tmp_path: Path, rows: Rows,
         assert len(list(csv.DictReader(file))) == len(found)
 
 
+def test_reputation_compares_scores_against_farms(run: Run) -> None:
+    """A line for each score, with a share for each farm."""
+    done = run("reputation", "--seed", "1")
+    assert done.returncode == 0, done.stderr
+    assert "2,000 honest domains" in done.stdout
+    (line,) = (line.split() for line in done.stdout.splitlines() if line.startswith("trust"))
+    assert len(line) == 9
+
+
 def test_a_graph_of_bare_numbers_is_warned_of(tmp_path: Path, run: Run) -> None:
     """On stderr, once; not where pages are grouped by an option."""
     file = tmp_path / "links.csv"

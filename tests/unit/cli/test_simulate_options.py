@@ -21,6 +21,7 @@ from periplus.config import settings_of
 from periplus.lab.simulate.balance import BalanceRow
 from periplus.lab.simulate.findings import Finding
 from periplus.lab.simulate.noisy_refresh import SignalsRow
+from periplus.lab.simulate.reputation import ReputationRow
 from periplus.lab.simulate.results import (
     BatchRow,
     FreshnessRow,
@@ -37,7 +38,7 @@ from periplus.model import ConfigError, UsageError
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 COMMANDS = (DOCS / "commands.md").read_text()
 SIMULATOR = (DOCS / "simulator.md").read_text()
-VERBS = ("ordering", "speedup", "batch", "freshness", "signals", "balance", "scaling")
+VERBS = ("ordering", "speedup", "batch", "freshness", "signals", "balance", "reputation", "scaling")
 
 
 def verb(name: str) -> Any:
@@ -72,7 +73,9 @@ def test_every_experiment_shows_an_example(name: str) -> None:
     assert f"Example: periplus simulate {name}" in verb(name).help
 
 
-@pytest.mark.parametrize("row", [OrderingRow, SpeedupRow, BatchRow, FreshnessRow, SignalsRow, BalanceRow, ScalingRow])
+@pytest.mark.parametrize(
+    "row", [OrderingRow, SpeedupRow, BatchRow, FreshnessRow, SignalsRow, BalanceRow, ReputationRow, ScalingRow]
+)
 def test_every_key_of_a_result_is_documented(row: type[msgspec.Struct]) -> None:
     """Programs are written against them."""
     assert [name for name in row.__struct_fields__ if f"`{name}`" not in SIMULATOR] == []

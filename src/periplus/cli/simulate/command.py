@@ -22,6 +22,7 @@ from .freshness import freshness, signals
 from .ordering import ordering
 from .output import Column, ExperimentProgress, Files, Sheet, per_cent, say, say_json, stoppable
 from .reproduce import ReproduceOptions
+from .reputation import reputation
 from .scaling import scaling
 from .speedup import speedup
 
@@ -91,7 +92,7 @@ simulate = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (ordering, speedup, batch, freshness, signals, balance, scaling):
+for verb in (ordering, speedup, batch, freshness, signals, balance, reputation, scaling):
     simulate.command()(verb)
 
 

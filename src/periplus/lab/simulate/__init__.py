@@ -4,9 +4,10 @@ A `Web` (`web`) has pages, sites and links; it is generated (`generated`), read 
 collection (`recording`). A run (`crawl`) answers the machine's fetches after the virtual time of the network model
 (`network`). So a policy is measured before it crawls, with the code that crawls.
 
-Experiments: `orderings`, `speedup`, `batches`, `freshness`, `noisy_refresh`, `balance` and `scaling`; `scenario` has
-their settings and `results` their rows. Papers: `castillo` (2004), `brandman` (2000) and `schonfeld` (2009), each
-value with a verdict (`findings`). `plots` draws curves, and `policy_pages` writes the figures of docs/orderings.md.
+Experiments: `orderings`, `speedup`, `batches`, `freshness`, `noisy_refresh`, `balance`, `reputation` and `scaling`;
+`scenario` has their settings and `results` their rows. Papers: `castillo` (2004), `brandman` (2000) and `schonfeld`
+(2009), each value with a verdict (`findings`). `plots` draws curves, and `policy_pages` writes the figures of
+docs/orderings.md.
 """
 
 from .web import Web
