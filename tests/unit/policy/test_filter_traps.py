@@ -243,3 +243,16 @@ def test_nothing_learnt_is_nothing_kept() -> None:
     kept = dict(lessons.changed())
     assert kept[SITE] != SiteFilterState()
     assert FilterStates(kept.get).of(SITE) == kept[SITE]
+
+
+def test_paths_that_grow_without_new_contents_are_throttled_whatever_their_template() -> None:
+    """Paths that hold no segment twice, and dates, are not touched; nor are grown ones with contents of their own."""
+    words = [f"{one}{other}" for one in "abcdefghijklmnop" for other in "qrstuvwxyz"]
+    for is_unique in (False, True):
+        traps = Traps(FilterStates())
+        for word in words[:50]:
+            traps.observe(at(f"/{word}/docs/{word}/"), is_unique=is_unique)
+        grown = [traps.judge(link(f"/{word}/docs/{word}/")) == Accept() for word in words]
+        assert (sum(grown) == len(words)) if is_unique else (sum(grown) < 0.2 * len(words))
+        assert all(traps.judge(link(f"/docs/{word}/")) == Accept() for word in words)
+        assert traps.judge(link("/2026/11/11/")) == Accept()

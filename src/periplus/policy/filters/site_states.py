@@ -26,7 +26,7 @@ class SiteFilterState(Struct, array_like=True):
     """What was learnt of one site: URLs admitted, pages by template and by parameter, and how many are throttled.
 
     `dust` are rules for duplicate URLs, and pairs of pages that speak for or against them.
-    `dated` are templates whose URLs name dates.
+    `dated` are templates whose URLs name dates, `ahead` the days that those of a template name more than a month ahead.
     """
 
     admitted: int = 0
@@ -35,6 +35,7 @@ class SiteFilterState(Struct, array_like=True):
     parameters: dict[int, Parameter] = field(default_factory=dict)
     dust: SiteDust | None = None
     dated: list[int] = field(default_factory=list)
+    ahead: dict[int, list[int]] = field(default_factory=dict)
 
 
 _NOTHING = SiteFilterState()

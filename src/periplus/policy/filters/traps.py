@@ -10,6 +10,8 @@ and that the pages say the same (Olston & Najork 2010, section 6.2). So pages ar
   on. A full window at or above 5 % gives the last step back (`evidence.Window` has the details);
 * a directory whose path holds a number, such as a month of a calendar, is worth no more than the pages directly in it:
   it is throttled with them;
+* URLs whose last segment their path already held count together for each site: relative links that lost their slash
+  make paths of any template (`/a/b/a/`), which grow hop by hop. Honest paths of this form have contents of their own;
 * a parameter of a path that has taken more than 1,000 values is an identifier if its pages differ, and otherwise a
   session, a date or a facet: from then on 20 % of its last 50 pages must be unique, or it is throttled alike.
 
@@ -31,6 +33,8 @@ from .templates import directory_of, key_of, parameters_of, path_template_of, te
 from .verdicts import ACCEPT
 
 _LONGEST_RULE = 200
+_GROWN = "grown paths"
+"""The name under which the URLs of grown paths count together. No template holds a space."""
 
 
 class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,7 +93,7 @@ class Traps:
         settings = self._settings
         lessons = self._lessons.changing(url)
         template = template_of(url)
-        for window in self._windows(template, lessons):
+        for window in self._windows(url, template, lessons):
             _note(window, is_unique, settings.window, settings.min_unique, lessons)
         for _, parameter in _parameters(url, template, lessons):
             least = 0.0 if parameter.values is not None else settings.min_unique_values
@@ -98,7 +102,9 @@ class Traps:
     def _judge_throttled(self, url: Url, lessons: SiteFilterState) -> Verdict:
         template = template_of(url)
         place = key_of(url)
-        names = (template, _contents_of(template)) if template.endswith("/") else (template,)
+        names = [template, *([_contents_of(template)] if template.endswith("/") else [])]
+        if _is_grown(url):
+            names.append(_GROWN)
         for name in names:
             window = lessons.templates.get(key_of(name))
             if window is not None and place >= self._limits[window.steps]:
@@ -108,8 +114,8 @@ class Traps:
                 return Reject("parameter-values", name[:_LONGEST_RULE])
         return ACCEPT
 
-    def _windows(self, template: str, lessons: SiteFilterState) -> Iterator[Window]:
-        """Where a page counts: with its template, and with what its directory holds."""
+    def _windows(self, url: Url, template: str, lessons: SiteFilterState) -> Iterator[Window]:
+        """Where a page counts: with its template, with what its directory holds, and with grown paths."""
         room = self._settings.max_templates
         window = _filed(template, lessons, room)
         if window is not None:
@@ -118,6 +124,9 @@ class Traps:
         contents = _filed(_contents_of(directory), lessons, room) if directory else None
         if contents is not None:
             yield contents
+        grown = _filed(_GROWN, lessons, room) if _is_grown(url) else None
+        if grown is not None:
+            yield grown
 
     def _count_values(self, url: Url) -> None:
         lessons = self._lessons.changing(url)
@@ -164,6 +173,12 @@ def _note(window: Window, is_unique: bool, size: int, least: float, lessons: Sit
 def _contents_of(directory: str) -> str:
     """The name under which the pages directly in a directory count together. No template holds a space."""
     return f"in {directory}"
+
+
+def _is_grown(url: Url) -> bool:
+    """Whether the last segment of a path stands in it before. Figures are exempt: dates repeat."""
+    segments = url.partition("?")[0].rstrip("/").split("/")[3:]
+    return len(segments) > 1 and segments[-1] in segments[:-1] and not segments[-1].isdecimal()
 
 
 def _parameter_key(path: str, name: str) -> int:
