@@ -22,7 +22,7 @@ from typing import Final
 from msgspec import Struct
 
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.placement import owner_of
+from periplus.crawl.router import owner_of
 from periplus.model import Site
 from periplus.store import LearntFiles
 

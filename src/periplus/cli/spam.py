@@ -90,7 +90,7 @@ def explain(
 
 @spam.command()
 def seeds(collection: options.Collected, json: options.Json = False) -> None:
-    """List domains from which most others are reached: confirm good ones in `[spam] trusted`.
+    """List domains from which most others are reached: name the good ones in the setting spam.trusted.
 
     Example: periplus spam seeds docs
     """
