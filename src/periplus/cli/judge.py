@@ -19,8 +19,8 @@ from .crawl.live import count
 def judge(collection: options.Collected, json: options.Json = False) -> None:
     """Find hosts that mirror others, and parked domains, by what was crawled. No request is made.
 
-    From then on a crawl of the collection asks mirrors for a fiftieth of their pages, and parked domains for their home
-    page. The view `verdicts` has the evidence.
+    A crawl of the collection then renames the URLs of mirrors, and fetches only the home pages of parked domains.
+    The view `verdicts` has the evidence.
 
     Example: periplus judge docs
     """

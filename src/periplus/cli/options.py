@@ -234,7 +234,11 @@ CaFile = Annotated[
 ]
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", rich_help_panel=_HOW, help="Print what would be done; fetch and write nothing."),
+    typer.Option(
+        "--dry-run",
+        rich_help_panel=_HOW,
+        help="Print what would be done and write nothing; with --media, read what sites list and print the cost.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Collected = Annotated[Path, typer.Argument(metavar="DIR", show_default=False, help="The folder of a collection.")]

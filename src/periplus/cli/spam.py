@@ -40,7 +40,7 @@ def _group() -> None:
 
 @spam.command()
 def judge(collection: options.Collected, json: options.Json = False) -> None:
-    """Judge every host and domain of a collection. A running crawl follows the result at its next commit.
+    """Judge every host and domain of a collection. A crawl that runs follows the verdicts within seconds.
 
     Example: periplus spam judge docs
     """
@@ -61,7 +61,7 @@ def explain(
     what: Annotated[str, typer.Argument(metavar="SITE|URL", help="A host, or a URL of it.")],
     json: options.Json = False,
 ) -> None:
-    """Show the probability of a host, and what each feature adds to its log odds.
+    """Show how likely a host is spam, and how much each feature adds to that.
 
     Example: periplus spam explain docs cheap.example.org
     """
@@ -84,13 +84,13 @@ def explain(
         table.add_row(f"  {part.weight:+.2f}", Text(part.words))
     console = stdout_console()
     console.print(Text(f"{facts.host}: probability of spam {score:.2f}, from {facts.page_count} pages"), soft_wrap=True)
-    console.print(Text(f"  loudest: {'; '.join(loudest(parts))}"), soft_wrap=True)
+    console.print(Text(f"  raised most by: {'; '.join(loudest(parts))}"), soft_wrap=True)
     console.print(table)
 
 
 @spam.command()
 def seeds(collection: options.Collected, json: options.Json = False) -> None:
-    """List domains from which most others are reached: confirm good ones in `[spam] trusted`.
+    """List the domains from which most others are reached. Name the good ones in the setting spam.trusted.
 
     Example: periplus spam seeds docs
     """
@@ -116,7 +116,7 @@ def train(
     ] = 10,
     json: options.Json = False,
 ) -> None:
-    """Train a model from labels: spam and nonspam. Without a collection, the file has the features too.
+    """Train a model from hosts labelled spam or nonspam. Without a collection, the file must have the features.
 
     Example: periplus spam train labels.csv docs -o docs/spam.json
     """

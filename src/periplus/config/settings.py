@@ -160,7 +160,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     retries: RetrySettings = RetrySettings()
     """Retries. Times are in seconds."""
     budgets: BudgetSettings = BudgetSettings()
-    """Limits of a site, and the distance from a seed."""
+    """Limits of sites and of domains, and the distance from a seed."""
     spam: SpamSettings = SpamSettings()
     """What is done about hosts that were judged to be spam ([hostile.md](hostile.md#spam))."""
     traps: TrapSettings = TrapSettings()
