@@ -36,7 +36,7 @@ EVERY_PAGES: Final = 100_000
 """Pages after which jobs run again, at the latest."""
 EVERY_SECONDS: Final = 1800.0
 """Seconds after which jobs run again, at the latest, if pages were fetched since."""
-_PRIORITY: Final = 19
+_PRIORITY: Final = 10
 """The lowest: the crawl has the processor first."""
 
 
