@@ -37,7 +37,7 @@ EVERY_PAGES: Final = 100_000
 EVERY_SECONDS: Final = 1800.0
 """Seconds after which jobs run again, at the latest, if pages were fetched since."""
 _PRIORITY: Final = 10
-"""The lowest: the crawl has the processor first."""
+"""Low: the crawl has the processor first, and a job still ends on a busy machine."""
 
 
 class Job(Struct, frozen=True):
