@@ -18,7 +18,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph import pagerank
 from ...model import ConfigError
 
 SCORES: Final = ("trust", "star", "networks", "none")
@@ -50,6 +49,8 @@ def trust(sources: Numbers, targets: Numbers, n: int, seeds: Numbers) -> Scores:
     jump[seeds] = 1.0
     if not n:
         return jump
+    from ...graph import pagerank  # its libraries take a second to load, and a crawl does not need them
+
     return pagerank(sources, targets, n, DAMPING, jump=jump if len(seeds) else None, tolerance=TOLERANCE)
 
 
