@@ -253,7 +253,7 @@ def trapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (CALENDAR, 100, {"low-yield"}),
         (FACETS, 450, {"low-yield"}),
         (SESSIONS, 21, set()),
-        (DOUBLING, 375, {"repeated-segment"}),
+        (DOUBLING, 150, {"repeated-segment", "low-yield"}),
     ],
 )
 def test_a_trap_ends_by_its_guard(trapped: Path, host: str, most: int, reasons: set[str]) -> None:

@@ -18,7 +18,7 @@ ABSENT = [host for host in AbsentPages.hosts if "-0." in host]
 CLOAKING = ["full-0.cloaks.lab.test", "rotating-0.cloaks.lab.test"]
 OPTIONS: dict[str, object] = {
     "politeness.delay": 0.0, "politeness.slow_factor": 0.0, "politeness.ip_delay": 0.0, "scope.suffixes": ["lab.test"],
-    "cloaking.enabled": True, "cloaking.share": 0.05,
+    "cloaking.enabled": True, "absence.enabled": True, "cloaking.share": 0.05,
 }  # fmt: skip
 
 

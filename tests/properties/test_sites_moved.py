@@ -57,7 +57,8 @@ def fill(state: DiskState, seed: int, sites: list[Site]) -> None:
         state.records.add_new([UrlRecord(url, (FirstSeen(Source.LINK, 1.0),), random.randrange(5)) for url in urls])
         visited = [UrlRecord(url, (FirstSeen(Source.SEED, 2.0),), visits=3, due_at=9.0) for url in urls[:2]]
         state.records.put(visited)
-        entries = [Queued(url, site, random.choice(list(Lane)), random.choice([0, 3, 255])) for url in urls]
+        lanes = [lane for lane in Lane if lane is not Lane.PROBES]  # probes have no scores
+        entries = [Queued(url, site, random.choice(lanes), random.choice([0, 3, 255])) for url in urls]
         tickets = state.queues.push(entries)
         state.queues.remove(tickets[-1:])
         state.queues.postpone([(random.choice([1.0, 5.0, math.inf]), entry) for entry in entries[:3]])

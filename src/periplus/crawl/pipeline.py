@@ -310,28 +310,23 @@ class Deduplicator:
         absent = {each.page.url for each in read if is_soft_404(each.page)}
         if absent:
             self._state.sketches.remove(list(absent))
-        there = [each for each in read if each.page.url not in absent]
-        placements = dict(zip([each.page.url for each in there], self._placements(there), strict=True))
+        placements = iter(self._placements([each for each in read if each.page.url not in absent]))
         return [
-            Reading(
-                page.digests,
-                page.url in absent or self._is_copy(page, placements[page.url], at),
-                not page.directives.noindex and page.url not in absent,
-                compared.level,
-                version_of(page),
-                compared.blocks,
-                placements.get(page.url),
-            )
-            for page, _, compared in read
+            self._reading(each, next(placements), at) if each.page.url not in absent else _absent(each) for each in read
         ]
+
+    def _reading(self, read: _Read, placement: Placement | None, at: float) -> Reading:
+        page, _, compared = read
+        is_copy = self._is_repeated(page, at) if placement is None else placement.is_copy
+        is_indexable = not page.directives.noindex
+        return Reading(
+            page.digests, is_copy, is_indexable, compared.level, version_of(page), compared.blocks, placement
+        )
 
     def _placements(self, read: Sequence[_Read]) -> list[Placement | None]:
         if not read:
             return []
         return self._state.sketches.add(self._sketched([each.page for each in read], [e.record for e in read]))
-
-    def _is_copy(self, page: Page, placement: Placement | None, at: float) -> bool:
-        return self._is_repeated(page, at) if placement is None else placement.is_copy
 
     def _sketched(self, pages: Sequence[Page], records: Sequence[UrlRecord | None]) -> list[Sketched]:
         worth = self._worth([page.url for page in pages])
@@ -347,6 +342,12 @@ class Deduplicator:
         digest = b"text" + page.digests.main.to_bytes(8, "big")
         first = self._state.payloads.add_new(Payload(digest, page.url, at, ""))
         return first is not None and first.url != page.url
+
+
+def _absent(read: _Read) -> Reading:
+    """The result for a soft 404: it is in no cluster, and not to be indexed."""
+    page, _, compared = read
+    return Reading(page.digests, True, False, compared.level, version_of(page), compared.blocks)
 
 
 def _is_gone(outcome: FetchOutcome) -> bool:

@@ -15,7 +15,9 @@ WORLD = HostileWorld(7, 2, pages=20, parts=(Dust,))
 
 def crawled(name: str, limit: int = 250) -> tuple[WorldCrawl, list[str]]:
     """A crawl of a site, and the rules that were learnt."""
-    crawl = WorldCrawl(WORLD, [f"http://{name}-dust.lab.test/"], hurried(scope__kind="host"), limit=limit).run()
+    crawl = WorldCrawl(
+        WORLD, [f"http://{name}-dust.lab.test/"], hurried(scope__kind="host", dust__enabled=True), limit=limit
+    ).run()
     return crawl, [each.evidence[0] for each in crawl.events if isinstance(each, Judged) and each.verdict == "learnt"]
 
 
@@ -49,7 +51,9 @@ class RefreshWorld(HostileWorld):
 
 
 def test_chain_of_refreshes_is_bounded_as_redirects_are() -> None:
-    crawl = WorldCrawl(RefreshWorld(7, 2, pages=20, parts=()), ["http://a.lab.test/"], hurried(scope__kind="host"))
+    crawl = WorldCrawl(
+        RefreshWorld(7, 2, pages=20, parts=()), ["http://a.lab.test/"], hurried(scope__kind="host", dust__enabled=True)
+    )
     crawl.run()
     assert len(crawl.fetched) == 11
     assert [each.reason for each in crawl.events if isinstance(each, Refused)] == ["redirect-chain"]

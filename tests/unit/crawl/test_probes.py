@@ -105,18 +105,18 @@ def test_what_a_job_learnt_is_taken_over_and_kept(maker: ShardMaker) -> None:
     """A machine that is opened again has the generation that the last one had, not the newest."""
     files = LearntFiles(Layout(maker.folder).learnt)
     assert files.newer_than({}) == {}
-    assert [files.write("reputation", b"one"), files.write("reputation", b"two")] == [1, 2]
-    assert files.newer_than({"reputation": 1}) == {"reputation": 2}
+    assert [files.write("lessons", b"one"), files.write("lessons", b"two")] == [1, 2]
+    assert files.newer_than({"lessons": 1}) == {"lessons": 2}
     state = MemoryState()
     machine = opened(maker, state)
     taken: list[bytes] = []
-    machine.takes_learnt("reputation", lambda content, _now: taken.append(content))
-    machine.apply(Learnt("reputation", 1, 5.0))
+    machine.takes_learnt("lessons", lambda content, _now: taken.append(content))
+    machine.apply(Learnt("lessons", 1, 5.0))
     state.put_meta(machine.flush())
     again = opened(maker, state)
-    again.takes_learnt("reputation", lambda content, _now: taken.append(content))
+    again.takes_learnt("lessons", lambda content, _now: taken.append(content))
     assert taken == [b"one", b"one"]
-    assert again.learnt == {"reputation": 1}
+    assert again.learnt == {"lessons": 1}
 
 
 def test_old_generations_are_removed(tmp_path: Path) -> None:

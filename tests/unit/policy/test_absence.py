@@ -27,7 +27,7 @@ from periplus.policy.absence import (
     suspect_redirect,
 )
 
-SETTINGS = AbsenceSettings()
+SETTINGS = AbsenceSettings(enabled=True)
 SORRY = "We are sorry, but the page that you are looking for is not on this site any more, please use the search"
 
 

@@ -156,7 +156,7 @@ def test_filter_renames_but_probes_and_seeds() -> None:
     dust = states.changing(Url(f"{SITE}/")).dust = SiteDust()
     for number in range(8):
         observe(dust, f"{SITE}/p/{number}?ref=1")
-    renames = Renames(states)
+    renames = Renames(states, DustSettings(enabled=True))
     urls = [Url(f"{SITE}/q/{number}?ref=1") for number in range(2000)]
     kept = [url for url in urls if not isinstance(renames.judge(Discovery(url, Source.LINK, 0.0)), Rewrite)]
     assert kept == [url for url in urls if is_probe(url, 0.05)]

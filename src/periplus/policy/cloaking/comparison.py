@@ -36,9 +36,7 @@ MAX_TERMS: Final = 2000
 """Hashes of words kept of a copy: 8 KB, and nearly all words of nearly all pages."""
 MAX_LINKS: Final = 1000
 """Hashes of links kept of a copy: 4 KB."""
-BROWSER: Final = (
-    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
-)
+BROWSER: Final = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
 """The `User-Agent` of a common browser on a large screen: mobile pages are another page, not a cloaked one."""
 _WORD: Final = re.compile(r"\w+")
 _FAST: Final = 3.0
