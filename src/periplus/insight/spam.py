@@ -239,7 +239,7 @@ class SpamJob:
         return overridden(facts.host, probability(logit), self._settings)
 
     def _verdict(self, facts: HostFacts, score: float, now: float) -> Judged | None:
-        """The verdict on a host; `None` for one that nobody suspects or names."""
+        """The verdict on a host; `None` for one that neither features nor settings name."""
         word = word_of(facts.host, score, self._settings)
         if word in (TRUSTED, BANNED):
             return Judged("site", facts.host, JUDGE, word, score, (f"named in `[spam] {word}`",), now)

@@ -214,7 +214,7 @@ class Domains:
             self._appraise(domain)
 
     def level(self, level: int, depth: int, last: int) -> int:
-        """The level of a page that is so many clicks from a seed: deep pages are wanted less."""
+        """The level of a page at this many clicks from a seed: deep pages are wanted less."""
         return level if depth <= DEEP or not self.is_on else min(level + LEVELS_PER_CLICK * (depth - DEEP), last)
 
     # active sites

@@ -42,7 +42,7 @@ class SiteProbes(Struct, array_like=True):
 
 
 def is_due(probes: SiteProbes, pages: int, settings: CloakingSettings) -> bool:
-    """Whether a site of which so many pages were fetched is to have its first comparison."""
+    """Whether a site of which this many pages were fetched is to have its first comparison."""
     return not probes.is_noted and pages >= settings.first_after
 
 

@@ -1,7 +1,7 @@
 """In which pass over the web a page of a domain is fetched.
 
 A domain with the budget B has B pages in pass 0, twice as many in pass 1, four times as many in pass 2, and so on
-(BEAST, in IRLbot: Lee et al. 2008). So a domain of any size is complete at some time, and one that nobody vouches for
+(BEAST, in IRLbot: Lee et al. 2008). So a domain of any size is complete at some time, and one without trusted links
 takes few pages of each pass. Within a pass the domain that has used less of its budget comes first, by octaves: pages
 are then shared in proportion to budgets.
 """
