@@ -55,8 +55,10 @@ _HEADS = np.dtype(
         ("place", "u1"),
     ]
 )
-_STAGE, _LANE_AT, _LANE, _IS_SEED = 0b11, 2, 0b11, 0b10000
-_LANE_BITS = {lane: code << _LANE_AT for code, lane in enumerate(LANES)}
+_STAGE, _IS_SEED, _LANE = 0b11, 0b10000, 0b101100
+"""Bits of the flags. The third bit of a lane came later than the seed's, so it lies behind it."""
+_LANE_BITS = {lane: (code & 0b11) << 2 | (code >> 2) << 5 for code, lane in enumerate(LANES)}
+_LANE_OF = {bits: lane for lane, bits in _LANE_BITS.items()}
 _LATEST = 2**32 - 1
 _IS_GONE = 255
 """In place of the length of a place, in memory alone: a number whose URL has moved to another state."""
@@ -381,7 +383,7 @@ class DiskUrlScores:
             worth,
             stage,
             level,
-            LANES[flags >> _LANE_AT & _LANE],
+            _LANE_OF[flags & _LANE],
             row[_HEAD.size : end],
             since,
             sources,
