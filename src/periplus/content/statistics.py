@@ -22,7 +22,7 @@ from typing import Final
 from ..model import PageStatistics, Url
 
 COMPRESSED_BYTES: Final = 1 << 14
-"""Bytes of visible text that are deflated: what stands there decides, and a window of deflate is no longer."""
+"""Bytes of visible text that are deflated, from its beginning: enough to show repetition, and cheap."""
 LEAST_COMPRESSED: Final = 256
 """Bytes of text below which the ratio is 1: of a shorter text it measures the header of the format."""
 SHAPE_BYTES: Final = 1 << 10

@@ -90,7 +90,7 @@ class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _is_archived(outcome: FetchOutcome) -> bool:
-    """Whether an outcome goes to the archive: not if no answer came; nor a probe, which is no version of the page."""
+    """Whether an outcome goes to the archive: not without an answer, and not a probe."""
     is_answer = isinstance(outcome, Fetched | NotModified | Redirected)
     return is_answer and outcome.task.purpose is not Purpose.PROBE
 

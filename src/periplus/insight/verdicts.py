@@ -25,8 +25,7 @@ def write(folder: Path, judge: str, verdicts: Sequence[Judged]) -> None:
     place = folder / "insight"
     place.mkdir(exist_ok=True)
     rows = [verdict_row(verdict) for verdict in verdicts]
-    batch = batch_of(VERDICTS, zip(*rows, strict=True)) if rows else VERDICTS.empty_table().to_batches()
-    table = pa.Table.from_batches(batch if isinstance(batch, list) else [batch], VERDICTS)
+    table = pa.Table.from_batches([batch_of(VERDICTS, zip(*rows, strict=True))] if rows else [], VERDICTS)
     draft = place / f".verdicts-{judge}.{os.getpid()}"
     parquet.write_table(table, draft)
     draft.replace(place / f"verdicts-{judge}.parquet")

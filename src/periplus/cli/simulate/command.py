@@ -20,7 +20,7 @@ from . import reproduce as simulate_reproduce
 from .batch import batch
 from .freshness import freshness, signals
 from .ordering import ordering
-from .output import Column, ExperimentProgress, Files, Sheet, per_cent, say, say_json, stoppable
+from .output import Column, Sheet, per_cent, run_small
 from .reproduce import ReproduceOptions
 from .reputation import reputation
 from .scaling import scaling
@@ -46,20 +46,15 @@ def balance(
     Example: periplus simulate balance --repetitions 5
     """
     from periplus.lab.simulate.balance import run_balance
-    from periplus.lab.simulate.results import csv_text, write_whole
 
-    first, count = seed or 0, repetitions or 1
-    files = Files()
-    with stoppable(files):
-        with ExperimentProgress("balance") as progress:
-            rows = run_balance(pages=pages, budget=budget, seeds=range(first, first + count), progress=progress)
-        if csv:
-            write_whole(csv, csv_text(rows))
-            files.add(csv)
-        if json:
-            say_json(rows)
-        else:
-            say(_sheet(rows))
+    seeds = range(seed or 0, (seed or 0) + (repetitions or 1))
+    run_small(
+        "balance",
+        lambda progress: run_balance(pages=pages, budget=budget, seeds=seeds, progress=progress),
+        _sheet,
+        json=json,
+        csv=csv,
+    )
 
 
 def _sheet(rows: Sequence[BalanceRow]) -> Sheet:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import typer
 from msgspec import Struct
@@ -28,6 +28,8 @@ from ..consoles import stderr_console, stdout_console
 if TYPE_CHECKING:
     from periplus.lab.simulate.plots import Plot
     from periplus.lab.simulate.results import Row
+
+R = TypeVar("R", bound="Row")
 
 _GAP = "  "
 
@@ -174,6 +176,26 @@ def write(rows: Sequence[Row], picture: Callable[[], Plot], csv: Path | None, pl
 
         write_whole(plot, draw(picture()))
         files.add(plot)
+
+
+def run_small(
+    name: str, run: Callable[[ExperimentProgress], Sequence[R]], sheet: Callable[[Sequence[R]], Sheet], *,
+    json: bool, csv: Path | None,
+) -> None:  # fmt: skip
+    """Run an experiment whose only results are its rows; print them, and write them if that is asked for."""
+    from periplus.lab.simulate.results import csv_text, write_whole
+
+    files = Files()
+    with stoppable(files):
+        with ExperimentProgress(name) as progress:
+            rows = run(progress)
+        if csv:
+            write_whole(csv, csv_text(rows))
+            files.add(csv)
+        if json:
+            say_json(rows)
+        else:
+            say(sheet(rows))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import options
-from .output import Column, ExperimentProgress, Files, Sheet, per_cent, say, say_json, stoppable
+from .output import Column, Sheet, per_cent, run_small
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.reputation import ReputationRow
@@ -23,20 +23,15 @@ def reputation(
     Example: periplus simulate reputation --repetitions 5
     """
     from periplus.lab.simulate.reputation import run_reputation
-    from periplus.lab.simulate.results import csv_text, write_whole
 
-    first, count = seed or 0, repetitions or 1
-    files = Files()
-    with stoppable(files):
-        with ExperimentProgress("reputation") as progress:
-            rows = run_reputation(seeds=range(first, first + count), progress=progress)
-        if csv:
-            write_whole(csv, csv_text(rows))
-            files.add(csv)
-        if json:
-            say_json(rows)
-        else:
-            say(_sheet(rows))
+    seeds = range(seed or 0, (seed or 0) + (repetitions or 1))
+    run_small(
+        "reputation",
+        lambda progress: run_reputation(seeds=seeds, progress=progress),
+        _sheet,
+        json=json,
+        csv=csv,
+    )
 
 
 def _sheet(rows: Sequence[ReputationRow]) -> Sheet:

@@ -11,7 +11,6 @@ Records are the links of a page of results that pages without any result do not 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from itertools import product
 from typing import Final
@@ -278,11 +277,6 @@ class Prober:
     def size(self) -> float:
         """About how many records the form leads to."""
         return max(self.state.words.estimate, float(len(self.state.records)))
-
-    @property
-    def worth_keeping(self) -> int:
-        """How many URLs of results are kept for the index: a little from every form (Madhavan et al. 2008)."""
-        return math.ceil(20 * math.sqrt(self.size))
 
 
 def _hash(url: Url) -> int:

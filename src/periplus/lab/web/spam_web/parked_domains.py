@@ -28,10 +28,6 @@ class ParkedDomains(Part):
             return "127.243.0.1"
         return f"127.243.1.{1 + COMPANIES.index(host)}" if host in COMPANIES else None
 
-    def is_parked(self, host: str) -> bool:
-        """Whether a host is that of a parked domain."""
-        return host in PARKED
-
     def answer(self, request: Request) -> Answer | None:
         """A parked domain has a page for every path, a company one page."""
         host, path = request.host, request.target.partition("?")[0]
