@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -11,22 +10,26 @@ import pytest
 from periplus.policy.dust import KINDS, from_discarder
 
 pytestmark = pytest.mark.corpus
-FOLDER = Path(os.environ.get("PERIPLUS_CORPUS", "")) / "dust_rules"
 
 
-def rules_of(*names: str) -> list[dict[str, object]]:
-    return [rule for name in names for rule in json.loads((FOLDER / name).read_text())]
+@pytest.fixture
+def folder(corpus: Path) -> Path:
+    return corpus / "dust_rules"
 
 
-def test_cases() -> None:
-    for case in json.loads((FOLDER / "cases.json").read_text()):
-        assert from_discarder(rules_of(*case["rules"])).rename(case["url"]) == case["becomes"]
+def rules_of(folder: Path, *names: str) -> list[dict[str, object]]:
+    return [rule for name in names for rule in json.loads((folder / name).read_text())]
 
 
-def test_every_rule_is_expressible_and_renames() -> None:
+def test_cases(folder: Path) -> None:
+    for case in json.loads((folder / "cases.json").read_text()):
+        assert from_discarder(rules_of(folder, *case["rules"])).rename(case["url"]) == case["becomes"]
+
+
+def test_every_rule_is_expressible_and_renames(folder: Path) -> None:
     """Each parameter of each rule is dropped, alone, from a URL of each host of the rule."""
-    names = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.glob("*/*.json"))
-    rows = rules_of(*names)
+    names = sorted(str(path.relative_to(folder)) for path in folder.glob("*/*.json"))
+    rows = rules_of(folder, *names)
     assert len(rows) == 382
     for row in rows:
         rename = from_discarder([row])
