@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from typing import TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -70,6 +71,8 @@ _LONGEST_WAIT = 0.5
 """Maximum seconds of one wait."""
 ANSWERS_PER_INPUT = 32
 """Answers that are applied together: enough for the steps of reading to share the processor's caches."""
+BYTES_PER_INPUT = 4 * 2**20
+"""Bytes of bodies beyond which answers are not applied together: reading a page takes some ten times its size."""
 _REVIEW_EVERY = 15.0
 """Seconds between two reviews of the addresses that no site uses any more."""
 _UPCOMING = 5
@@ -89,10 +92,24 @@ class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """...or this many changed rows of the state, which take memory until then."""
 
 
-def _is_archived(outcome: FetchOutcome) -> bool:
+def _is_archived(outcome: FetchOutcome) -> TypeGuard[Fetched | NotModified | Redirected]:
     """Whether an outcome goes to the archive: not without an answer, and not a probe."""
     is_answer = isinstance(outcome, Fetched | NotModified | Redirected)
     return is_answer and outcome.task.purpose is not Purpose.PROBE
+
+
+def _groups(outcomes: Iterable[FetchOutcome]) -> list[list[FetchOutcome]]:
+    """Outcomes that are applied together, the first group last."""
+    groups: list[list[FetchOutcome]] = [[]]
+    size = 0
+    for outcome in outcomes:
+        length = len(outcome.body) if isinstance(outcome, Fetched) else 0
+        size += length
+        if len(groups[-1]) == ANSWERS_PER_INPUT or size > BYTES_PER_INPUT:
+            groups.append([])
+            size = length
+        groups[-1].append(outcome)
+    return [group for group in reversed(groups) if group]
 
 
 class Engine:
@@ -179,23 +196,19 @@ class Engine:
         next_at = self._machine.frontier.next_at if self._limiter.room(now) else self._limiter.next_at(now)
         return timeout if next_at is None else min(max(next_at - now, 0.0) / self._speed, timeout)
 
-    def _answered(self, outcomes: Sequence[FetchOutcome]) -> None:
+    def _answered(self, outcomes: list[FetchOutcome]) -> None:
         """Archive what arrived, log it, and apply it."""
         now = self._clock.now()
-        inputs = []
-        for start in range(0, len(outcomes), ANSWERS_PER_INPUT):
-            answers = self._archived(outcomes[start : start + ANSWERS_PER_INPUT])
-            inputs.append(Answered(answers, now, self._archive.end))
-        self._apply(inputs)
-        self._uncommitted += len(outcomes) - len(inputs)
+        groups = _groups(outcomes)
+        outcomes.clear()  # a group is freed as soon as it is applied
+        while groups:
+            group = groups.pop()
+            self._apply([Answered(self._archived(group), now, self._archive.end)])
+            self._uncommitted += len(group) - 1
 
     def _archived(self, outcomes: Sequence[FetchOutcome]) -> tuple[Answer, ...]:
         """Outcomes with their places in the archive, which has them when this returns."""
-        exchanges = [
-            (outcome, self._wire.request_bytes(outcome.task))
-            for outcome in outcomes
-            if isinstance(outcome, Fetched | NotModified | Redirected) and _is_archived(outcome)
-        ]
+        exchanges = [(outcome, self._wire.request_bytes(outcome.task)) for outcome in outcomes if _is_archived(outcome)]
         kept = iter(self._archive.write_all(exchanges))
         return tuple(Answer(outcome, *next(kept)) if _is_archived(outcome) else Answer(outcome) for outcome in outcomes)
 

@@ -122,7 +122,7 @@ def test_validators_are_sent_back_letter_by_letter() -> None:
         ("120", 120.0),
         (" 120 ", 120.0),
         ("0", 0.0),
-        ("-5", 0.0),
+        ("-5", None),
         ("1.5", 1.0),
         ("60s", 60.0),
         ("999999999999", LONGEST_WAIT),

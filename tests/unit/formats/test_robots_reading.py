@@ -237,6 +237,15 @@ def test_utf_16_is_cut_between_characters() -> None:
     assert robots.groups == (Group(("*",), (Rule(False, "/a"),)),)
 
 
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
+@pytest.mark.parametrize("end", [b"", b"\0"])
+def test_the_mark_of_utf_16_before_ascii_is_skipped(mark: bytes, end: bytes) -> None:
+    """Read as UTF-16 it would have no rules, and everything would be allowed."""
+    robots = parse(mark + b"User-agent: *\nDisallow: /x\n" + end)
+    assert not robots.allows("a", "http://h/x")
+    assert robots.problems[0].reason in ("utf-16", "nul-bytes")
+
+
 def test_nuls_do_not_keep_a_byte_order_mark() -> None:
     """One NUL anywhere must not cost the first line, and with it the whole group."""
     robots = parse(b"\xef\xbb\xbfUser-agent: *\nDisallow: /x\n\0")

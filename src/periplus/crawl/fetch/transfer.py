@@ -84,6 +84,11 @@ class _Lent(socket.socket):
         self.close()
 
 
+_PARTS_PER_BLOCK = 64
+"""Parts of a body that become one block, of up to a MiB. The system gets freed blocks of that size back; small parts of
+a hundred long bodies would leave holes in the heap for as long as the process lives."""
+
+
 class Buffers:
     """Bytes that all transfers together hold in memory, with the maximum."""
 
@@ -113,6 +118,7 @@ class Transfer:
         self._pinned = ""
         self._is_downgraded = False
         self._is_head = False
+        self._blocks: list[bytes] = []
         self._parts: list[bytes] = []
         self.handle = self._make()
 
@@ -191,7 +197,7 @@ class Transfer:
         """Free the memory of the body."""
         self._buffers.held -= self._size
         self._size = 0
-        self._parts = []
+        self._blocks, self._parts = [], []
 
     # Callbacks of libcurl.
 
@@ -239,6 +245,9 @@ class Transfer:
             self.why = "over-budget"
             return STOP
         self._parts.append(part)
+        if len(self._parts) == _PARTS_PER_BLOCK:
+            self._blocks.append(b"".join(self._parts))
+            self._parts = []
         self._size += len(part)
         buffers.held += len(part)
         return STOP if self._is_cut else None
@@ -289,7 +298,7 @@ class Transfer:
             if task.validators is None:
                 return self.failed("bad-response", "304 to a request that was not conditional")
             return NotModified(task, headers, self.started_at, self._duration(), self._ip())
-        parts = self._parts
+        parts = [*self._blocks, *self._parts]
         body = parts[0] if len(parts) == 1 else b"".join(parts)
         if status in _REDIRECTS:
             target = redirect_target(head.value(b"location:"), task.url)

@@ -16,7 +16,17 @@ from typing import Any, Final
 
 import pycurl
 
-from periplus.model import Clock, Excluded, Failed, FetchOutcome, FetchTask, InvariantError, Located
+from periplus.model import (
+    Clock,
+    Excluded,
+    Failed,
+    Fetched,
+    FetchOutcome,
+    FetchTask,
+    InvariantError,
+    Located,
+    Redirected,
+)
 from periplus.urls import host_of, site_of
 
 from .addresses import AddressGuard
@@ -55,6 +65,7 @@ class CurlWire:
         self._requests = Requests(identity, self._settings.accept_language, credentials, browser)
         self._wanted = WantedTypes(self._settings.accept_types)
         self._buffers = Buffers(self._settings.max_buffered_bytes)
+        self._ended = self._taken = 0  # bytes of bodies that ended, and of those that `finished` returned last
         self._idle = [self._make()]  # made now, so that wrong settings are reported now
         self._active: dict[Any, Transfer] = {}
         self._locating: dict[str, list[tuple[FetchTask, float]]] = {}
@@ -80,7 +91,7 @@ class CurlWire:
 
     @property
     def buffered_bytes(self) -> int:
-        """Bytes of unfinished bodies in memory."""
+        """Bytes of bodies in memory: unfinished ones, and those of outcomes until the next call of `finished`."""
         return self._buffers.held
 
     def request_bytes(self, task: FetchTask) -> bytes:
@@ -99,7 +110,11 @@ class CurlWire:
             self._fetch(task)
 
     def finished(self, timeout: float) -> list[FetchOutcome]:
-        """Wait at most `timeout` seconds until a task ends or `wake` is called."""
+        """Wait at most `timeout` seconds until a task ends or `wake` is called.
+
+        The caller is done with what the last call returned: its bodies count as held until now.
+        """
+        self._buffers.held -= self._taken
         until = time.monotonic() + timeout
         is_over = bool(self._done)
         while not self._is_closed:
@@ -111,6 +126,7 @@ class CurlWire:
             if is_over:
                 break
         done, self._done = self._done, []
+        self._taken, self._ended = self._ended, 0
         return done
 
     def wake(self) -> None:
@@ -202,7 +218,11 @@ class CurlWire:
     def _end(self, handle: Any, code: int, message: str) -> None:
         transfer = self._active.pop(handle)
         self._multi.remove_handle(handle)
-        self._done.append(transfer.end(code, message, self._clock.now()))
+        outcome = transfer.end(code, message, self._clock.now())
+        if isinstance(outcome, Fetched | Redirected):
+            self._ended += len(outcome.body)
+            self._buffers.held += len(outcome.body)
+        self._done.append(outcome)
         self._idle.append(transfer)
 
     def _take_answers(self, answers: Sequence[tuple[str, Answer]]) -> None:

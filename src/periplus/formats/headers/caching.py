@@ -85,11 +85,16 @@ def validators_of(headers: Headers) -> Validators | None:
 
 
 def read_retry_after(text: str, now: float) -> float | None:
-    """Seconds to wait from `now`, between 0 and `LONGEST_WAIT`; `None` for what is neither a number nor a date."""
+    """Seconds to wait from `now`, between 0 and `LONGEST_WAIT`; `None` for what is neither a number nor a date.
+
+    A negative number is a server's mistake, not leave to come back at once: it says nothing, either.
+    """
     text = text.strip()
     seconds = _SECONDS.fullmatch(text) if len(text) <= dates.LONGEST else None
     if seconds is not None:
-        wait = 0.0 if seconds[1] else float(seconds[2])
+        if seconds[1]:
+            return None
+        wait = float(seconds[2])
     else:
         at = read_last_modified(text, now)
         if at is None:

@@ -43,9 +43,12 @@ def as_octets(body: bytes) -> tuple[bytes, str | None]:
     """The file as UTF-8 or what claims to be, without byte order mark and NULs; and what was wrong, as a reason.
 
     A byte order mark may be cut short: each of its octets is skipped as long as they are in order, as Google's parser
-    does. Half a character of UTF-16, where the file was cut, is none.
+    does. Half a character of UTF-16, where the file was cut, is none. The mark of UTF-16 before a line of ASCII that
+    names an agent is skipped: some editors write it before any text.
     """
     wrong = None
+    if body.startswith(_UTF_16_MARKS) and (b"\0" not in body or _AGENT_LINE.search(body[2:])):
+        wrong, body = "utf-16", body[2:]
     if b"\0" in body:
         encoding = _utf_16(body)
         wrong = "utf-16" if encoding else "nul-bytes"
