@@ -94,6 +94,7 @@ def planned(
     seed_lines: Iterable[str] = (),
     settings: Path | None = None,
     options: Mapping[str, object],
+    needs_seeds: bool = True,
 ) -> Collection:
     """Return the collection that a crawl into a folder would make or continue; nothing is written yet."""
     path = Layout(folder).settings
@@ -110,7 +111,7 @@ def planned(
     texts += _seeds_of(config, settings.parent) if settings is not None else []
     texts, credentials = seeds_and_credentials([*texts, *seeds, *_seeds_in(seed_lines)])
     found = seeds_from(texts)
-    if not found:
+    if not found and needs_seeds:
         raise UsageError("no seeds", hint=f"give a seed: periplus crawl https://example.org -o {folder}")
     if credentials and config.crawl.seeds:  # the settings of a run are logged
         config = config.with_options({"crawl.seeds": [split_userinfo(seed)[0] for seed in config.crawl.seeds]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,8 @@ from periplus.crawl.revisit import RevisitState, Watching
 from periplus.crawl.router import Outbound
 from periplus.crawl.shard import Shard
 from periplus.crawl.sitemaps import SitemapRules
-from periplus.model import CollectionError, ConfigError, Learning, Ordering, Ranking, Url
+from periplus.crawl.wire import Wire
+from periplus.model import Clock, CollectionError, ConfigError, Learning, Ordering, Ranking, Url
 from periplus.policy.dust import GivenRules, read_rule_file
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES, Scored
@@ -49,6 +51,7 @@ class ShardMaker(Struct, frozen=True):
     `epoch` grows whenever a shard is given to another process: one with an older epoch may not hold it any more.
     `revisits_only`: only pages that wait to be visited again are fetched.
     `parts` are the program's own; they are not logged, so inputs that were logged are applied again with these.
+    `wire` makes another wire than ours, for a program that fetches itself.
     """
 
     config: Config
@@ -59,6 +62,7 @@ class ShardMaker(Struct, frozen=True):
     epoch: int = 0
     revisits_only: bool = False
     parts: OwnParts = NO_PARTS
+    wire: Callable[[Clock], Wire] | None = None
 
     def __call__(self, number: int, count: int) -> Shard:
         """Shard `number` of `count`."""
@@ -171,7 +175,7 @@ def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state:
     return Engine(
         config.engine,
         machine=machine,
-        wire=_wire(asked, clock),
+        wire=_wire(asked, clock) if asked.wire is None else asked.wire(clock),
         archive=archive,
         tables=tables,
         state=state,

@@ -242,10 +242,11 @@ class Engine:
 
     # inputs from outside
 
-    def discover(self, discoveries: Sequence[Discovery]) -> None:
-        """Seeds and pings; durable at once."""
+    def discover(self, discoveries: Sequence[Discovery], *, at_once: bool = True) -> None:
+        """Seeds and pings; durable at once, or with the next commit."""
         self._apply([Discovered(tuple(discoveries), self._clock.now())])
-        self.checkpoint()
+        if at_once:
+            self.checkpoint()
 
     def submit_sitemaps(self) -> None:
         """Have the sitemaps fetched that the settings name."""

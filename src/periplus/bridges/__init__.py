@@ -1,0 +1,1 @@
+"""Bridges: other programs' words for what the core does. A bridge translates and decides nothing."""

@@ -1,0 +1,102 @@
+"""A Scrapy program for the tests: `python scrapy_spider.py KIND FOLDER START ITEMS [PROXY]`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from scrapy import FormRequest, Request, Spider
+from scrapy.crawler import CrawlerProcess
+from scrapy.http import Response
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+
+from periplus.bridges.scrapy import CollectionSpider
+
+KIND, FOLDER, START, ITEMS = sys.argv[1:5]
+
+
+def keep(**item: Any) -> None:
+    """Append an item; a process that is killed loses none that was kept."""
+    with Path(ITEMS).open("a") as file:
+        file.write(json.dumps(item) + "\n")
+
+
+class Following(CrawlSpider):
+    """Follows every link of one host."""
+
+    name = "following"
+    rules = (Rule(LinkExtractor(allow_domains=[START.split("/")[2].split(":")[0]]), callback="read", follow=True),)
+
+    def read(self, response: Response) -> Iterator[Any]:
+        keep(url=response.url)
+        return iter(())
+
+    def parse_start_url(self, response: Response, **kwargs: Any) -> Any:
+        return self.read(response)
+
+
+class Asking(Spider):
+    """Asks for what a frontier of URLs alone cannot hold, and for what goes wrong."""
+
+    name = "asking"
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        keep(step="start", status=response.status)
+        base = response.url
+        yield Request(base + "moved", self.read, cb_kwargs={"step": "moved"})
+        yield Request(base + "busy", self.read, cb_kwargs={"step": "busy"})
+        yield Request(base + "private/x", self.read, cb_kwargs={"step": "private"})
+        yield Request(base + "missing", self.read, errback=self.failed, cb_kwargs={"step": "missing"})
+        yield FormRequest(base + "form", formdata={"a": "1"}, callback=self.read, cb_kwargs={"step": "form"})
+        yield Request(base + "nameless", partial(self.read, step="nameless"))
+        yield Request(base + "twice", self.read, cb_kwargs={"step": "twice"}, dont_filter=True)
+        yield Request(base + "twice", self.read, cb_kwargs={"step": "twice"}, dont_filter=True)
+
+    def read(self, response: Response, step: str) -> None:
+        keep(step=step, url=response.url, body=response.text, status=response.status)
+
+    def failed(self, failure: Any) -> None:
+        keep(step="errback", what=type(failure.value).__name__)
+
+
+class Reading(CollectionSpider):
+    """Reads every page of a collection."""
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        keep(url=response.url, flags=response.flags, title=response.css("title::text").get(), length=len(response.body))
+        return iter(())
+
+
+def main() -> None:
+    """Run the spider."""
+    settings: dict[str, Any] = {
+        "PERIPLUS_DIR": FOLDER,
+        "PERIPLUS_OPTIONS": {
+            "politeness.delay": 0.01,
+            "politeness.slow_factor": 0.0,
+            "retries.backoff": 0.05,
+            "retries.max_backoff": 0.1,
+            "crawl.random_seed": "1",
+        },
+        "LOG_LEVEL": "ERROR",
+        "TELNETCONSOLE_ENABLED": False,
+        "REMOTE_CONTROL_ENABLED": False,
+    }
+    if KIND != "reading":
+        settings["ADDONS"] = {"periplus.bridges.scrapy.Addon": 300}
+    if len(sys.argv) > 5:
+        os.environ["http_proxy"] = sys.argv[5]
+    process = CrawlerProcess(settings)
+    spiders: dict[str, type[Spider]] = {"following": Following, "asking": Asking, "reading": Reading}
+    process.crawl(spiders[KIND], start_urls=[START])
+    process.start()
+
+
+if __name__ == "__main__":
+    main()
