@@ -43,8 +43,9 @@ from periplus.store.importing.wacz import listed_pages
 from periplus.store.tables import Tables
 from periplus.store.tables.rows import Rows
 
-from .collection import MAX_SEEDS, Collection, planned
+from .collection import Collection, planned
 from .opening import seed_discovery, settle
+from .seed_files import MAX_SEEDS
 from .shards import ShardMaker, open_machine
 
 _BETWEEN_CHECKPOINTS: Final = 2_000
