@@ -6,7 +6,7 @@ Lines come as they are found, so an answer begins at once; it ends after `SECOND
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Final
 
@@ -152,7 +152,7 @@ def _timemap(request: Request) -> Response:
     if len(url) > _MAX_QUERY:
         raise HTTPException(414, f"A URL may have {_MAX_QUERY:,} characters.")
     begin, end = key_range(url, "exact")
-    query = CdxQuery(begin, end, (_is_good,), limit=MAX_LIMIT)
+    query = CdxQuery(begin, end, (_are_good,), limit=MAX_LIMIT)
     files = index_files(collection.collection.layout.warc)
     lines = find(files, query, deadline=time.monotonic() + SECONDS)
     first = next(lines, None)
@@ -161,8 +161,8 @@ def _timemap(request: Request) -> Response:
     return StreamingResponse(_links(request, first, lines), media_type="application/link-format")
 
 
-def _is_good(line: CdxLine) -> bool:
-    return line.status.startswith("2")
+def _are_good(lines: Sequence[CdxLine]) -> list[bool]:
+    return [line.status.startswith("2") for line in lines]
 
 
 def _links(request: Request, first: CdxLine, lines: Iterator[CdxLine]) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ bounded by `CdxQuery.limit`, `MAX_SCANNED` lines, and the deadline of the caller
 | `filter` | `[!][=|~]FIELD:VALUE`: contains, is, or matches a regular expression from its beginning |
 | `collapse` | `FIELD` or `FIELD:N`: of neighbours with the same value (its first N letters), the first |
 
-Regular expressions that could take exponential time are refused.
+Regular expressions are those of RE2, which takes linear time: lookaround and references are refused.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Struct
 
 from periplus.model import UsageError
-from periplus.policy.filters.patterns import compiled
 from periplus.urls import canonical
 
 from .cdxj import CdxLine, key_of, read_line
@@ -47,6 +48,10 @@ LINES_PER_BLOCK: Final = 3_000
 DEFAULT_PAGE: Final = 5
 """Blocks of a page."""
 _PIECE: Final = 1 << 20
+_LINES_AT_ONCE: Final = 500
+"""Lines that are tested together: a regular expression costs a tenth of what it costs for each line alone."""
+_MAX_EXPRESSION: Final = 500
+"""Characters of a regular expression."""
 MAX_SCANNED: Final = 5_000_000
 """Lines that one question may look at."""
 MATCHES: Final = ("exact", "prefix", "host", "domain")
@@ -63,10 +68,11 @@ _LONGEST_LINE: Final = 1 << 20
 _BETWEEN_CLOCKS: Final = 1_000
 """Lines between two looks at the clock."""
 
-Test = Callable[[CdxLine], bool]
+Test = Callable[[Sequence[CdxLine]], Sequence[bool]]
+"""Which of some lines are wanted."""
 
 
-class TooMuch(UsageError):
+class TooMuchError(UsageError):
     """A question that would look at more lines, or take longer, than one request may."""
 
 
@@ -102,7 +108,7 @@ def make_query(given: Mapping[str, Sequence[str]]) -> CdxQuery:
     return CdxQuery(
         begin,
         end,
-        tuple([*([times] if times else []), *filters]),
+        (*([times] if times else []), *filters),
         _limit(_one(given, "limit")),
         sort == "reverse",
         closest,
@@ -175,11 +181,34 @@ def make_filter(text: str) -> Test:
         raise UsageError(f"not a filter: {text[:200]!r}", hint="filter=[!][=|~]FIELD:VALUE, as filter==status:200")
     is_wanted, kind, value = not found[1], found[2], found[4]
     if kind == "~":
-        matches = compiled(f"re:\\A(?:{value})")
-        return lambda line: bool(matches(value_of(line, name))) is is_wanted
+        matches = _expression(value)
+        return lambda lines: [found is is_wanted for found in matches([value_of(line, name) for line in lines])]
     if kind == "=":
-        return lambda line: (value_of(line, name) == value) is is_wanted
-    return lambda line: (value in value_of(line, name)) is is_wanted
+        return lambda lines: [(value_of(line, name) == value) is is_wanted for line in lines]
+    return lambda lines: [(value in value_of(line, name)) is is_wanted for line in lines]
+
+
+def _expression(text: str) -> Callable[[list[str]], list[bool]]:
+    """What matches texts from their beginning, by RE2: in linear time, whatever the expression."""
+    if len(text) > _MAX_EXPRESSION:
+        raise UsageError(
+            f"a regular expression of {len(text)} characters", hint=f"at most {_MAX_EXPRESSION} are allowed"
+        )
+    options = pc.MatchSubstringOptions(f"\\A(?:{text})")
+    match = pc.get_function("match_substring_regex")
+
+    def matches(texts: list[str]) -> list[bool]:
+        found: list[bool] = match.call([pa.array(texts, pa.string())], options).to_pylist()
+        return found
+
+    try:
+        matches([""])
+    except pa.ArrowInvalid as error:
+        raise UsageError(
+            f"not a regular expression that can be used: {text[:200]!r}",
+            hint="lookaround and references are not supported, as they can take exponential time",
+        ) from error
+    return matches
 
 
 def value_of(line: CdxLine, name: str) -> str:
@@ -217,7 +246,7 @@ def index_files(warc: Path) -> list[Path]:
 
 
 def find(files: Sequence[Path], query: CdxQuery, *, deadline: float | None = None) -> Iterator[CdxLine]:
-    """The lines that a question selects. `deadline` is a time of `time.monotonic`; `TooMuch` is raised beyond it."""
+    """The lines that a question selects; `TooMuchError` beyond the `deadline`, a time of `time.monotonic`."""
     with ExitStack() as stack:
         lines = _tested(_candidates(files, query, stack, deadline), query)
         if query.collapse:
@@ -243,7 +272,7 @@ def count_lines(files: Sequence[Path], query: CdxQuery, *, deadline: float | Non
 
 def _check(deadline: float | None) -> None:
     if deadline is not None and time.monotonic() > deadline:
-        raise TooMuch("this takes too long", hint="ask for less: a longer prefix, a limit, a range of time")
+        raise TooMuchError("this takes too long", hint="ask for less: a longer prefix, a limit, a range of time")
 
 
 def _candidates(files: Sequence[Path], query: CdxQuery, stack: ExitStack, deadline: float | None) -> Iterator[CdxLine]:
@@ -255,7 +284,7 @@ def _candidates(files: Sequence[Path], query: CdxQuery, stack: ExitStack, deadli
         if scanned % _BETWEEN_CLOCKS == 0:
             _check(deadline)
         if scanned > MAX_SCANNED:
-            raise TooMuch(f"this looks at more than {MAX_SCANNED:,} lines", hint="ask for a longer prefix")
+            raise TooMuchError(f"this looks at more than {MAX_SCANNED:,} lines", hint="ask for a longer prefix")
         if line <= query.after:
             continue
         read = read_line(line)
@@ -270,7 +299,13 @@ def _range(file: BinaryIO, query: CdxQuery) -> Iterator[bytes]:
 
 
 def _tested(lines: Iterator[CdxLine], query: CdxQuery) -> Iterator[CdxLine]:
-    return (line for line in lines if all(test(line) for test in query.tests))
+    if not query.tests:
+        yield from lines
+        return
+    while some := list(islice(lines, _LINES_AT_ONCE)):
+        for test in query.tests:
+            some = [line for line, is_wanted in zip(some, test(some), strict=True) if is_wanted]
+        yield from some
 
 
 def _collapsed(lines: Iterator[CdxLine], name: str, letters: int) -> Iterator[CdxLine]:
@@ -309,7 +344,7 @@ def _time_test(earliest: str, latest: str) -> Test | None:
         return None
     low = _time("from", earliest, _EARLIEST) or _EARLIEST
     high = _time("to", latest, _LATEST) or _LATEST
-    return lambda line: low <= line.timestamp[:14] <= high
+    return lambda lines: [low <= line.timestamp[:14] <= high for line in lines]
 
 
 def _time(name: str, text: str, fill: str) -> str:
