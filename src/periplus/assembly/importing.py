@@ -96,6 +96,10 @@ def import_archives(
         collection = planned(draft, seeds=chosen, options={"crawl.workers": 1})
         collection.save()
         done = _Import(collection, files, known, say).run()
+        if not done.captures:
+            raise UsageError(
+                f"no capture of these files can be used: {_listed(done)}", hint="docs/archives.md explains"
+            )
         settle(draft)
         if folder.exists():
             folder.rmdir()
@@ -108,6 +112,10 @@ def import_archives(
         problems[problem.reason] += 1
         examples.setdefault(problem.reason, f"{name}: {problem.detail}")
     return replace(done, problems=dict(problems.most_common()), examples=examples)
+
+
+def _listed(done: Imported) -> str:
+    return ", ".join(f"{reason} {count:,}" for reason, count in done.problems.items())
 
 
 def _seeds(paths: Sequence[Path], known: Survey) -> list[str]:

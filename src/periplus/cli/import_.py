@@ -12,6 +12,7 @@ from rich.text import Text
 from periplus.assembly.collection import held, planned
 from periplus.assembly.importing import Imported, import_archives
 from periplus.assembly.seed_files import read_seeds
+from periplus.crawl.sharding import tune_garbage_collection
 from periplus.model import UsageError
 
 from . import options
@@ -56,6 +57,7 @@ def import_(
     if seeds:
         _import_seeds(out, [*(seed or ()), *(url for each in seeds for url in read_seeds(each))], is_json=json)
         return
+    tune_garbage_collection()
     done = import_archives(out, files or [], seeds=seed or (), say=_say_progress)
     _say_end(done, out, is_json=json)
 

@@ -16,7 +16,6 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -127,6 +126,8 @@ def _write_rows(tables: Path, spooled: Sequence[Spooled], drafts: Path) -> tuple
 
 
 def _sort(rows: Path, folder: Path, spill: Path) -> None:
+    import duckdb  # takes a moment to load
+
     folder.mkdir(parents=True)
     with duckdb.connect(config={"temp_directory": str(spill), "threads": 2}) as connection:
         found = connection.sql(
