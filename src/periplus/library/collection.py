@@ -20,8 +20,8 @@ from msgspec import Struct
 
 from periplus.assembly import Refreshed, Selection
 from periplus.assembly import collection as plans
-from periplus.assembly.auditing import audited
 from periplus.assembly.archive_exports import ARCHIVE_FORMATS, export_archive_format
+from periplus.assembly.auditing import audited
 from periplus.assembly.collection import existing
 from periplus.assembly.exporting import committed_of, export_file
 from periplus.assembly.facts import UrlFacts, url_facts
