@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.archives.foreign import HOME
@@ -18,7 +19,14 @@ from periplus.assembly.importing import import_archives
 from periplus.model import Problem
 from periplus.store.export import Committed, wacz
 from periplus.store.export.wacz import PackageFacts, export_wacz
-from periplus.store.importing import Package, PackagePage, check_package
+from periplus.store.importing import (
+    Package,
+    PackagePage,
+    archive_files,
+    check_package,
+    foreign_answers,
+    survey,
+)
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +177,23 @@ def test_compressed_archives_and_damaged_files_are_found(package: Path, tmp_path
     for length in (0, 10, len(whole) // 2, len(whole) - 5):
         (tmp_path / "cut.wacz").write_bytes(whole[:length])
         assert reasons(tmp_path / "cut.wacz") == ["not-a-package"]
+
+
+def test_no_package_makes_the_check_fail(package: Path, tmp_path: Path) -> None:
+    """Whatever bytes are wrong, there is an answer, and an import reads what it can."""
+    whole, chance = package.read_bytes(), Random(3)
+    path = tmp_path / "x.wacz"
+    found_wrong = 0
+    for _ in range(60):
+        data = bytearray(whole)
+        for _ in range(chance.randrange(1, 12)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        path.write_bytes(data)
+        found_wrong += bool(reasons(path))
+        files, _ = archive_files([path], tmp_path / "scratch")
+        for _answer in foreign_answers(files, survey(files)):
+            pass
+    assert found_wrong > 50
 
 
 @pytest.mark.slow

@@ -14,6 +14,12 @@ from periplus.config import Config
 from periplus.model import UsageError
 
 
+@pytest.fixture(autouse=True)
+def same_garbage_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command sets it for its process, which is that of all tests here."""
+    monkeypatch.setattr("periplus.cli.import_.tune_garbage_collection", lambda: None)
+
+
 def typed(*words: str | Path) -> Result:
     """What a command does; errors of ours are raised."""
     done = CliRunner().invoke(app, [str(word) for word in words], prog_name="periplus")

@@ -42,6 +42,7 @@ from periplus.store.importing.files import PACKAGE
 from periplus.store.importing.wacz import listed_pages
 from periplus.store.tables import Tables
 from periplus.store.tables.rows import Rows
+from periplus.urls import canonical
 
 from .collection import Collection, planned
 from .opening import seed_discovery, settle
@@ -122,7 +123,7 @@ def _seeds(paths: Sequence[Path], known: Survey) -> list[str]:
     """The pages that packages list first, and the shortest page of every site that is not among these."""
     packages = [path for path in paths if path.name.lower().endswith(PACKAGE)]
     listed = [page.url for path in packages for page in islice(listed_pages(path), _MAX_LISTED)]
-    found = [url for url in listed if url.startswith(("http://", "https://"))]
+    found = [str(url) for url in map(canonical, listed) if url is not None]
     return [*found, *known.seeds.values()][:MAX_SEEDS] or ["https://example.invalid/"]
 
 

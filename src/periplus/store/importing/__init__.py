@@ -11,7 +11,7 @@ Nothing here writes; `assembly.importing` makes the collection.
 from .answers import ForeignAnswer, foreign_answers
 from .files import ArchiveFile, archive_files
 from .surveying import Survey, survey
-from .wacz import Package, PackagePage, check_package, open_package
+from .wacz import Package, PackagePage, check_package
 
 __all__ = [
     "ArchiveFile",
@@ -22,6 +22,5 @@ __all__ = [
     "archive_files",
     "check_package",
     "foreign_answers",
-    "open_package",
     "survey",
 ]

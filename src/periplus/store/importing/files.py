@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -21,8 +23,18 @@ PACKAGE: Final = ".wacz"
 ARCHIVE_FOLDER: Final = "archive/"
 _LOCAL_HEADER: Final = 30
 """Bytes of a member's header in a ZIP file, before its name and extra field (APPNOTE 4.3.7)."""
-_MAX_UNPACKED: Final = 64 << 30
+MAX_UNPACKED: Final = 4 << 30
 """Maximum bytes of a compressed member that is unpacked to disk; WACZ asks for stored ones."""
+ZIP_ERRORS: Final = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+)
+"""What `zipfile` raises for archives that are damaged, encrypted, or of a kind it does not know."""
 
 
 class ArchiveFile(Struct, frozen=True):
@@ -45,8 +57,12 @@ def archive_files(paths: Sequence[Path], scratch: Path) -> tuple[list[ArchiveFil
             continue
         try:
             with zipfile.ZipFile(path) as package:
-                found += _members(path, package, scratch)
-        except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError) as error:
+                for member in _members(path, package, scratch):
+                    if isinstance(member, Problem):
+                        problems[str(path)] = member
+                    else:
+                        found.append(member)
+        except ZIP_ERRORS as error:
             problems[str(path)] = Problem("not-a-package", str(error)[:200])
     return found, problems
 
@@ -64,14 +80,16 @@ def _flat(paths: Sequence[Path]) -> Iterator[Path]:
         yield from inside
 
 
-def _members(path: Path, package: zipfile.ZipFile, scratch: Path) -> Iterator[ArchiveFile]:
+def _members(path: Path, package: zipfile.ZipFile, scratch: Path) -> Iterator[ArchiveFile | Problem]:
     for member in package.infolist():
         if member.filename.startswith(ARCHIVE_FOLDER) and member.filename.lower().endswith(SUFFIXES):
             name = f"{path}!{member.filename}"
             if member.compress_type == zipfile.ZIP_STORED:
                 yield ArchiveFile(name, slice_of(path, member))
-            elif member.file_size <= _MAX_UNPACKED:
+            elif member.file_size <= MAX_UNPACKED:
                 yield ArchiveFile(name, _unpacked(package, member, scratch))
+            else:
+                yield Problem("too-large", f"{member.filename}: {member.file_size:,} bytes, compressed"[:300])
 
 
 def slice_of(path: Path, member: zipfile.ZipInfo) -> FileSlice:

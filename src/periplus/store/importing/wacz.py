@@ -33,7 +33,7 @@ from periplus.model import Problem
 
 from ..warc import CdxLine, FileSlice, WarcRecord, read_records
 from ..warc.cdxj import key_of, read_line
-from .files import ARCHIVE_FOLDER, slice_of
+from .files import ARCHIVE_FOLDER, ZIP_ERRORS, slice_of
 
 PAGES_FORMAT: Final = "json-pages-1.0"
 DATAPACKAGE: Final = "datapackage.json"
@@ -113,17 +113,12 @@ class _Block(Struct):
     filename: str = ""
 
 
-def open_package(path: Path) -> zipfile.ZipFile:
-    """A package as a ZIP file. Raises `zipfile.BadZipFile`."""
-    return zipfile.ZipFile(path)
-
-
 def check_package(path: Path) -> Iterator[Package | PackagePage | Problem]:
     """The pages of a package, its problems, and at the end the package itself if it has a `datapackage.json`."""
     try:
         with zipfile.ZipFile(path) as package:
             yield from _Check(path, package).run()
-    except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError) as error:
+    except ZIP_ERRORS as error:
         yield Problem("not-a-package", str(error)[:200])
 
 
@@ -134,7 +129,7 @@ def listed_pages(path: Path, member: str = "pages/pages.jsonl") -> Iterator[Pack
             for page in read_pages(cast("BinaryIO", lines)):
                 if isinstance(page, PackagePage):
                     yield page
-    except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError, KeyError):
+    except (*ZIP_ERRORS, KeyError):
         return
 
 
@@ -322,7 +317,7 @@ def _begins(index: FileSlice, block: _Block, key: bytes) -> bool:
     try:
         with part.open() as file, gzip.open(file) as lines:
             return lines.readline(_MAX_LINE).startswith(key)
-    except (OSError, EOFError):
+    except ZIP_ERRORS:
         return False
 
 
