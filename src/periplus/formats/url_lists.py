@@ -30,6 +30,8 @@ _SAMPLE: Final = 50
 _COLUMNS: Final = ("address", "url", "link", "loc", "location")
 _KEYS: Final = ("url", "link", "loc")
 _WEB: Final = re.compile(r"https?://", re.IGNORECASE)
+_ARRAY: Final = re.compile(r"\[\s*[\"{\]]")
+"""The beginning of a JSON array; a line may begin with an IPv6 address in brackets."""
 _BOOKMARK: Final = re.compile(r"""<a\s[^>]{0,65536}?\bhref\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
 _OUTLINE: Final = re.compile(r"<outline\s([^>]{0,65536})>", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(r"""\b(htmlUrl|xmlUrl|url)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
@@ -48,7 +50,7 @@ def read_urls(lines: Iterable[str]) -> Iterator[str]:
         yield from _bookmarks(_whole(everything))
     elif head.startswith("<") and "<opml" in head:
         yield from _outlines(_whole(everything))
-    elif head.startswith("["):
+    elif _ARRAY.match(head):
         yield from _objects(_array(_whole(everything)))
     elif head.startswith("{"):
         yield from _objects(_line_values(everything))

@@ -75,6 +75,7 @@ def test_hosts_without_a_scheme_are_for_text_only() -> None:
     """A line `example.org` is a seed; a cell is not."""
     assert list(read_urls(["example.org", "other.example/a,b"])) == ["example.org", "other.example/a,b"]
     assert list(read_urls(["url,n", "example.org,1"])) == []
+    assert list(read_urls(["[::1]:8080/a"])) == ["[::1]:8080/a"]
     assert list(read_urls([])) == []
 
 
