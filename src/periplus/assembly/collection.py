@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.assembly import Layout, check_ordering, check_whole, seeds_from
+from periplus.assembly.seed_files import MAX_SEEDS, read_seeds
 from periplus.assembly.seeds import seeds_and_credentials, split_userinfo
 from periplus.config import Config
 from periplus.crawl.fetch import NO_CREDENTIALS, Credentials
@@ -29,7 +30,6 @@ from periplus.store.folder_lock import FolderLock, FolderLocked
 SEED_FILE = "seeds.txt"
 SEEDS_IN_SETTINGS = 200
 """More seeds than a person would look through lie in a file of their own."""
-MAX_SEEDS = 10_000_000
 
 _LOCK = "crawl.lock"
 _DRAFT = ".new"
@@ -200,22 +200,13 @@ def _refuse_strangers(folder: Path) -> None:
 
 def _seeds_of(config: Config, folder: Path) -> list[str]:
     file = config.crawl.seed_file
-    return [*config.crawl.seeds, *(_seeds_in(read_lines(folder / file)) if file else ())]
+    return [*config.crawl.seeds, *(read_seeds(folder / file) if file else ())]
 
 
 def _seeds_in(lines: Iterable[str]) -> list[str]:
     """One a line; empty lines, and those that begin with #, are for people."""
     texts = (line.strip() for line in lines)
     return [text for text in islice(texts, MAX_SEEDS) if text and not text.startswith("#")]
-
-
-def read_lines(path: Path) -> list[str]:
-    """The lines of a file of seeds."""
-    try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        what = error.strerror if isinstance(error, OSError) else "not in UTF-8"
-        raise UsageError(f"{path}: {what}", hint="give a file of URLs, one a line") from error
 
 
 def _write(path: Path, text: str) -> None:

@@ -10,6 +10,7 @@ import logging
 import sys
 from importlib import import_module
 from io import TextIOWrapper
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,6 +34,7 @@ VERBS = {
     "changes": "Show what appeared, changed and vanished.",
     "info": "Show what is known of a collection, a site or a URL.",
     "export": "Export a collection: jsonl, parquet, warc, wacz, text, markdown.",
+    "import": "Make a collection of WARC, ARC and WACZ files, or of seeds.",
     "repair": "Check a collection and rebuild damaged parts.",
     "judge": "Find mirrors and parked domains of a collection.",
     "index": "Index a collection for searching, or update the index.",
@@ -53,8 +55,8 @@ VERBS = {
 }
 """The commands with the line that `--help` prints, in the order in which a newcomer needs them.
 
-Each is a function or a group of that name in `cli/NAME.py` or `cli/NAME/command.py`, imported when it is used, and not
-to print this line.
+Each is a function or a group of that name in `cli/NAME.py` or `cli/NAME/command.py` (`import_` for the keyword),
+imported when it is used, and not to print this line.
 """
 
 
@@ -69,10 +71,11 @@ class Verbs(TyperGroup):
         """Import and return a command; `None` if there is no such command."""
         if cmd_name not in VERBS:
             return None
-        module = import_module(f"periplus.cli.{cmd_name}")
-        if not hasattr(module, cmd_name):  # a package, which other commands may use without loading this one
-            module = import_module(f"periplus.cli.{cmd_name}.command")
-        found = getattr(module, cmd_name)
+        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        module = import_module(f"periplus.cli.{name}")
+        if not hasattr(module, name):  # a package, which other commands may use without loading this one
+            module = import_module(f"periplus.cli.{name}.command")
+        found = getattr(module, name)
         if isinstance(found, typer.Typer):
             return typer.main.get_command(found)
         alone = typer.Typer(add_completion=False)

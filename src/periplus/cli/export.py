@@ -12,6 +12,7 @@ from typing import Annotated, BinaryIO
 import typer
 from rich.text import Text
 
+from periplus.assembly.archive_exports import ARCHIVE_FORMATS, export_archive_format, write_urls
 from periplus.assembly.collection import Collection, existing
 from periplus.assembly.exporting import committed_of, export_file
 from periplus.model import UsageError
@@ -22,7 +23,13 @@ from .consoles import stderr_console
 from .crawl.live import count, top
 
 NOTHING_WRITTEN = 1
-_UNITS = {"parquet": "rows", "warc": "WARC files"}
+_UNITS = {
+    "parquet": "rows",
+    "warc": "WARC files",
+    "wacz": "captures",
+    "cc-index": "captures",
+    "urls": "URLs",
+}
 
 
 class Form(StrEnum):
@@ -34,6 +41,9 @@ class Form(StrEnum):
     TEXT = "text"
     PARQUET = "parquet"
     WARC = "warc"
+    WACZ = "wacz"
+    CC_INDEX = "cc-index"
+    URLS = "urls"
 
 
 def export(
@@ -41,7 +51,9 @@ def export(
     form: Annotated[
         Form,
         typer.Option(
-            "--format", "-f", help="jsonl, csv and warc are one file; markdown, text and parquet are files in a folder."
+            "--format",
+            "-f",
+            help="jsonl, csv, warc, wacz and urls are one file; markdown, text, parquet and cc-index are folders.",
         ),
     ],
     out: Annotated[
@@ -66,6 +78,13 @@ def export(
         typer.Option("--lang", metavar="TAG", help="Export pages that declare this language: de. May be repeated."),
     ] = None,
     dedupe: Annotated[bool, typer.Option("--dedupe", help="Export pages with the same main text only once.")] = False,
+    where: Annotated[
+        str, typer.Option("--where", metavar="SQL", help="For urls: a condition over the view urls.")
+    ] = "",
+    title: Annotated[str, typer.Option("--title", help="For wacz: what the package is called.")] = "",
+    wants_all: Annotated[
+        bool, typer.Option("--all", help="For wacz: list captures of pages that say noarchive, too.")
+    ] = False,
 ) -> None:
     """Export the last good version of every page, the eight tables, or the whole archive.
 
@@ -73,7 +92,15 @@ def export(
     """
     selection = Selection(tuple(site or ()), tuple(include or ()), tuple(lang or ()), dedupe)
     _check(form, selection, is_markdown=markdown)
+    _check_archive_options(form, where=where, title=title, wants_all=wants_all)
     found = existing(collection)
+    if form.value in ARCHIVE_FORMATS:
+        if form is Form.URLS and (out is None or str(out) == "-"):
+            _say(form, write_urls(found, sys.stdout.buffer, where), "stdout")
+            return
+        exported, place = export_archive_format(found, form.value, out, title=title, where=where, wants_all=wants_all)
+        _say(form, exported, str(place))
+        return
     committed = committed_of(found.layout)
     if form.value not in STREAMS:
         folder = out or Path(f"{collection.resolve().name}-{form.value}")
@@ -98,12 +125,19 @@ def _check(form: Form, selection: Selection, *, is_markdown: bool) -> None:
             f"--markdown adds a column to jsonl, csv and parquet, not to {form.value}",
             hint="use --format markdown for files",
         )
-    if selection and form is Form.WARC:
+    if selection and (form is Form.WARC or form.value in ARCHIVE_FORMATS):
         raise UsageError(
-            "--site, --include, --lang and --dedupe select pages, and warc is the whole archive",
+            f"--site, --include, --lang and --dedupe select pages, and {form.value} is the whole archive",
             hint="use --format jsonl, csv, parquet, markdown or text",
         )
     PageFilter(selection)
+
+
+def _check_archive_options(form: Form, *, where: str, title: str, wants_all: bool) -> None:
+    if where and form is not Form.URLS:
+        raise UsageError(f"--where selects URLs for urls, not for {form.value}", hint="use --site or --include")
+    if (title or wants_all) and form is not Form.WACZ:
+        raise UsageError(f"--title and --all are for wacz, not for {form.value}", hint="leave them out")
 
 
 def _to_stdout(collection: Collection, form: Form, write: Callable[[BinaryIO], Exported]) -> Exported:

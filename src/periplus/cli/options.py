@@ -82,7 +82,11 @@ For = Annotated[
 SeedFile = Annotated[
     str | None,
     typer.Option(
-        "--seeds", metavar="FILE", rich_help_panel=_FAR, help="Read more seeds, one a line; - reads standard input."
+        "--seeds",
+        "--frontier-from",
+        metavar="FILE",
+        rich_help_panel=_FAR,
+        help="Read more seeds from text, CSV, JSON lines, bookmarks or OPML, also with gzip; - reads standard input.",
     ),
 ]
 Order = Annotated[

@@ -20,7 +20,9 @@ from msgspec import Struct
 
 from periplus.assembly import Refreshed, Selection
 from periplus.assembly import collection as plans
+from periplus.assembly.archive_exports import ARCHIVE_FORMATS, export_archive_format
 from periplus.assembly.auditing import audited
+from periplus.assembly.collection import existing
 from periplus.assembly.exporting import committed_of, export_file
 from periplus.assembly.facts import UrlFacts, url_facts
 from periplus.assembly.indexing import Indexed, open_index, update_index
@@ -337,11 +339,14 @@ class Collection:
     # for others
 
     def export(self, format: str, path: str | PathLike[str], *, markdown: bool = False) -> Exported:  # noqa: A002
-        """Write the collection as `jsonl`, `markdown`, `text`, `parquet` or `warc` to a file or folder that is new.
+        """Write the collection as `jsonl`, `markdown`, `text`, `parquet`, `warc`, `wacz`, ... to a new file or folder.
 
         `markdown` adds the main text in Markdown to each line of `jsonl`. The result counts what was written.
         """
         target = Path(path)
+        if format in ARCHIVE_FORMATS:
+            self._committed("warc")  # refuses a collection that this process crawls
+            return export_archive_format(existing(self.folder), format, target)[0]
         if markdown and format != "jsonl":
             raise UsageError(f"markdown=True adds a field to jsonl, not to {format}", hint='use format "markdown"')
         if format not in STREAMS:

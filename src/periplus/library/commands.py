@@ -14,6 +14,7 @@ from periplus.assembly import Layout
 from periplus.assembly import collection as plans
 from periplus.assembly.options import crawl_settings, wire_settings
 from periplus.assembly.parts import EXTRACTORS, load_part, own_parts
+from periplus.assembly.seed_files import read_seeds
 from periplus.crawl.sharding import Gather
 from periplus.policy.found import Score, Want
 
@@ -88,7 +89,7 @@ def crawl(
     plan = plans.planned(
         folder,
         seeds=[seeds] if isinstance(seeds, str) else list(seeds),
-        seed_lines=() if seed_file is None else plans.read_lines(Path(seed_file)),
+        seed_lines=() if seed_file is None else read_seeds(Path(seed_file)),
         settings=None if config is None else Path(config),
         options=asked,
     )

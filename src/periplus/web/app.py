@@ -158,6 +158,7 @@ MODULES = (
     "search_page",
     "search_api",
     "cached",
+    "cdx",
     "sites_api",
     "browse",
     "live",

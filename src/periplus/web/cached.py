@@ -13,9 +13,10 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from periplus.formats.encodings import decode
-from periplus.store.export.documents import Document, last_document
+from periplus.store.export.documents import Document, document_near
 from periplus.urls import canonical
 
+from .memento import memento_fields, wanted_time
 from .rendering import moment, outside
 from .routing import Audience, Operation, Parameter, route
 from .search_api import COLLECTION
@@ -41,7 +42,11 @@ def routes() -> list[Route]:
     """The routes of this module."""
     described = Operation(
         "The stored copy of a page, in a sandbox.",
-        (Parameter("url", "The URL of the page.", is_required=True), COLLECTION),
+        (
+            Parameter("url", "The URL of the page.", is_required=True),
+            Parameter("at", "1 to 14 digits of a time: the version nearest to it; by default the last one."),
+            COLLECTION,
+        ),
         "text/html",
     )
     return [route("/cached", _cached, audience=Audience.PUBLIC, operation=described)]
@@ -56,11 +61,16 @@ def _cached(request: Request) -> Response:
     if request.state.audience < Audience.VIEWER and not _is_indexed(collection, str(url)):
         raise HTTPException(404, _NO_COPY)
     layout = collection.collection.layout
-    document = last_document(layout.tables, layout.spooled, layout.warc, str(url))
+    document = document_near(layout.tables, layout.spooled, layout.warc, str(url), wanted_time(request))
     if document is None or document.page.directives.noarchive:
         raise HTTPException(404, _NO_COPY)
     banner = _BANNER.format(url=escape(outside(document.capture.url)), date=moment(document.capture.fetched_at))
-    fields = {"content-security-policy": SECURITY_POLICY, "x-dns-prefetch-control": "off", "x-robots-tag": "noindex"}
+    fields = {
+        "content-security-policy": SECURITY_POLICY,
+        "x-dns-prefetch-control": "off",
+        "x-robots-tag": "noindex",
+        **memento_fields(request, document.capture.url, document.capture.fetched_at),
+    }
     return HTMLResponse(banner + _html(document), headers=fields)
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from periplus.assembly import with_scheme
-from periplus.assembly.collection import SEEDS_IN_SETTINGS, cores, existing, held, planned, read_lines
+from periplus.assembly.collection import SEEDS_IN_SETTINGS, cores, existing, held, planned
+from periplus.assembly.seed_files import read_seeds
 from periplus.config import Config
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, UsageError
 
@@ -122,7 +123,7 @@ def test_no_seed_and_no_url_are_mistakes(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
         planned(tmp_path, seeds=["http://"], options={})
     with pytest.raises(UsageError, match="No such file"):
-        read_lines(tmp_path / "nothing.txt")
+        read_seeds(tmp_path / "nothing.txt")
 
 
 def test_two_cannot_crawl_into_one_folder(tmp_path: Path) -> None:

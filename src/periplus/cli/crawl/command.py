@@ -13,7 +13,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -21,12 +20,13 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from periplus.assembly import MAX_SHARDS
-from periplus.assembly.collection import Collection, held, planned, read_lines
+from periplus.assembly.collection import Collection, held, planned
 from periplus.assembly.estimating import estimate
 from periplus.assembly.options import crawl_settings, wire_settings
 from periplus.assembly.parts import NO_PARTS, OwnParts, own_parts
 from periplus.assembly.progress import Progress
 from periplus.assembly.running import CrawlRun
+from periplus.assembly.seed_files import read_seeds
 from periplus.assembly.summary import Summary
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Crawl, Gather, tune_garbage_collection
@@ -102,7 +102,7 @@ def crawl(
     parts = own_parts(want, score, order)
     extractor = _extractor(extract)
     collection = planned(
-        out, seeds=seeds or [], seed_lines=_lines(seed_file) if seed_file else (), settings=config, options=asked
+        out, seeds=seeds or [], seed_lines=read_seeds(seed_file) if seed_file else (), settings=config, options=asked
     )
     if dry_run:
         say_plan(collection, estimate(collection) if collection.config.media.types else None, is_json=json)
@@ -227,7 +227,3 @@ def _aside(collection: Collection) -> str:
     workers = collection.workers
     delay = f"{collection.config.politeness.delay:g} s a host"
     return f"{workers} shard{'s' if workers > 1 else ''} · polite: {delay}"
-
-
-def _lines(file: str) -> list[str]:
-    return sys.stdin.read().splitlines() if file == "-" else read_lines(Path(file))

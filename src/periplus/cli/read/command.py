@@ -29,8 +29,11 @@ from periplus.content import decode_body, read_page
 from periplus.formats import access_log, feed, metadata_archive, robots, sitemap
 from periplus.model import Granularity, Lastmod, Links, Problem, UsageError
 from periplus.store.export import markdown_of
+from periplus.store.importing import check_package
+from periplus.store.importing.files import PACKAGE, SUFFIXES
 
 from ..consoles import stdout_console
+from .archives import read_captures
 
 ROWS = 12
 CELL = 72
@@ -180,6 +183,8 @@ class Kind(StrEnum):
     PAGE = "page"
     LOG = "log"
     ARCHIVE = "archive"
+    WARC = "warc"
+    WACZ = "wacz"
 
 
 class SitemapLine(msgspec.Struct, frozen=True):
@@ -201,7 +206,7 @@ def read(
     json: Annotated[bool, typer.Option("--json", help="Print every value as a JSON line.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the main text of a page in Markdown.")] = False,
 ) -> None:
-    """Show what Periplus reads from a file: sitemap, robots.txt, feed, page, access log or metadata archive.
+    """Show what Periplus reads from a file: sitemap, robots.txt, feed, page, access log, metadata archive, archive.
 
     Example: periplus read sitemap.xml.gz
     """
@@ -213,9 +218,12 @@ def read(
     if markdown:
         _print_markdown(kind, chunks, url)
         return
-    values = READERS[kind](chunks, url, Path(file).name)
+    if kind in FILE_READERS and file == "-":
+        raise UsageError(f"{kind.value} is read from a file, not from standard input", hint="give the path of a file")
+    is_file = kind in FILE_READERS
+    values = FILE_READERS[kind](Path(file)) if is_file else READERS[kind](chunks, url, Path(file).name)
     found = _as_json(values) if json else show(f"{file}: read as {kind.value}", values)
-    if not found.has_content:
+    if not found.has_content or (kind is Kind.WACZ and found.reasons):
         raise typer.Exit(NOTHING_READ)
 
 
@@ -253,8 +261,14 @@ def guess(name: str, head: bytes) -> Kind | None:
     """The kind of a file by what its beginning looks like, then by its name."""
     if metadata_archive.read_name(name) is not None:
         return Kind.ARCHIVE
+    if name.lower().endswith(PACKAGE):
+        return Kind.WACZ
+    if name.lower().endswith(SUFFIXES):
+        return Kind.WARC
     if head.startswith(b"\x1f\x8b"):
         head, _ = decode_body(head, "gzip")
+    if head.startswith(b"WARC/"):
+        return Kind.WARC
     markup = _MARKUP.search(head)
     if markup:
         return _BY_TAG.get(markup[1].lower(), Kind.PAGE)
@@ -338,6 +352,13 @@ READERS: dict[Kind, Reader] = {
     Kind.LOG: lambda chunks, _url, _name: access_log.read(_lines(chunks)),
     Kind.ARCHIVE: lambda chunks, _, name: metadata_archive.read(name, chunks),
 }
+
+
+FILE_READERS: dict[Kind, Callable[[Path], Iterable[msgspec.Struct]]] = {
+    Kind.WARC: read_captures,
+    Kind.WACZ: check_package,
+}
+"""Kinds that are read from a file, because they are not read from end to end."""
 
 
 def _as_json(values: Iterable[msgspec.Struct]) -> Digest:

@@ -10,6 +10,7 @@ A capture that cannot be read is a value with a reason, counted in the summary o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -79,11 +80,21 @@ def _without_mark(body: bytes) -> bytes:
 
 def last_document(tables: Path, spooled: Sequence[Spooled], archive: Path, url: str) -> Document | None:
     """The last good version of one page; `None` if there is none or it cannot be read."""
+    return document_near(tables, spooled, archive, url, None)
+
+
+def document_near(
+    tables: Path, spooled: Sequence[Spooled], archive: Path, url: str, at: datetime | None
+) -> Document | None:
+    """The good version of one page that was fetched nearest to a time, or last; `None` if it cannot be read."""
     newest_first = reversed(list(captures_of(tables, spooled, url)))
-    last = max(newest_first, key=lambda capture: capture.fetched_at, default=None)
-    if last is None:
+    if at is None:
+        chosen = max(newest_first, key=lambda capture: capture.fetched_at, default=None)
+    else:
+        chosen = min(newest_first, key=lambda capture: abs(capture.fetched_at - at), default=None)
+    if chosen is None:
         return None
-    found = read_document(archive, find_original(tables, spooled, last) if last.body_at is None else last)
+    found = read_document(archive, find_original(tables, spooled, chosen) if chosen.body_at is None else chosen)
     return None if isinstance(found, str) else found
 
 

@@ -4,8 +4,9 @@ WARC 1.1 (ISO 28500:2017) with one gzip member a record, and CDXJ beside it. `Ar
 records `response` or `revisit`, `request` and `metadata`, all in one write, and `end` is how far the files go. The
 state of the crawl keeps that end; after a crash the archive is opened there again, and what lies beyond is gone.
 `read_records` reads a file from end to end in bounded memory, ours or another's, and tells what is wrong with it;
-`read_record` reads one by its place. `write_index`, `merge_indexes` and `lookup` find captures by URL, and `original`
-the payload of a revisit. `archived_answers` gives back what the wire once returned, in the order of writing.
+`read_record` reads one by its place; a `FileSlice` is a file inside another, such as a member of a ZIP archive.
+`write_index`, `merge_indexes` and `lookup` find captures by URL, and `original` the payload of a revisit.
+`archived_answers` gives back what the wire once returned, in the order of writing.
 
 Fetching is done elsewhere, and so is the memory of which payloads were seen before: that is a port, `Payloads`. Bodies
 are kept as they came, their content codings on; `content` takes those off.
@@ -16,7 +17,8 @@ from .archive import Archive, WarcEnd, WarcSettings
 from .cdxj import CdxLine
 from .http import HttpMessage
 from .index import INDEX, lookup, merge_indexes, original, write_index
-from .reading import MAX_BLOCK, WarcRecord, read_record, read_records
+from .reading import MAX_BLOCK, WarcRecord, read_heads, read_record, read_records
+from .slices import FileSlice
 
 __all__ = [
     "INDEX",
@@ -24,6 +26,7 @@ __all__ = [
     "Archive",
     "ArchivedAnswer",
     "CdxLine",
+    "FileSlice",
     "HttpMessage",
     "WarcEnd",
     "WarcRecord",
@@ -32,6 +35,7 @@ __all__ = [
     "lookup",
     "merge_indexes",
     "original",
+    "read_heads",
     "read_record",
     "read_records",
     "write_index",

@@ -111,7 +111,7 @@ def _answer(folder: Path, exchange: _Exchange, fields: Mapping[str, str]) -> Ans
     if record.type == "revisit":
         found = _payload(folder, record)
         is_truncated, body = is_truncated or found is None, found or b""
-    target = _target(headers, task.url) if status in _REDIRECTS else None
+    target = redirect_target(headers, task.url) if status in _REDIRECTS else None
     if target is not None:
         return Redirected(task, status, target, headers, started_at, duration, ip, body)
     return Fetched(task, status, headers, body, started_at, duration, ip, is_truncated)
@@ -168,7 +168,7 @@ def _payload(folder: Path, revisit: WarcRecord) -> bytes | None:
     return body if body is not None and f"sha1:{sha1_base32(body)}" == digest else None
 
 
-def _target(headers: tuple[tuple[str, str], ...], base: Url) -> Url | None:
+def redirect_target(headers: tuple[tuple[str, str], ...], base: Url) -> Url | None:
     """Where a redirect leads: as the wire reads `Location`, octets beyond ASCII as UTF-8 where they can be."""
     location = next((value for name, value in headers if name.lower() == "location"), "")
     if not location.isascii():

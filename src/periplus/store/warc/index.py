@@ -69,7 +69,7 @@ def lookup(index: Path, url: str) -> Iterator[CdxLine]:
     if not index.exists():
         raise CollectionDamaged(f"{index} is missing", hint="make it again with `merge_indexes`")
     with index.open("rb") as file:
-        _seek(file, key)
+        seek_line(file, key)
         while (line := file.readline(_LONGEST_LINE)).startswith(key):
             if read := read_line(line):
                 yield read
@@ -130,7 +130,7 @@ def _merge_once(target: Path, sources: Sequence[Path]) -> Path:
         return write_lines(target, merge(*files))
 
 
-def _seek(file: BinaryIO, key: bytes) -> None:
+def seek_line(file: BinaryIO, key: bytes) -> None:
     """Go to the first line that is not before `key`."""
     low, high = 0, file.seek(0, os.SEEK_END)
     while low < high:

@@ -31,6 +31,7 @@ from periplus.model import CollectionDamaged, Problem, Stored
 
 from .http import HttpMessage, read_message
 from .members import Members
+from .slices import FileSlice
 
 LONGEST_LINE: Final = 1 << 16
 
@@ -111,7 +112,7 @@ class WarcRecord(Struct, frozen=True):
 
 
 def read_records(
-    path: Path, *, offset: int = 0, end: int | None = None, max_block: int = MAX_BLOCK
+    path: Path | FileSlice, *, offset: int = 0, end: int | None = None, max_block: int = MAX_BLOCK
 ) -> Iterator[WarcRecord | Problem]:
     """The records that begin at `offset` or later and before `end`, in order, and what is wrong between them."""
     problems = 0
@@ -121,6 +122,18 @@ def read_records(
         if problems >= MAX_PROBLEMS:
             yield Problem("more-problems", f"{problems} so far")
             return
+
+
+def read_heads(path: Path | FileSlice, *, size: int) -> Iterator[WarcRecord]:
+    """All records that can be read, each with the first `size` bytes of its block; what is wrong is passed over."""
+    problems = 0
+    for record in _read(path, 0, None, size):
+        if isinstance(record, WarcRecord):
+            yield record
+        elif record.reason != "cut-block":
+            problems += 1
+            if problems >= MAX_PROBLEMS:
+                return
 
 
 def read_record(folder: Path, stored: Stored, *, max_block: int = MAX_BLOCK) -> WarcRecord:
@@ -136,7 +149,7 @@ def read_record(folder: Path, stored: Stored, *, max_block: int = MAX_BLOCK) -> 
     return first
 
 
-def _read(path: Path, offset: int, end: int | None, max_block: int) -> Iterator[WarcRecord | Problem]:
+def _read(path: Path | FileSlice, offset: int, end: int | None, max_block: int) -> Iterator[WarcRecord | Problem]:
     with path.open("rb") as file:
         members = Members(file, offset)
         has_more = True

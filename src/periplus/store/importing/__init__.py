@@ -1,0 +1,26 @@
+"""Archives of others, for a collection: WARC and ARC files, compressed or not, and WACZ packages.
+
+`archive_files` finds the files, inside WACZ packages as well. `survey` passes over them once and says what they hold:
+when they begin, which sites, which revisits refer to a body elsewhere. `foreign_answers` gives every capture as the
+wire would have returned it, in the order of time over all files, with a `Problem` for each that cannot be used.
+`check_package` looks at a WACZ package as a whole (`wacz`).
+
+Nothing here writes; `assembly.importing` makes the collection.
+"""
+
+from .answers import ForeignAnswer, foreign_answers
+from .files import ArchiveFile, archive_files
+from .surveying import Survey, survey
+from .wacz import Package, PackagePage, check_package
+
+__all__ = [
+    "ArchiveFile",
+    "ForeignAnswer",
+    "Package",
+    "PackagePage",
+    "Survey",
+    "archive_files",
+    "check_package",
+    "foreign_answers",
+    "survey",
+]

@@ -1,0 +1,107 @@
+"""A package of ours, replayed by pywb: every page, style and picture comes back byte by byte.
+
+pywb has an environment of its own, since it needs other versions of packages: PERIPLUS_PYWB names the folder with its
+commands, or they are on the path. Without it the test is skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from tests.archives.foreign import Capture, html, write_warc
+
+from periplus.assembly.archive_exports import export_archive_format
+from periplus.assembly.collection import existing
+from periplus.assembly.importing import import_archives
+
+pytestmark = pytest.mark.slow
+
+PLACE = "http://old.test"
+PAGES = 20
+STYLE = (("Content-Type", "text/css"),)
+PICTURE = (("Content-Type", "image/png"),)
+
+
+def captures() -> list[Capture]:
+    """Twenty pages, each with a style and a picture of its own."""
+    found = []
+    for number in range(PAGES):
+        head = f'<link rel=stylesheet href="/{number}.css"><img src="/{number}.png">'
+        parts = [
+            (f"{PLACE}/page/{number}", html(f"page {number}", f"/page/{number + 1}", head=head), None),
+            (f"{PLACE}/{number}.css", f"body {{ color: #{number:06d} }}".encode() * 50, STYLE),
+            (f"{PLACE}/{number}.png", b"\x89PNG\r\n\x1a\n" + bytes([number, 255, 0]) * 500, PICTURE),
+        ]
+        for place, (url, body, headers) in enumerate(parts):
+            at = f"2020-01-01T00:{number:02d}:{place:02d}Z"
+            found.append(Capture(url, body, at) if headers is None else Capture(url, body, at, headers=headers))
+    return found
+
+
+@pytest.fixture
+def pywb(tmp_path: Path) -> Path:
+    """The folder with the commands of pywb."""
+    named = os.environ.get("PERIPLUS_PYWB")
+    found = shutil.which("wb-manager", path=named)
+    if found is None:
+        pytest.skip("pywb is not installed: set PERIPLUS_PYWB to the folder with wb-manager and wayback")
+    return Path(found).parent
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    while process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+    pytest.fail("pywb did not start")
+
+
+@pytest.fixture
+def port(pywb: Path, tmp_path: Path) -> Iterator[int]:
+    """pywb with a package of ours as its collection."""
+    archive = write_warc(tmp_path / "foreign.warc.gz", captures())
+    import_archives(tmp_path / "old", [archive])
+    export_archive_format(existing(tmp_path / "old"), "wacz", tmp_path / "old.wacz")
+    home = tmp_path / "pywb"
+    home.mkdir()
+    for words in (("init", "old"), ("add", "old", "--unpack-wacz", str(tmp_path / "old.wacz"))):
+        subprocess.run([str(pywb / "wb-manager"), *words], cwd=home, check=True, capture_output=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number = free.getsockname()[1]
+    server = subprocess.Popen(
+        [str(pywb / "wayback"), "--port", str(number), "--bind", "127.0.0.1"],
+        cwd=home,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait_for(number, server)
+        yield number
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def test_pages_styles_and_pictures_are_replayed(port: int) -> None:
+    """As they were, by their URL and time."""
+    for capture in captures():
+        digits = "".join(filter(str.isdecimal, capture.date))
+        connection = HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request("GET", f"/old/{digits}id_/{capture.url}")
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        assert answer.status == 200, capture.url
+        assert body == capture.body, capture.url
