@@ -36,6 +36,12 @@ class Form(StrEnum):
     WARC = "warc"
 
 
+class Purpose(StrEnum):
+    """What an export is for."""
+
+    TRAINING = "training"
+
+
 def export(
     collection: options.Collected,
     form: Annotated[
@@ -66,12 +72,16 @@ def export(
         typer.Option("--lang", metavar="TAG", help="Export pages that declare this language: de. May be repeated."),
     ] = None,
     dedupe: Annotated[bool, typer.Option("--dedupe", help="Export pages with the same main text only once.")] = False,
+    for_: Annotated[
+        Purpose | None,
+        typer.Option("--for", help="training: leave out pages whose sites refuse the training of models."),
+    ] = None,
 ) -> None:
     """Export the last good version of every page, the eight tables, or the whole archive.
 
     Example: periplus export docs --format markdown -o pages
     """
-    selection = Selection(tuple(site or ()), tuple(include or ()), tuple(lang or ()), dedupe)
+    selection = Selection(tuple(site or ()), tuple(include or ()), tuple(lang or ()), dedupe, for_ is not None)
     _check(form, selection, is_markdown=markdown)
     found = existing(collection)
     committed = committed_of(found.layout)
@@ -100,7 +110,7 @@ def _check(form: Form, selection: Selection, *, is_markdown: bool) -> None:
         )
     if selection and form is Form.WARC:
         raise UsageError(
-            "--site, --include, --lang and --dedupe select pages, and warc is the whole archive",
+            "--site, --include, --lang, --dedupe and --for select pages, and warc is the whole archive",
             hint="use --format jsonl, csv, parquet, markdown or text",
         )
     PageFilter(selection)

@@ -19,6 +19,7 @@ from periplus.content import decode_body, read_page
 from periplus.content.scan.columns import MAX_TEXT
 from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
+from periplus.formats.preferences import preference_headers
 from periplus.model import CollectionDamaged, Page
 
 from ..tables import Spooled
@@ -103,5 +104,6 @@ def read_document(archive: Path, capture: Capture) -> Document | str:
         headers.get("content-type") or "",
         robots_tags=headers.all("x-robots-tag"),
         link_headers=headers.all("link"),
+        use_headers=preference_headers(message.fields),
     )
     return Document(capture, page, body)

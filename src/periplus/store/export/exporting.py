@@ -28,7 +28,7 @@ from typing import BinaryIO, Final
 import pyarrow as pa
 from msgspec import Struct
 
-from periplus.model import Page, Url, UsageError
+from periplus.model import NO_PREFERENCES, Page, Url, UsageError
 from periplus.policy.filters.patterns import compiled
 from periplus.urls import site_of
 
@@ -41,8 +41,9 @@ from .captures import latest_captures
 from .documents import NO_TEXT, Document, read_document
 from .files import MARKDOWN, TEXT, prepare_folder, write_file
 from .records import CsvWriter, DocumentTable, PageRecord, record_of, write_line
+from .stated import StatedPreferences
 
-OTHER_LANGUAGE, DUPLICATE = "other-language", "duplicate"
+OTHER_LANGUAGE, DUPLICATE, NOT_FOR_TRAINING = "other-language", "duplicate", "not-for-training"
 _DIGEST_BYTES: Final = 16
 """Bytes of a text's digest: with 128 bits collisions do not occur in practice."""
 
@@ -52,25 +53,28 @@ class Selection(Struct, frozen=True):
 
     `sites` are hosts (with a port that is not the default), subdomains included. `include` are URL patterns as of a
     crawl. `languages` are tags as pages declare them: `de` selects `de-AT`, too. `dedupe`: of pages with the same main
-    text, only the one that was fetched first.
+    text, only the one that was fetched first. `for_training`: only pages whose sites do not refuse the training of
+    models, or reserve text and data mining (`docs/preferences.md`).
     """
 
     sites: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     dedupe: bool = False
+    for_training: bool = False
 
     def __bool__(self) -> bool:
         return self != Selection()
 
 
 class PageFilter:
-    """Applies a selection to the pages of one export, in their order."""
+    """Applies a selection to the pages of one export, in their order. `stated`: what sites say about their use."""
 
-    def __init__(self, selection: Selection) -> None:
+    def __init__(self, selection: Selection, stated: StatedPreferences | None = None) -> None:
         self._sites = tuple(site.lower() for site in selection.sites)
         self._patterns: list[Callable[[str], object]] = [compiled(pattern) for pattern in selection.include]
         self._languages = tuple(language.lower().replace("_", "-") for language in selection.languages)
+        self._is_for_training, self._stated = selection.for_training, stated
         self._seen: set[bytes] | None = set() if selection.dedupe else None
 
     def wants_url(self, url: Url) -> bool:
@@ -86,11 +90,17 @@ class PageFilter:
         """Why a page with a selected URL is left out; empty if it is not."""
         if self._languages and not self._is_in_language(page.language or ""):
             return OTHER_LANGUAGE
+        if self._is_for_training and self._forbids_training(page):
+            return NOT_FOR_TRAINING
         return DUPLICATE if self._seen is not None and self._is_known(page, self._seen) else ""
 
     def _is_in_language(self, language: str) -> bool:
         tag = language.lower().replace("_", "-")
         return any(tag == wanted or tag.startswith(f"{wanted}-") for wanted in self._languages)
+
+    def _forbids_training(self, page: Page) -> bool:
+        stated = NO_PREFERENCES if self._stated is None else self._stated.of(page.url)
+        return page.preferences.and_also(stated).forbids_training
 
     @staticmethod
     def _is_known(page: Page, seen: set[bytes]) -> bool:
@@ -198,7 +208,8 @@ def _export_pages(
     """Every selected page in turn. One that cannot be written is counted, and the others go on."""
     check_digests(collection / "tables", ("fetches",))
     written, left_out = 0, Counter[str]()
-    pages = PageFilter(selection)
+    stated = StatedPreferences(collection / "tables", committed.spooled) if selection.for_training else None
+    pages = PageFilter(selection, stated)
     for capture in latest_captures(collection / "tables", committed.spooled):
         if not pages.wants_url(capture.url):
             continue
