@@ -347,7 +347,7 @@ def test_pages_that_refuse_training_are_left_out_and_counted(collection: Collect
     collection.tables.record([PageRead(replace(refused, url=Url("https://example.org/no-more")), collection.at + 1)])
     collection.settle()
     out = BytesIO()
-    summary = export_stream(collection.folder, "jsonl", out, selection=Selection(for_training=True))
+    summary = export_stream(collection.folder, "jsonl", out, selection=Selection(purpose="training"))
     urls = [json.loads(line)["url"] for line in out.getvalue().splitlines()]
     assert urls == ["https://example.org/open", "https://example.org/no-more"]
     assert summary.left_out == {"not-for-training": 3}

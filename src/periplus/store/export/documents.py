@@ -47,8 +47,13 @@ class Document(Struct, frozen=True):
 
     def to_text(self) -> str:
         """The main text with its lines."""
-        html = _html_of(self.page, self.body)
+        html = self.html
         return _lines_of(self.page, self.body) if html is None else to_text(html, self.page.url) or self.page.text
+
+    @property
+    def html(self) -> bytes | None:
+        """The body in UTF-8; `None` if it is not HTML."""
+        return _html_of(self.page, self.body)
 
 
 def markdown_of(page: Page, body: bytes) -> str:
