@@ -38,7 +38,7 @@ PAGES: dict[str, str | bytes] = {
         f"User-agent: *\nContent-Signal: /quiet ai-input=no\nDisallow: /private\nSitemap: {HOME}sitemap.xml\n"
     ),
     f"{HOME}sitemap.xml": urlset(f"{HOME}long", f"{HOME}copy2"),
-    f"{HOME}fresh": _page("Fresh", "<p>Just now.</p>"),
+    f"{HOME}fresh": _page("Fresh", "<p>Fetched just now: a sentence that is long enough to be the main text.</p>"),
 }
 
 
