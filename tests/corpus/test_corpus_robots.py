@@ -16,6 +16,7 @@ import pytest
 
 from periplus.formats.robots import RequestRate, Robots, VisitTime, is_valid_agent, parse, path_of
 from periplus.formats.robots.patterns import escaped
+from periplus.insight.survey.preference_table import AI_AGENTS, said_by_robots
 
 pytestmark = pytest.mark.corpus
 
@@ -122,3 +123,26 @@ def test_sitemaps_of_google(corpus: Path) -> None:
     """Sitemap lines are found before, between and behind groups."""
     for row in load(corpus, "robots_google")["sitemaps"]:
         assert list(parse(body_of(row)).sitemaps) == row["sitemaps"]
+
+
+def test_preferences_cause_no_problem_of_their_own(corpus: Path) -> None:
+    """Every file with Content-Signal and Content-Usage lines in its group has the problems that it had without."""
+    lines = (
+        b"\nUser-agent: *\nContent-Signal: search=yes,ai-train=no,use=reference\nContent-Usage: /x train-ai=n\nAllow: /"
+    )
+    for folder in ("robots_google", "robots_google_spec", "robots_protego"):
+        for row in load(corpus, folder)["cases"]:
+            body = body_of(row) + b"\nUser-agent: *\nAllow: /"
+            told = parse(body_of(row) + lines)
+            assert [problem.reason for problem in told.problems] == [problem.reason for problem in parse(body).problems]
+            assert told.allows("Periplus", "https://site.test/") is parse(body).allows("Periplus", "https://site.test/")
+
+
+def test_our_ai_agents_are_known_ones(corpus: Path) -> None:
+    """The product tokens that a survey counts are those of the list that others keep."""
+    with (corpus / "agents" / "ai_robots.json").open(encoding="utf-8") as file:
+        known = {name.lower() for name in json.load(file)}
+    assert {agent.lower() for agent in AI_AGENTS} <= known
+    text = "".join(f"User-agent: {agent}\n" for agent in AI_AGENTS) + "Disallow: /\n"
+    assert parse(text.encode()).problems == ()
+    assert said_by_robots(parse(text.encode())) == (("ai-agents", "disallow"),)

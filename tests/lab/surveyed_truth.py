@@ -115,6 +115,7 @@ def _robots_truth(plan: SurveyedDomains) -> dict[str, Rows]:
         "section_disallows": _histogram(n for robots in found for n in robots.disallows),
         "robots_sitemaps": _histogram(len(robots.sitemaps) for robots in found if robots.sitemaps),
         "robots_problems": _problems([robots.problems for robots in found]),
+        "preferences": [],
     }
 
 

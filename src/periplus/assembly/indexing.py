@@ -298,11 +298,16 @@ def _planned(index: Index, pages: Mapping[str, _Page], captures: Iterator[Captur
 
 def _pages(views: Views) -> dict[str, _Page]:
     """Every page that is to be in the index."""
-    anchors = {
-        row["target"]: tuple(text for text in row["texts"] if text not in EMPTY_ANCHORS) for row in views.rows(_ANCHORS)
-    }
+    anchors = link_texts(views)
     rows = views.rows("select url, pagerank * count(*) over () as page_rank from indexed")
     return {row["url"]: _Page(float(row["page_rank"] or 0.0), anchors.get(row["url"], ())) for row in rows}
+
+
+def link_texts(views: Views) -> dict[str, tuple[str, ...]]:
+    """The texts of links to each page that say something, the most frequent first."""
+    return {
+        row["target"]: tuple(text for text in row["texts"] if text not in EMPTY_ANCHORS) for row in views.rows(_ANCHORS)
+    }
 
 
 def _useful_links(index: Index) -> dict[str, list[tuple[str, str]]]:

@@ -40,6 +40,8 @@ VERBS = {
     "index": "Index a collection for searching, or update the index.",
     "search": "Search an indexed collection.",
     "serve": "Serve collections in a browser: search, pages about them, an API.",
+    "mcp": "Offer collections to an agent over MCP: search, read, map, crawl.",
+    "openapi": "Print the API of serve as an OpenAPI document.",
     "query": "Query a collection in SQL.",
     "report": "Write a report on a collection: one HTML file.",
     "audit": "Check a site's metadata for its owner: findings and what to do.",

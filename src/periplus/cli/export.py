@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, BinaryIO, cast
+from urllib.parse import urlsplit
 
 import typer
 from rich.text import Text
@@ -15,14 +17,20 @@ from rich.text import Text
 from periplus.assembly.archive_exports import ARCHIVE_FORMATS, export_archive_format, write_urls
 from periplus.assembly.collection import Collection, existing
 from periplus.assembly.exporting import committed_of, export_file
-from periplus.model import UsageError
-from periplus.store.export import STREAMS, Exported, PageFilter, Selection, export_folder, export_stream
+from periplus.assembly.options import moment_of
+from periplus.assembly.retrieval import DEFAULT_INDEX, check_index_name, export_bulk, export_chunks
+from periplus.bridges.bulk import BulkTarget
+from periplus.model import PeriplusError, UsageError
+from periplus.store.export import FOLDERS, Exported, PageFilter, Selection, export_folder, export_stream
+from periplus.store.export.bulk import mapping
 
 from . import options
 from .consoles import stderr_console
 from .crawl.live import count, top
 
 NOTHING_WRITTEN = 1
+MAPPING = ".mapping.json"
+"""Behind the name of a bulk file: the types of its fields."""
 _UNITS = {
     "parquet": "rows",
     "warc": "WARC files",
@@ -44,6 +52,15 @@ class Form(StrEnum):
     WACZ = "wacz"
     CC_INDEX = "cc-index"
     URLS = "urls"
+    CHUNKS = "chunks"
+    BULK = "bulk"
+
+
+class Purpose(StrEnum):
+    """What an export is for."""
+
+    TRAINING = "training"
+    RETRIEVAL = "retrieval"
 
 
 def export(
@@ -53,7 +70,7 @@ def export(
         typer.Option(
             "--format",
             "-f",
-            help="jsonl, csv, warc, wacz and urls are one file; markdown, text, parquet and cc-index are folders.",
+            help="markdown, text, parquet and cc-index are folders; all others are one file.",
         ),
     ],
     out: Annotated[
@@ -85,14 +102,30 @@ def export(
     wants_all: Annotated[
         bool, typer.Option("--all", help="For wacz: list captures of pages that say noarchive, too.")
     ] = False,
+    for_: Annotated[
+        Purpose | None,
+        typer.Option("--for", help="Leave out pages whose sites refuse it: training of models, retrieval for them."),
+    ] = None,
+    index: Annotated[
+        str, typer.Option("--index", metavar="NAME", help="With bulk, the index that documents go to.")
+    ] = DEFAULT_INDEX,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help="With bulk, only what is new or gone since a date, or 2d ago."),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="URL", help="With bulk, send documents to this OpenSearch or Elasticsearch."),
+    ] = None,
 ) -> None:
     """Export the last good version of every page, the eight tables, or the whole archive.
 
     Example: periplus export docs --format markdown -o pages
     """
-    selection = Selection(tuple(site or ()), tuple(include or ()), tuple(lang or ()), dedupe)
+    selection = Selection(tuple(site or ()), tuple(include or ()), tuple(lang or ()), dedupe, for_ or "")
     _check(form, selection, is_markdown=markdown)
     _check_archive_options(form, where=where, title=title, wants_all=wants_all)
+    _check_bulk(form, index, since, to)
     found = existing(collection)
     if form.value in ARCHIVE_FORMATS:
         if form is Form.URLS and (out is None or str(out) == "-"):
@@ -102,16 +135,27 @@ def export(
         _say(form, exported, str(place))
         return
     committed = committed_of(found.layout)
-    if form.value not in STREAMS:
+    if form.value in FOLDERS:
         folder = out or Path(f"{collection.resolve().name}-{form.value}")
         exported = export_folder(
             found.folder, form.value, folder, committed, wants_markdown=markdown, selection=selection
         )
         _say(form, exported, str(folder))
         return
-    write = partial(
-        export_stream, found.folder, form.value, committed=committed, wants_markdown=markdown, selection=selection
-    )
+    write: Callable[[BinaryIO], Exported]
+    if form is Form.CHUNKS:
+        write = partial(export_chunks, found, committed, selection)
+    elif form is Form.BULK:
+        write = partial(export_bulk, found, committed, selection, index=index, since=moment_of(since, time.time()))
+    else:
+        write = partial(
+            export_stream, found.folder, form.value, committed=committed, wants_markdown=markdown, selection=selection
+        )
+    if to is not None:
+        _send(write, to, index)
+        return
+    if form is Form.BULK and out is not None and str(out) != "-":
+        out.with_name(out.name + MAPPING).write_bytes(mapping())
     if out is None or str(out) == "-":
         _say(form, _to_stdout(found, form, write), "stdout")
     else:
@@ -127,7 +171,7 @@ def _check(form: Form, selection: Selection, *, is_markdown: bool) -> None:
         )
     if selection and (form is Form.WARC or form.value in ARCHIVE_FORMATS):
         raise UsageError(
-            f"--site, --include, --lang and --dedupe select pages, and {form.value} is the whole archive",
+            f"--site, --include, --lang, --dedupe and --for select pages, and {form.value} is the whole archive",
             hint="use --format jsonl, csv, parquet, markdown or text",
         )
     PageFilter(selection)
@@ -138,6 +182,24 @@ def _check_archive_options(form: Form, *, where: str, title: str, wants_all: boo
         raise UsageError(f"--where selects URLs for urls, not for {form.value}", hint="use --site or --include")
     if (title or wants_all) and form is not Form.WACZ:
         raise UsageError(f"--title and --all are for wacz, not for {form.value}", hint="leave them out")
+
+
+def _check_bulk(form: Form, index: str, since: str | None, to: str | None) -> None:
+    if form is not Form.BULK and (since is not None or to is not None or index != DEFAULT_INDEX):
+        raise UsageError(
+            f"--index, --since and --to are of bulk, not of {form.value}", hint="use --format bulk, or leave them out"
+        )
+    check_index_name(index)
+
+
+def _send(write: Callable[[BinaryIO], Exported], to: str, index: str) -> None:
+    target = BulkTarget(to, index)
+    target.make_index(mapping())
+    exported = write(cast("BinaryIO", target))
+    sent = target.finish()
+    _say(Form.BULK, exported, urlsplit(to).hostname or to)
+    if sent.refused:
+        raise PeriplusError(f"{count(sent.refused)} documents were refused", hint="\n".join(sent.errors))
 
 
 def _to_stdout(collection: Collection, form: Form, write: Callable[[BinaryIO], Exported]) -> Exported:
@@ -155,7 +217,8 @@ def _to_stdout(collection: Collection, form: Form, write: Callable[[BinaryIO], E
 def _say(form: Form, exported: Exported, where: str) -> None:
     left = exported.left_out
     aside = f"; left out {count(sum(left.values()))} ({top(left)})" if left else ""
-    line = f"{count(exported.written)} {_UNITS.get(form.value, 'pages')} to {where}{aside}"
+    deleted = f" and {count(exported.deleted)} deletions" if exported.deleted else ""
+    line = f"{count(exported.written)} {_UNITS.get(form.value, 'pages')}{deleted} to {where}{aside}"
     stderr_console().print(Text(line), soft_wrap=True)
-    if not exported.written:
+    if not exported.written and not exported.deleted:
         raise typer.Exit(NOTHING_WRITTEN)

@@ -43,6 +43,7 @@ def serve(
         bool, typer.Option("--receive", help="Receive messages of sites: IndexNow, WebSub, sitemap pings.")
     ] = False,
     crawl: Annotated[bool, typer.Option("--crawl", help="Run the crawl of each collection beside the server.")] = False,
+    sql: Annotated[bool, typer.Option("--sql", help="Let agents query the tables in SQL, at /mcp and /api.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Watch each collection beside the server.")] = False,
 ) -> None:
     """Serve collections in a browser: search, pages about a collection, an API. Ctrl-C stops.
@@ -52,6 +53,7 @@ def serve(
     check_installed()
     if crawl and watch:
         raise UsageError("--crawl and --watch exclude each other", hint="watch begins when the crawl is complete")
+    from periplus.bridges.agents.rest import AgentRoutes
     from periplus.web.running import crawling
     from periplus.web.running import serve as run
 
@@ -63,6 +65,7 @@ def serve(
         public_search=public_search,
         public_url=public_url,
         receive=receive,
+        additions=[AgentRoutes(allows_sql=sql)],
     )
     console = stderr_console()
     if new_token:

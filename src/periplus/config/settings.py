@@ -124,6 +124,15 @@ class SearchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether stored copies of pages are shown, as far as the pages allow it (noarchive)."""
 
 
+class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What language models get of pages, over MCP and the API."""
+
+    obey: bool = True
+    """Whether the text of pages whose sites refuse that (ai-input) is withheld."""
+    fetches_per_hour: int = 60
+    """Pages an hour that agents may have fetched again, at most."""
+
+
 class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of an ordering. One that the ordering does not have is an error."""
 
@@ -229,6 +238,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """Messages of sites that `periplus serve` receives: IndexNow, WebSub, sitemap pings, and a hook for programs."""
     search: SearchSettings = SearchSettings()
     """What `periplus serve` shows of pages that are found."""
+    agents: AgentSettings = AgentSettings()
+    """What language models get of pages ([agents.md](agents.md))."""
 
     @classmethod
     def load(cls, path: Path) -> Self:

@@ -30,7 +30,7 @@ from .html import RawPage, read_page, read_pages
 from .mime import Kind, Mime, sniff_mime
 from .redirects import read_refresh
 from .sketch import resemblance, sketch_of, sketches_of
-from .statistics import compression_ratio, hidden_share, statistics_of
+from .statistics import compression_ratio, hidden_share, statistics_of, without_hidden
 
 __all__ = [
     "NO_CHURN",
@@ -60,4 +60,5 @@ __all__ = [
     "sniff_mime",
     "statistics_of",
     "version_of",
+    "without_hidden",
 ]

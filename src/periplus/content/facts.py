@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ..formats.headers import read_directives, read_robots_tag, strictest
-from ..model import Directives
+from ..formats.preferences import of_page
+from ..model import Directives, Preferences
 from ..urls import whatwg
 from .scan.columns import HeadElement
 
@@ -28,6 +29,7 @@ class Facts(NamedTuple):
     description: str
     language: str
     directives: Directives
+    preferences: Preferences
 
 
 class Head(NamedTuple):
@@ -49,8 +51,10 @@ def by_tag(elements: Sequence[HeadElement]) -> Head:
     return head
 
 
-def read_facts(title: str, head: Head, robots_tags: Sequence[str]) -> Facts:
-    """Title, description, language and directives; those of X-Robots-Tag headers count as much as the page's own."""
+def read_facts(
+    title: str, head: Head, robots_tags: Sequence[str], use_headers: Sequence[tuple[str, str]] = ()
+) -> Facts:
+    """Title, description, language, directives and preferences; headers count as much as the page's own elements."""
     metas: dict[str, list[str]] = {}
     content_language = ""
     for _, attributes, _, _ in head.metas:
@@ -69,7 +73,8 @@ def read_facts(title: str, head: Head, robots_tags: Sequence[str]) -> Facts:
         for content in metas.get(name, ()):
             directives = strictest(directives, read_directives(content))
     language = language.strip()[:_MAX_LANGUAGE]
-    return Facts(folded(title, MAX_TITLE), folded(description, MAX_DESCRIPTION), language, directives)
+    preferences = of_page(use_headers, metas, directives)
+    return Facts(folded(title, MAX_TITLE), folded(description, MAX_DESCRIPTION), language, directives, preferences)
 
 
 def base_of(head: Head, url: str) -> str:

@@ -50,7 +50,8 @@ _REPLACEMENT: Final = "\ufffd"
 class RawPage(Struct, frozen=True):
     """A page as it came: its body without content codings (see `decode_body`), its URL, and values of its headers.
 
-    `wants_blocks`: whether its parts are to be told apart, which takes longer (see `blocks`).
+    `wants_blocks`: whether its parts are to be told apart, which takes longer (see `blocks`). `use_headers` are
+    those about its use (see `formats.preferences`).
     """
 
     body: bytes
@@ -59,6 +60,7 @@ class RawPage(Struct, frozen=True):
     robots_tags: Sequence[str] = ()
     link_headers: Sequence[str] = ()
     wants_blocks: bool = False
+    use_headers: Sequence[tuple[str, str]] = ()
 
 
 class _Scanned(NamedTuple):
@@ -79,12 +81,13 @@ def read_page(
     *,
     robots_tags: Sequence[str] = (),
     link_headers: Sequence[str] = (),
+    use_headers: Sequence[tuple[str, str]] = (),
 ) -> Page:
     """Everything a page says. `body` is without content codings (see `decode_body`); the rest is from its headers.
 
     Never raises for what the body holds: what is wrong with it is in `problems`.
     """
-    return read_pages([RawPage(body, url, content_type, robots_tags, link_headers)])[0]
+    return read_pages([RawPage(body, url, content_type, robots_tags, link_headers, False, use_headers)])[0]
 
 
 def read_pages(pages: Iterable[RawPage]) -> list[Page]:
@@ -179,7 +182,7 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
     links, link_problems = links_of(columns, link_urls, has_base=has_base)
     resources, resource_problems = resources_of(sources, source_urls)
     forms, form_problems = forms_of(written_forms, form_urls)
-    facts = read_facts(columns.title, head, raw.robots_tags)
+    facts = read_facts(columns.title, head, raw.robots_tags, raw.use_headers)
     refresh, script_target = redirects_of(onward, next_urls)
     text = columns.text.decode("utf-8", "replace")
     digests = digests_of(raw.body, columns.text, columns.main, links, own)
@@ -210,6 +213,7 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         problems=tuple(problems),
         blocks=packed_blocks(columns.blocks) if columns.blocks else b"",
         statistics=statistics_of(raw.body, columns.text, columns.main, facts.title, columns.anchors, own, digests.raw),
+        preferences=facts.preferences,
     )
 
 

@@ -21,6 +21,7 @@ from zstandard import ZstdCompressor, ZstdDecompressor
 
 from periplus.content import RawPage, decode_body, has_text_rule, is_same_body, read_pages
 from periplus.formats.headers import Headers
+from periplus.formats.preferences import preference_headers
 from periplus.model import (
     NO_HINTS,
     Discovery,
@@ -159,7 +160,8 @@ class PageReader:
             body, wrong = decode_body(answer.body, codings, max_size=self._settings.max_decoded_bytes)
             tags, links = headers.all("x-robots-tag"), headers.all("link")
             parts = self._wants_blocks(known.get(answer.task.url), body)
-            raw.append(RawPage(body, answer.task.url, headers.get("content-type") or "", tags, links, parts))
+            mime, use = headers.get("content-type") or "", preference_headers(answer.headers)
+            raw.append(RawPage(body, answer.task.url, mime, tags, links, parts, use))
             problems.append(wrong)
         return [
             replace(page, problems=(*wrong, *page.problems)) if wrong else page

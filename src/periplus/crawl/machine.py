@@ -14,11 +14,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
+from msgspec.structs import replace
+
 from periplus.model import (
+    NO_PREFERENCES,
     Fetched,
     Filter,
     Located,
     Ordering,
+    Page,
     Purpose,
     Redirected,
     Site,
@@ -221,8 +225,14 @@ class Machine:
             events=self._events,
             worth=scores.worth,
             media=media,
-            mark=self._judges.marked,
+            mark=self._marked,
         )
+
+    def _marked(self, page: Page) -> Page:
+        """A page with what robots.txt says about its use, and with the problem `soft-404` if it is one."""
+        said = self.frontier.gate.preferences(site_of(page.url), page.url)
+        page = page if said is NO_PREFERENCES else replace(page, preferences=page.preferences.and_also(said))
+        return self._judges.marked(page)
 
     # inputs
 

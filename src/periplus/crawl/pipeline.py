@@ -36,6 +36,7 @@ from periplus.model import (
     PageRead,
     Payload,
     Placement,
+    Preference,
     Purpose,
     Reading,
     Redirected,
@@ -116,7 +117,7 @@ class PagePipeline:
         media: MediaTypes | None = None,
         mark: Callable[[Page], Page] = lambda page: page,
     ) -> None:
-        """`mark` adds the problem `soft-404` to a page that is one."""
+        """`mark` adds what other parts know of a page: what robots.txt says about its use, that it is a soft 404."""
         self._reader = reader
         self._records = state.records
         self._media = media or MediaTypes()
@@ -318,7 +319,7 @@ class Deduplicator:
     def _reading(self, read: _Read, placement: Placement | None, at: float) -> Reading:
         page, _, compared = read
         is_copy = self._is_repeated(page, at) if placement is None else placement.is_copy
-        is_indexable = not page.directives.noindex
+        is_indexable = not page.directives.noindex and page.preferences.search is not Preference.DISALLOW
         return Reading(
             page.digests, is_copy, is_indexable, compared.level, version_of(page), compared.blocks, placement
         )

@@ -62,6 +62,7 @@ from .ports import (
     UrlRecords,
     UrlScores,
 )
+from .preferences import NO_PREFERENCES, Preference, Preferences, UseLimit
 from .state import (
     AddressVisits,
     Batch,
@@ -122,6 +123,7 @@ from .work import Executor
 __all__ = [
     "FREQUENCY_CODES",
     "NO_HINTS",
+    "NO_PREFERENCES",
     "Accept",
     "AddressVisits",
     "Alternate",
@@ -180,6 +182,8 @@ __all__ = [
     "Payloads",
     "PeriplusError",
     "Placement",
+    "Preference",
+    "Preferences",
     "Probe",
     "Problem",
     "Purpose",
@@ -219,6 +223,7 @@ __all__ = [
     "UrlScore",
     "UrlScores",
     "UsageError",
+    "UseLimit",
     "Validators",
     "Verdict",
 ]

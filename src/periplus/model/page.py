@@ -8,6 +8,7 @@ from typing import overload
 
 from msgspec import Struct, field
 
+from .preferences import NO_PREFERENCES, Preferences
 from .types import Digests, Problem, Url
 
 
@@ -142,6 +143,8 @@ class Directives(Struct, frozen=True):
     noimageindex: bool = False
     notranslate: bool = False
     indexifembedded: bool = False
+    noai: bool = False
+    noimageai: bool = False
     max_snippet: int | None = None
     max_image_preview: str | None = None
     max_video_preview: int | None = None
@@ -207,7 +210,7 @@ class Page(Struct, frozen=True):
     part of it that is not navigation. `sketch` is 128 MinHash values of 32 bits as little-endian bytes (empty for a
     page with no words): resemblance is the share of equal values, between sketches of the same text rule (see
     `content.digests`). `blocks` is what each part of it says, in few bytes, if it was asked for; `statistics` are
-    counts of its text.
+    counts of its text. `preferences` are what the page and its headers say about its use; in a crawl robots.txt, too.
     """
 
     url: Url
@@ -231,6 +234,7 @@ class Page(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     blocks: bytes = b""
     statistics: PageStatistics = NO_STATISTICS
+    preferences: Preferences = NO_PREFERENCES
 
     @property
     def canonical(self) -> Url | None:

@@ -75,6 +75,7 @@ class Details(Struct, frozen=True, omit_defaults=True):
     alternates: tuple[tuple[str, str], ...] = ()
     """Pairs of language and URL."""
     priority: float | None = None
+    description: str = ""
 
 
 class Row(Struct, frozen=True):
@@ -163,6 +164,11 @@ class Ledger:
         marks = ",".join("?" * len(urls))
         found = self.db.execute(f"select {_COLUMNS} from resources where url in ({marks})", tuple(urls))
         return {one[1]: _row(one) for one in found}
+
+    def published_pages(self, limit: int) -> list[Row]:
+        """What is known of published resources, those with the shortest addresses first."""
+        where = "gone is null and hidden = '' order by length(url), url limit ?"
+        return [_row(found) for found in self.db.execute(f"select {_COLUMNS} from resources where {where}", (limit,))]
 
     def stamps(self, urls: Sequence[str]) -> dict[str, tuple[int, int, int, str, float | None]]:
         """What tells whether to look closer at resources: their id, size, stamp, digest and date."""

@@ -15,7 +15,7 @@ from periplus.model import UsageError
 from periplus.store.folder_lock import FolderLock
 from periplus.urls import whatwg
 
-from . import archives, changes_feed, hooks, resync
+from . import archives, changes_feed, hooks, llms_guide, resync
 from .files import write_file
 from .inventory.application import Asgi, Wsgi
 from .ledger import Ledger
@@ -89,6 +89,7 @@ class Publisher:
         return (
             (name.startswith("sitemap") and name.endswith((".xml", ".xml.gz")))
             or path in (changes_feed.NAME, "robots.txt", self._key_name())
+            or (self.settings.llms.enabled and path == llms_guide.NAME)
             or path.startswith(f"{self.settings.archives.folder}/")
             or (self.settings.resync.enabled and path.startswith(f"{resync.FOLDER}/"))
         )
@@ -181,6 +182,8 @@ class Publisher:
             self._write_feed()
         if self.settings.resync.enabled:
             resync.ResyncFiles(self.ledger, self.folder, self.base_url).update()
+        if self.settings.llms.enabled:
+            self._write_changed(llms_guide.NAME, llms_guide.guide_of(self.ledger, self.base_url, self.settings.llms))
         if self.settings.push.indexnow:
             self._write_key()
         robots = self._write_robots(files.announced, names)
@@ -205,7 +208,10 @@ class Publisher:
 
     def _write_feed(self) -> None:
         body = changes_feed.changes_feed(self.ledger, self.base_url, self.settings.feed)
-        path = self.folder / changes_feed.NAME
+        self._write_changed(changes_feed.NAME, body)
+
+    def _write_changed(self, name: str, body: bytes) -> None:
+        path = self.folder / name
         if not path.exists() or path.read_bytes() != body:
             write_file(path, body)
 

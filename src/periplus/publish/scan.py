@@ -169,6 +169,7 @@ class _Scan:
             self._images(resource, page),
             tuple((one.hreflang, one.url) for one in page.relations.alternates if one.hreflang) if page else (),
             resource.priority,
+            page.description if page is not None else "",
         )
         return (
             resource.url,

@@ -112,6 +112,23 @@ class ResyncSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether they are written: `/.well-known/resourcesync` and the lists that it leads to."""
 
 
+class LlmsSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The guide for language models, llms.txt."""
+
+    enabled: bool = False
+    """Whether it is written."""
+    title: str = ""
+    """The name of the site; by default the title of the home page."""
+    description: str = ""
+    """What the site is; by default the description of the home page."""
+    sections: int = 10
+    """Sections: the largest folders."""
+    links_per_section: int = 20
+    """Links in a section."""
+    optional_links: int = 200
+    """Links in the last section, of what has no room in the others."""
+
+
 class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Where programs report what they changed, over HTTP."""
 
@@ -168,6 +185,7 @@ class PublishSettings(Struct, frozen=True, forbid_unknown_fields=True):
     robots: RobotsSettings = field(default_factory=RobotsSettings)
     feed: FeedSettings = field(default_factory=FeedSettings)
     resync: ResyncSettings = field(default_factory=ResyncSettings)
+    llms: LlmsSettings = field(default_factory=LlmsSettings)
     hooks: HookSettings = field(default_factory=HookSettings)
     push: PushSettings = field(default_factory=PushSettings)
     serving: ServingSettings = field(default_factory=ServingSettings)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -32,8 +32,8 @@ from periplus.model import CollectionError, PeriplusError
 
 from .auth import Audience, Auth
 from .rendering import HERE, json_response, page
-from .routing import is_for_programs
-from .served import Served, ServeSettings
+from .routing import GuardedRoute, is_for_programs
+from .served import Addition, Served, ServeSettings
 
 log = logging.getLogger("periplus.web")
 
@@ -171,7 +171,7 @@ MODULES = (
 
 def make_app(served: Served) -> Starlette:
     """The application that serves these collections."""
-    modules = _modules()
+    modules: list[Any] = [*_modules(), *served.additions]
     routes: list[BaseRoute] = [route for module in modules for route in module.routes()]
     routes.append(Mount("/static", StaticFiles(directory=HERE / "static")))
     app = Starlette(
@@ -188,8 +188,16 @@ def make_app(served: Served) -> Starlette:
     return app
 
 
+def described_api(additions: Sequence[Addition] = ()) -> dict[str, Any]:
+    """The API of a server, in OpenAPI, without one that runs."""
+    from .openapi import describe
+
+    found = [each for part in [*_modules(), *additions] for each in part.routes() if isinstance(each, GuardedRoute)]
+    return describe(each for each in found if each.guarded.operation is not None)
+
+
 @asynccontextmanager
-async def _lifespan(served: Served, modules: list[ModuleType]) -> AsyncIterator[None]:
+async def _lifespan(served: Served, modules: list[Any]) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         for module in modules:
             if hasattr(module, "lifespan"):

@@ -14,9 +14,9 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from msgspec import Struct
 
@@ -225,11 +225,24 @@ class ServedCollection:
             index.close()
 
 
+class Addition(Protocol):
+    """Routes that another room adds to the server, as the modules of this one do."""
+
+    def routes(self) -> list[Any]:
+        """The routes."""
+
+    def lifespan(self, served: Served) -> AbstractAsyncContextManager[None]:
+        """What is open while the server runs."""
+
+
 class Served:
     """The collections and settings of one server. `stopping` is set when it begins to stop."""
 
-    def __init__(self, folders: Sequence[Path], settings: ServeSettings | None = None) -> None:
+    def __init__(
+        self, folders: Sequence[Path], settings: ServeSettings | None = None, additions: Sequence[Addition] = ()
+    ) -> None:
         self.settings = settings or ServeSettings()
+        self.additions = tuple(additions)
         self.settings.check()
         if not folders:
             raise UsageError("no collection to serve", hint="Give the folder of a collection: periplus serve DIR")
@@ -260,6 +273,7 @@ def served_with(
     public_search: bool,
     public_url: str,
     receive: bool = False,
+    additions: Sequence[Addition] = (),
 ) -> tuple[Served, str]:
     """What options of the command line ask for, and the token if one was made now; empty otherwise."""
     for folder in folders:  # before a token is made: a wrong folder must leave nothing behind
@@ -274,7 +288,7 @@ def served_with(
         public_url=public_url,
         receive=receive,
     )
-    return Served(folders, settings), tokens.operator if tokens.is_new else ""
+    return Served(folders, settings, additions), tokens.operator if tokens.is_new else ""
 
 
 def served_of(request: Request) -> Served:

@@ -11,9 +11,24 @@ from typing import Any
 
 import pandas
 import pytest
+from msgspec.structs import replace
 from warcio.archiveiterator import ArchiveIterator
 
-from periplus.model import Fetched, FetchEnded, FetchTask, Lane, Purpose, Site, Stored, Url, UsageError
+from periplus.content import read_page
+from periplus.model import (
+    Fetched,
+    FetchEnded,
+    FetchTask,
+    Lane,
+    PageRead,
+    Preference,
+    Preferences,
+    Purpose,
+    Site,
+    Stored,
+    Url,
+    UsageError,
+)
 from periplus.store import Archive, MemoryPayloads, Tables, WarcEnd, WarcSettings
 from periplus.store.export import FOLDERS, Committed, Selection, export_folder, export_stream
 from periplus.store.export.files import file_of, other_file_of
@@ -317,3 +332,23 @@ def test_warc_ends_of_shards_that_wrote_nothing(collection: Collection) -> None:
     out = BytesIO()
     export_stream(collection.folder, "warc", out, Committed(archive=(WarcEnd(), collection.archive.end)))
     assert responses(out) == ["https://example.org/a"]
+
+
+def test_pages_that_refuse_training_are_left_out_and_counted(collection: Collection) -> None:
+    """By what the page says now, and by what the crawl recorded of robots.txt; the last reading counts."""
+    refused = read_page(b"<p>x", "https://example.org/by-robots")
+    said = Preferences(tdm=Preference.DISALLOW, said_by=("robots.txt",))
+    collection.fetch("https://example.org/open", b"<p>open")
+    collection.fetch("https://example.org/by-meta", b"<meta name=robots content=noai><p>closed")
+    collection.fetch("https://example.org/by-header", b"<p>sent", headers=(*HTML, ("Content-Usage", "train-ai=n")))
+    for url in ("https://example.org/by-robots", "https://example.org/no-more"):
+        collection.fetch(url, b"<p>told " + url.encode())
+        collection.tables.record([PageRead(replace(refused, url=Url(url), preferences=said), collection.at)])
+    collection.tables.record([PageRead(replace(refused, url=Url("https://example.org/no-more")), collection.at + 1)])
+    collection.settle()
+    out = BytesIO()
+    summary = export_stream(collection.folder, "jsonl", out, selection=Selection(purpose="training"))
+    urls = [json.loads(line)["url"] for line in out.getvalue().splitlines()]
+    assert urls == ["https://example.org/open", "https://example.org/no-more"]
+    assert summary.left_out == {"not-for-training": 3}
+    assert len(collection.lines()) == 5

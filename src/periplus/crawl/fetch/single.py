@@ -63,13 +63,15 @@ class SingleRequests:
         self._dns = dns
         self._guard = guard
 
-    def get(self, url: Url, *, max_bytes: int, types: tuple[str, ...]) -> FetchOutcome:
+    def get(
+        self, url: Url, *, max_bytes: int, types: tuple[str, ...], max_redirects: int = MAX_REDIRECTS
+    ) -> FetchOutcome:
         """Fetch a file; redirects are followed on the same host. The rest after `max_bytes` is cut off."""
         settings = replace(self._settings, max_page_bytes=max_bytes, accept_types=types, head_only=False)
         wire = self._wire(settings)
         try:
             outcome = self._fetched(wire, url)
-            for _ in range(MAX_REDIRECTS):
+            for _ in range(max_redirects):
                 if not isinstance(outcome, Redirected) or host_of(outcome.target) != host_of(url):
                     break
                 outcome = self._fetched(wire, outcome.target)

@@ -103,7 +103,7 @@ class Frontier:
         self.page_budget = saved.page_budget
         self.leases = self._leases = Leases(saved.leases)
         self._pages_out, self._refused = sum(lease.is_of_page for lease in saved.leases), 0
-        self._gate = RobotsGate(state.robots, agent)
+        self.gate = RobotsGate(state.robots, agent)
         self.schedule = Schedule(
             state,
             records,
@@ -141,7 +141,7 @@ class Frontier:
         )
         self.setbacks = Setbacks(self._retries, random)
         self._preflight = SitePreflight(
-            self.schedule, self._gate, politeness=self._politeness, retries=self._retries, back_off=self.setbacks.wait
+            self.schedule, self.gate, politeness=self._politeness, retries=self._retries, back_off=self.setbacks.wait
         )
         self._selector = CandidateSelector(
             state,
@@ -150,7 +150,7 @@ class Frontier:
             revisits,
             events=events,
             guard=guard,
-            gate=self._gate,
+            gate=self.gate,
             politeness=self._politeness,
             retries=self._retries,
             balance=balance or BalanceSettings(),
@@ -177,7 +177,7 @@ class Frontier:
             self._selector,
             self._preflight,
             self._reports,
-            gate=self._gate,
+            gate=self.gate,
             scores=self.scores,
             discover=self.discover,
             queue_files=self.queue_files,

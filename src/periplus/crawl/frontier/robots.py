@@ -20,8 +20,21 @@ from msgspec import Struct
 
 from periplus.content import decode_body
 from periplus.formats.headers import Headers, fresh_for
+from periplus.formats.preferences import of_robots
 from periplus.formats.robots import MAX_BYTES, Access, looks_like_html, parse
-from periplus.model import Excluded, Failed, Fetched, FetchOutcome, Redirected, RobotsFile, RobotsFiles, Site, Url
+from periplus.model import (
+    NO_PREFERENCES,
+    Excluded,
+    Failed,
+    Fetched,
+    FetchOutcome,
+    Preferences,
+    Redirected,
+    RobotsFile,
+    RobotsFiles,
+    Site,
+    Url,
+)
 from periplus.urls import canonical, host_of
 
 MAX_ROBOTS_REDIRECTS = 5
@@ -152,6 +165,11 @@ class RobotsGate:
         rate = access.request_rate
         asked = rate.seconds / rate.requests if rate is not None and rate.requests > 0 else None
         return max(filter(None, (asked, access.crawl_delay)), default=None)
+
+    def preferences(self, site: Site, url: Url) -> Preferences:
+        """What the robots.txt of a site says about the use of a page."""
+        access = self._access(site)
+        return NO_PREFERENCES if isinstance(access, str) or not access.usage else of_robots(access, url)
 
     def learn(self, file: RobotsFile) -> None:
         """Keep a new answer."""

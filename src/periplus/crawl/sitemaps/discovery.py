@@ -37,6 +37,8 @@ _SURE = (Origin.PING, Origin.SUBMITTED)
 """Origins for which a file is read again, whatever its earlier result."""
 _MAX_FEEDS = 10
 """Feeds of a site that are read: enough for all but those with one for every page."""
+_GUIDE = "/llms.txt"
+"""Where a site's guide for language models is (llmstxt.org)."""
 _REST = 7 * 86_400.0
 """Seconds after which a file that was given up is fetched again, if robots.txt still names it: a week."""
 _AT_ONCE, _LATER = 3, 3600.0
@@ -54,6 +56,8 @@ class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Read feeds that pages link to, as sitemaps of what is new."""
     archives: bool = True
     """Read metadata archives that a robots.txt names."""
+    llms_txt: bool = False
+    """Read the guide `/llms.txt` of each site, and crawl the pages that it links to."""
     submitted: tuple[str, ...] = ()
     """Additional sitemaps."""
     only: bool = False
@@ -111,6 +115,8 @@ class SitemapDiscovery:
             record.asked_for_sitemaps = True
             self._records.changed(record)
         is_there = file.access == "rules"
+        if self._settings.llms_txt and file.access != "none" and not self.media:
+            self.named([_GUIDE], _rules_of(site, asked), Origin.WELL_KNOWN, now)
         archives = self._archives(site, file.body, asked) if is_there and self._settings.archives else []
         named = robots.parse(file.body).sitemaps if is_there and not (archives and self.media) else ()
         if named or archives:

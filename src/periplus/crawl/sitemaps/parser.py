@@ -18,10 +18,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Final
 
 import numpy as np
 
-from periplus.formats import metadata_archive
+from periplus.formats import llms_txt, metadata_archive
 from periplus.formats.metadata_archive import ArchiveEntry, ListedArchive
 from periplus.formats.sitemap import Child, Entry, Limits, Video, read, read_columns
 from periplus.model import EntryColumns, Granularity, Lastmod, Problem
@@ -43,6 +44,8 @@ ARCHIVE = "archive"
 """The kind of an archive of metadata."""
 ARCHIVE_LIST = "archive-list"
 """The kind of a file that lists archives."""
+GUIDE = "llms"
+"""The kind of a guide for language models."""
 
 Value = Entry | Child | Problem
 Part = Value | EntryColumns
@@ -54,11 +57,11 @@ class IncrementalSitemapParser:
 
     def __init__(self, url: str, body: bytes, limits: Limits = PARSER_LIMITS, media: MediaTypes | None = None) -> None:
         media = media or MediaTypes()
-        self._kind = ARCHIVE if metadata_archive.read_name(url) else ARCHIVE_LIST if _is_list(body) else ""
+        self._kind = _special_kind(url, body)
         self._reading = (read if media else read_columns)(_chunks(body), url, limits)
         self._portions: Iterator[Sequence[Part]] = self._reading.portions
         if self._kind:
-            self._portions = (_of_archive if self._kind == ARCHIVE else _of_list)(url, body, media)
+            self._portions = _SPECIAL[self._kind](url, body, media)
         elif media:
             self._portions = _of_media(self._reading.portions, media)
         self._ready: list[Part] = []
@@ -155,6 +158,26 @@ def _of_list(url: str, body: bytes, media: MediaTypes) -> Iterator[list[Part]]:
         parts: list[Part] = [each for each in portion if isinstance(each, Problem)]
         names = [each.url for each in portion if isinstance(each, ListedArchive)]
         yield [*parts, *map(Child, metadata_archive.needed(names, -math.inf, media.listed))]
+
+
+def _of_guide(url: str, body: bytes, _media: MediaTypes) -> Iterator[list[Part]]:
+    """The pages that a guide links to, with their names."""
+    guide = llms_txt.read(body, url)
+    yield list(guide.problems)
+    for start in range(0, len(guide.links), _PORTION):
+        yield [Entry(link.url, title=link.name or None) for link in guide.links[start : start + _PORTION]]
+
+
+_SPECIAL: Final = {ARCHIVE: _of_archive, ARCHIVE_LIST: _of_list, GUIDE: _of_guide}
+"""The readers of files that are not sitemaps or feeds, by kind."""
+
+
+def _special_kind(url: str, body: bytes) -> str:
+    if metadata_archive.read_name(url):
+        return ARCHIVE
+    if url.endswith("/llms.txt") and llms_txt.looks_like_guide(body):
+        return GUIDE
+    return ARCHIVE_LIST if _is_list(body) else ""
 
 
 def _of_media(portions: Iterator[Sequence[Part]], media: MediaTypes) -> Iterator[list[Part]]:

@@ -28,6 +28,8 @@ _FLAGS = {
     "noimageindex": Directives(noimageindex=True),
     "notranslate": Directives(notranslate=True),
     "indexifembedded": Directives(indexifembedded=True),
+    "noai": Directives(noai=True),
+    "noimageai": Directives(noimageai=True),
 }
 _VALUED = frozenset({"max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"})
 _NOTHING = Directives()
@@ -62,6 +64,8 @@ def strictest(a: Directives, b: Directives) -> Directives:
         noimageindex=a.noimageindex or b.noimageindex,
         notranslate=a.notranslate or b.notranslate,
         indexifembedded=a.indexifembedded or b.indexifembedded,
+        noai=a.noai or b.noai,
+        noimageai=a.noimageai or b.noimageai,
         max_snippet=_smaller(a.max_snippet, b.max_snippet),
         max_image_preview=min((a.max_image_preview, b.max_image_preview), key=_preview_rank),
         max_video_preview=_smaller(a.max_video_preview, b.max_video_preview),

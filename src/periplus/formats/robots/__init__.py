@@ -24,7 +24,7 @@ from .charset import looks_like_html
 from .document import Robots
 from .patterns import path_of
 from .reader import MAX_BYTES, MAX_LINE, parse
-from .values import CleanParam, Group, RequestRate, Rule, Ruling, VisitTime
+from .values import CleanParam, Group, RequestRate, Rule, Ruling, UsageRule, VisitTime
 from .writer import write
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "Robots",
     "Rule",
     "Ruling",
+    "UsageRule",
     "VisitTime",
     "is_valid_agent",
     "looks_like_html",

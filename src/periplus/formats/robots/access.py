@@ -11,11 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .patterns import path_of
+from .patterns import path_of, patterns_of
 from .rules import RuleSet
-from .values import Group, RequestRate, Rule, Ruling, VisitTime
+from .values import Group, RequestRate, Rule, Ruling, UsageRule, VisitTime
 
 ANY_AGENT = "*"
+
+MAX_USAGE_RULES = 200
+"""Lines about use that are kept for one crawler: each is tried for every page. Files have one or two."""
 
 _TOKEN = re.compile(r"[A-Za-z_-]*")
 _PRODUCT = re.compile(r"([A-Za-z_-]+)(?:\s*[/(]|\Z)")
@@ -51,18 +54,21 @@ class Access(RuleSet):
     Of two conflicting speeds the slower one is kept.
     """
 
-    __slots__ = ("crawl_delay", "request_rate", "visit_time")
+    __slots__ = ("crawl_delay", "request_rate", "usage", "visit_time")
 
     def __init__(self, groups: Sequence[Group]) -> None:
         self.crawl_delay: float | None = None
         self.request_rate: RequestRate | None = None
         self.visit_time: VisitTime | None = None
+        self.usage: tuple[UsageRule, ...] = ()
         rules: list[Rule] = []
         for group in groups:
             self.crawl_delay = slower_delay(self.crawl_delay, group.crawl_delay)
             self.request_rate = slower_rate(self.request_rate, group.request_rate)
             self.visit_time = self.visit_time or group.visit_time
             rules += group.rules
+            if group.usage:
+                self.usage = (self.usage + group.usage)[:MAX_USAGE_RULES]
         super().__init__(rules)
 
     def allows(self, url: str) -> bool:
@@ -74,6 +80,19 @@ class Access(RuleSet):
         """Whether the URL may be fetched, and the rule that says so."""
         rule = self.rule_for(url)
         return _UNSPOKEN if rule is None or is_robots_txt(url) else Ruling(rule.allows, rule)
+
+    def usage_for(self, url: str) -> list[UsageRule]:
+        """The lines about the use of a URL: for each field those with the longest matching path."""
+        if not self.usage:
+            return []
+        path, found = path_of(url), list[UsageRule]()
+        for rule in self.usage:
+            if any(pattern.matches(path) for pattern in patterns_of(Rule(False, rule.pattern))):
+                found.append(rule)
+        longest: dict[str, int] = {}
+        for rule in found:
+            longest[rule.field] = max(longest.get(rule.field, 0), len(rule.pattern))
+        return [rule for rule in found if len(rule.pattern) == longest[rule.field]]
 
 
 def is_robots_txt(url: str) -> bool:

@@ -1,8 +1,9 @@
 """The values of the fields that RFC 9309 does not define but sites write: each a text in, a value or `None` out.
 
 `Crawl-delay` (Microsoft, Yandex), `Request-rate` and `Visit-time` (the extended standard of 1996), `Clean-param`
-(Yandex), `Sitemap` (sitemaps.org). Patterns here have no two neighbouring repetitions that can take the same character,
-so that no value makes them slow.
+(Yandex), `Sitemap` (sitemaps.org), `Content-Usage` (IETF aipref) and `Content-Signal` (contentsignals.org).
+
+Patterns here have no two neighbouring repetitions that can take the same character, so that no value makes them slow.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import re
 from datetime import time
 
-from .values import CleanParam, RequestRate, VisitTime
+from .charset import as_text
+from .patterns import escaped
+from .values import CleanParam, RequestRate, UsageRule, VisitTime
 
 _BLANK = " \t\v\f"
 _BLANKS = re.compile(f"[{_BLANK}]+")
@@ -55,6 +58,15 @@ def read_hours(text: str) -> VisitTime | None:
     if max(start_hour, end_hour) > 24 or max(start_minute, end_minute) > 59:
         return None
     return VisitTime(time(start_hour % 24, start_minute), time(end_hour % 24, end_minute))
+
+
+def read_usage(field: str, octets: str) -> UsageRule:
+    """A preference about use, and perhaps the path that it is about: `train-ai=n`, `/images/ train-ai=n`."""
+    path, value = "/", octets
+    if octets.startswith("/"):
+        path, *rest = _BLANKS.split(octets, maxsplit=1)
+        value = rest[0] if rest else ""
+    return UsageRule(field, escaped(path), as_text(value))
 
 
 def read_clean_param(text: str) -> CleanParam | None:

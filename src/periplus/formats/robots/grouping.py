@@ -15,9 +15,9 @@ that write such lines mean it so. That file is read as two groups, `a` with its 
 from __future__ import annotations
 
 from .access import slower_delay, slower_rate
-from .extensions import read_delay, read_hours, read_rate
+from .extensions import read_delay, read_hours, read_rate, read_usage
 from .patterns import escaped
-from .values import Group, RequestRate, Rule, VisitTime
+from .values import Group, RequestRate, Rule, UsageRule, VisitTime
 
 
 class Grouping:
@@ -83,13 +83,14 @@ class Grouping:
 class _Habits:
     """What one group asks beyond rules. Of several delays and rates the slowest holds, of visit times the first."""
 
-    __slots__ = ("_delay", "_hours", "_noindex", "_rate")
+    __slots__ = ("_delay", "_hours", "_noindex", "_rate", "_usage")
 
     def __init__(self) -> None:
         self._delay: float | None = None
         self._rate: RequestRate | None = None
         self._hours: VisitTime | None = None
         self._noindex: list[str] = []
+        self._usage: list[UsageRule] = []
 
     def add(self, field: str, value: str) -> bool:
         """Read one line; `False` if its value cannot be read."""
@@ -106,13 +107,16 @@ class _Habits:
                 hours = read_hours(value)
                 self._hours = self._hours or hours
                 return hours is not None
+            case "content-usage" | "content-signal":
+                self._usage.append(read_usage(field, value))
+                return True
             case _:
                 self._noindex += [escaped(value)] if value else []
                 return bool(value)
 
     def group(self, agents: tuple[str, ...], rules: tuple[Rule, ...]) -> Group:
         """Return the group of these agents and rules with these habits."""
-        return Group(agents, rules, self._delay, self._rate, self._hours, tuple(self._noindex))
+        return Group(agents, rules, self._delay, self._rate, self._hours, tuple(self._noindex), tuple(self._usage))
 
 
 def _once(agents: list[str]) -> tuple[str, ...]:

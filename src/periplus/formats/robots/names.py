@@ -18,6 +18,7 @@ _BLANK = " \t\v\f"
 _FIELDS = (
     *("user-agent", "allow", "disallow", "sitemap"),
     *("crawl-delay", "request-rate", "visit-time", "noindex", "host", "clean-param"),
+    *("content-usage", "content-signal"),
 )
 
 _BEGINNINGS = {
@@ -29,7 +30,7 @@ _BEGINNINGS = {
 
 _WITHOUT_DASH = {
     name.replace("-", other): name
-    for name in ("crawl-delay", "request-rate", "visit-time", "clean-param")
+    for name in ("crawl-delay", "request-rate", "visit-time", "clean-param", "content-usage", "content-signal")
     for other in ("", " ", "_")
 }
 

@@ -63,11 +63,23 @@ class CleanParam(Struct, frozen=True):
     path: str = ""
 
 
+class UsageRule(Struct, frozen=True, gc=False):
+    """One `Content-Usage` or `Content-Signal` line: `field` is its name in lower case, `value` as written.
+
+    `pattern` is the path that it is about, as in `Rule`; `/` if it names none. `formats.preferences` reads values.
+    """
+
+    field: str
+    pattern: str
+    value: str
+
+
 class Group(Struct, frozen=True, gc=False):
     """The rules for some crawlers, in their order.
 
     `agents` are as written (`*`: all others); none at all is a group for no crawler. An empty `Disallow:` or `Allow:`
-    forbids and permits nothing, and is not a rule here. `noindex` are patterns like those of `rules`.
+    forbids and permits nothing, and is not a rule here. `noindex` are patterns like those of `rules`,
+    `usage` are preferences about the use of pages.
     """
 
     agents: tuple[str, ...]
@@ -76,3 +88,4 @@ class Group(Struct, frozen=True, gc=False):
     request_rate: RequestRate | None = None
     visit_time: VisitTime | None = None
     noindex: tuple[str, ...] = ()
+    usage: tuple[UsageRule, ...] = ()

@@ -33,6 +33,9 @@ def _group_lines(group: Group) -> Iterator[str]:
         yield _line("Visit-time", _hours(group.visit_time))
     for pattern in group.noindex:
         yield _line("Noindex", pattern)
+    for usage in group.usage:
+        path = "" if usage.pattern == "/" else usage.pattern
+        yield _line(usage.field.title(), f"{path} {usage.value}".strip(_BLANK))
     for rule in group.rules:
         yield _line("Allow" if rule.allows else "Disallow", rule.pattern)
     if not group.rules:

@@ -29,6 +29,8 @@ from msgspec import Struct
 
 from periplus.formats.robots import parse
 
+from .preference_table import said_by_robots
+
 FILE, FILE_AT_WWW, HTML_INSTEAD, NOT_ASKED = "file", "file-at-www", "html-instead", "not-asked"
 READ, NOT_A_SITEMAP, REDIRECTED = "read", "not-a-sitemap", "redirected"
 NOT_FETCHED, NOT_READ = "not-fetched", "not-read"
@@ -65,6 +67,8 @@ class RobotsFact(Struct, frozen=True):
     """Sitemaps that it names, as canonical URLs, each once."""
     problems: tuple[tuple[str, int], ...] = ()
     """Reasons, and how often."""
+    preferences: tuple[tuple[str, str], ...] = ()
+    """What it says about the use of pages: pairs of use and preference."""
     rank: int | None = None
     """The place of the domain in the list of domains, from 1."""
 
@@ -129,6 +133,7 @@ def robots_fact(
         disallows=tuple(sum(not rule.allows for rule in group.rules) for group in robots.groups),
         sitemaps=robots.sitemap_urls(url),
         problems=counted(problem.reason for problem in robots.problems),
+        preferences=said_by_robots(robots),
     )
 
 

@@ -160,6 +160,7 @@ def robots_tables(survey: Survey) -> Iterator[Table]:
         "robots_sitemaps", "Sitemaps that a robots.txt names, if any", "sitemaps", "files", survey.robots_sitemaps
     )
     yield problems("robots_problems", "What is wrong with robots.txt files", survey.robots_problems)
+    yield survey.preferences.table()
 
 
 def histogram(name: str, title: str, what: str, whose: str, distribution: Distribution) -> Table:

@@ -19,6 +19,7 @@ from typing import Final, Self
 from msgspec import Struct
 
 from .facts import NOT_ASKED, Fact, FileFact, RobotsFact
+from .preference_table import PreferenceCounts
 
 MOST_NAMES: Final = 100_000
 MOST_VALUES: Final = 200_000
@@ -207,6 +208,7 @@ class Survey:
         self.fields = NameCounts()
         self.agents = NameCounts()
         self.robots_problems = NameCounts()
+        self.preferences = PreferenceCounts()
         self.robots_bytes = Distribution()
         self.robots_lines = Distribution()
         self.robots_sections = Distribution()
@@ -254,6 +256,7 @@ class Survey:
         self.fields.add(fact.fields)
         self.agents.add(tuple(Counter(fact.agents).items()))
         self.robots_problems.add(fact.problems)
+        self.preferences.add(fact.domain, fact.preferences)
         self.robots_bytes.add(fact.size)
         self.robots_lines.add(fact.lines)
         self.robots_sections.add(fact.sections)

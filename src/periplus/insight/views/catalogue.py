@@ -7,7 +7,8 @@ The words are those of Schonfeld & Shivakumar (2009). *Sitemaps* stands for all 
 feeds, pings, archives), *Discovery* for all else (seeds, links, redirects, forms). *Seen* is a URL that a source told
 of, within what the crawl was asked for; *crawled*, one that was asked for; *unique*, one page of each cluster of
 near-duplicates; *indexed*, one page of each cluster that may be indexed: it is there (200), does not forbid it
-(noindex), and names no other URL as its canonical. That stands in for the index of a search engine, which we have not.
+(noindex, or a preference against search), and names no other URL as its canonical. That stands in for the index of a
+search engine, which we have not.
 """
 
 # ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is quoted

@@ -94,6 +94,7 @@ _READ: Final = """
 create or replace temp table reading as
 select md5_number_lower(url) as key, read_at, title, language, mime, canonical,
     coalesce(refresh, script_redirect) as leads_to, noindex, text_length, main_length, links as outlinks, resources,
+    coalesce(search = 'disallow', false) as is_not_for_search,
     coalesce(list_contains(problems, 'soft-404'), false)
         or url in (select subject from verdicts where judge = 'soft-404') as is_absent
 from pages semi join (select url, max(read_at) as read_at from pages group by url) using (url, read_at)
@@ -124,10 +125,11 @@ with known as (
     from told join facts using (id) join domains using (site)
         left join visited using (key) left join kept_out using (key)
         left join reading using (key) left join crowds using (id))
-select * exclude (id, best, has_variants, is_absent),
+select * exclude (id, best, has_variants, is_absent, is_not_for_search),
     case when not is_page then null when best <> url then best when canonical <> url then canonical end as same_as,
     is_page and best = url as is_representative,
-    is_page and not coalesce(noindex or is_absent, false) and coalesce(canonical = url, true) as is_indexable,
+    is_page and not coalesce(noindex or is_absent or is_not_for_search, false)
+        and coalesce(canonical = url, true) as is_indexable,
     contains(url, '?') and (coalesce(has_variants, false)
         or coalesce(split_part(canonical, '?', 1) = split_part(url, '?', 1), false)) as is_parameter_of_same
 from known

@@ -18,7 +18,7 @@ import msgspec
 
 from periplus.formats.resourcesync import WELL_KNOWN
 from periplus.formats.robots import Robots
-from periplus.publish import changes_feed, resync
+from periplus.publish import changes_feed, llms_guide, resync
 from periplus.publish.archives import LIST
 from periplus.publish.dating import Content, raw_digest
 from periplus.publish.files import digest_of
@@ -72,6 +72,7 @@ class Live:
         self._lines = lines
         self._rules = rules
         self._resync = settings.resync.enabled
+        self._llms = settings.llms.enabled
         self._token = settings.hooks.token
         self._hook_path = settings.hooks.path if settings.hooks.token else None
         self._pid = 0
@@ -222,6 +223,8 @@ class Live:
         }
         key = self._ledger.note("indexnow_key")
         others = (changes_feed.NAME, f"{self._archives}/{LIST}", *((f"{key}.txt",) if key else ()))
+        if self._llms:
+            others = (*others, llms_guide.NAME)
         if self._resync:
             lists = (f"{resync.FOLDER}/{path.name}" for path in (self._folder / resync.FOLDER).glob("*.xml"))
             others = (*others, WELL_KNOWN, *lists)

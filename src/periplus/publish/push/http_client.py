@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Final
@@ -18,6 +19,7 @@ DEADLINE: Final = 30.0
 MOST_BYTES: Final = 4_096
 """Bytes of an answer that are read: a key file has fewer."""
 AGENT: Final = "periplus-publish"
+_NO_HEADERS: Final[Mapping[str, str]] = {}
 
 
 class Reply(Struct, frozen=True):
@@ -30,10 +32,20 @@ class Reply(Struct, frozen=True):
     error: str = ""
 
 
-def ask(method: str, url: str, body: bytes | None = None, content_type: str = "") -> Reply:
+def ask(
+    method: str,
+    url: str,
+    body: bytes | None = None,
+    content_type: str = "",
+    *,
+    headers: Mapping[str, str] = _NO_HEADERS,
+    most_bytes: int = MOST_BYTES,
+) -> Reply:
     """Send a request and read the beginning of the answer. Never raises for what a receiver or the network does."""
     parts = urlsplit(url)
-    headers = {"User-Agent": AGENT, "Connection": "close", **({"Content-Type": content_type} if content_type else {})}
+    sent = {"User-Agent": AGENT, "Connection": "close", **headers}
+    if content_type:
+        sent["Content-Type"] = content_type
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     try:
         connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT)
@@ -43,13 +55,13 @@ def ask(method: str, url: str, body: bytes | None = None, content_type: str = ""
     timer.daemon = True
     timer.start()
     try:
-        connection.request(method, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), body, headers)
+        connection.request(method, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), body, sent)
         answer = connection.getresponse()
         return Reply(
             answer.status,
             answer.headers.get("Retry-After", ""),
             answer.headers.get("Content-Type", ""),
-            answer.read(MOST_BYTES + 1),
+            answer.read(most_bytes + 1),
         )
     except (OSError, HTTPException, ValueError) as error:
         return Reply(0, error=f"{type(error).__name__}: {error}"[:200])

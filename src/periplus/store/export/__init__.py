@@ -8,6 +8,9 @@ Memory grows with the collection only by a few numbers a fetch.
 `markdown` writes the main text of a page from the events of the scanner, as Markdown or as text with lines: `layout`
 looks at tables and images first and puts blocks below each other, `marks` writes inline text, cells and single blocks.
 
+`chunks` cuts the main text for retrieval, `bulk` writes documents for other search engines (both for
+`assembly.retrieval`), `stated` reads what sites say about the use of pages.
+
 Nothing here changes a collection.
 """
 
@@ -20,6 +23,7 @@ from .exporting import (
     Exported,
     PageFilter,
     Selection,
+    export_documents,
     export_folder,
     export_stream,
 )
@@ -33,6 +37,7 @@ __all__ = [
     "Exported",
     "PageFilter",
     "Selection",
+    "export_documents",
     "export_folder",
     "export_stream",
     "markdown_of",

@@ -20,6 +20,7 @@ from periplus.content import decode_body, read_page
 from periplus.content.scan.columns import MAX_TEXT
 from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
+from periplus.formats.preferences import preference_headers
 from periplus.model import CollectionDamaged, Page
 
 from ..tables import Spooled
@@ -47,8 +48,13 @@ class Document(Struct, frozen=True):
 
     def to_text(self) -> str:
         """The main text with its lines."""
-        html = _html_of(self.page, self.body)
+        html = self.html
         return _lines_of(self.page, self.body) if html is None else to_text(html, self.page.url) or self.page.text
+
+    @property
+    def html(self) -> bytes | None:
+        """The body in UTF-8; `None` if it is not HTML."""
+        return _html_of(self.page, self.body)
 
 
 def markdown_of(page: Page, body: bytes) -> str:
@@ -114,5 +120,6 @@ def read_document(archive: Path, capture: Capture) -> Document | str:
         headers.get("content-type") or "",
         robots_tags=headers.all("x-robots-tag"),
         link_headers=headers.all("link"),
+        use_headers=preference_headers(message.fields),
     )
     return Document(capture, page, body)

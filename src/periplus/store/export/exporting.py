@@ -28,7 +28,7 @@ from typing import BinaryIO, Final
 import pyarrow as pa
 from msgspec import Struct
 
-from periplus.model import Page, Url, UsageError
+from periplus.model import Page, Preference, Url, UsageError
 from periplus.policy.filters.patterns import compiled
 from periplus.urls import site_of
 
@@ -37,12 +37,15 @@ from ..tables.parquet import ParquetFile
 from ..tables.reader import check_digests
 from ..warc import WarcEnd
 from ..warc.records import WARC, read_name
-from .captures import latest_captures
+from .captures import Capture, latest_captures
 from .documents import NO_TEXT, Document, read_document
 from .files import MARKDOWN, TEXT, prepare_folder, write_file
 from .records import CsvWriter, DocumentTable, PageRecord, record_of, write_line
+from .stated import StatedPreferences
 
 OTHER_LANGUAGE, DUPLICATE = "other-language", "duplicate"
+TRAINING, RETRIEVAL = "training", "retrieval"
+"""What an export may be for: the training of models, or texts that are given to a model with a question."""
 _DIGEST_BYTES: Final = 16
 """Bytes of a text's digest: with 128 bits collisions do not occur in practice."""
 
@@ -52,25 +55,28 @@ class Selection(Struct, frozen=True):
 
     `sites` are hosts (with a port that is not the default), subdomains included. `include` are URL patterns as of a
     crawl. `languages` are tags as pages declare them: `de` selects `de-AT`, too. `dedupe`: of pages with the same main
-    text, only the one that was fetched first.
+    text, only the one that was fetched first. `purpose` is `training` or `retrieval`: only pages whose sites
+    do not refuse that use (`docs/preferences.md`).
     """
 
     sites: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     dedupe: bool = False
+    purpose: str = ""
 
     def __bool__(self) -> bool:
         return self != Selection()
 
 
 class PageFilter:
-    """Applies a selection to the pages of one export, in their order."""
+    """Applies a selection to the pages of one export, in their order. `stated`: what sites say about their use."""
 
-    def __init__(self, selection: Selection) -> None:
+    def __init__(self, selection: Selection, stated: StatedPreferences | None = None) -> None:
         self._sites = tuple(site.lower() for site in selection.sites)
         self._patterns: list[Callable[[str], object]] = [compiled(pattern) for pattern in selection.include]
         self._languages = tuple(language.lower().replace("_", "-") for language in selection.languages)
+        self._purpose, self._stated = selection.purpose, stated
         self._seen: set[bytes] | None = set() if selection.dedupe else None
 
     def wants_url(self, url: Url) -> bool:
@@ -86,11 +92,17 @@ class PageFilter:
         """Why a page with a selected URL is left out; empty if it is not."""
         if self._languages and not self._is_in_language(page.language or ""):
             return OTHER_LANGUAGE
+        if self._purpose and self._is_refused(page):
+            return f"not-for-{self._purpose}"
         return DUPLICATE if self._seen is not None and self._is_known(page, self._seen) else ""
 
     def _is_in_language(self, language: str) -> bool:
         tag = language.lower().replace("_", "-")
         return any(tag == wanted or tag.startswith(f"{wanted}-") for wanted in self._languages)
+
+    def _is_refused(self, page: Page) -> bool:
+        said = page.preferences if self._stated is None else page.preferences.and_also(self._stated.of(page.url))
+        return said.forbids_training if self._purpose == TRAINING else said.ai_input is Preference.DISALLOW
 
     @staticmethod
     def _is_known(page: Page, seen: set[bytes]) -> bool:
@@ -118,10 +130,14 @@ class Committed(Struct, frozen=True):
 
 
 class Exported(Struct, frozen=True):
-    """What an export did: pages, rows or files written, and how many pages were left out, by reason."""
+    """What an export did: pages, rows or files written, and how many pages were left out, by reason.
+
+    `deleted` are deletions of pages that another search engine has.
+    """
 
     written: int
     left_out: dict[str, int] = {}
+    deleted: int = 0
 
 
 def export_stream(
@@ -146,7 +162,7 @@ def export_stream(
         write = CsvWriter(out, wants_markdown=wants_markdown).add
     else:
         raise _unknown(form, STREAMS)
-    return _export_pages(
+    return export_documents(
         collection, committed, selection, lambda document: write(record_of(document, wants_markdown=wants_markdown))
     )
 
@@ -173,7 +189,7 @@ def export_folder(
         pages = _export_documents(collection, folder, committed, selection, wants_markdown=wants_markdown)
         return Exported(rows + pages.written, pages.left_out)
     suffix = MARKDOWN if form == "markdown" else TEXT
-    return _export_pages(collection, committed, selection, lambda document: write_file(document, folder, suffix))
+    return export_documents(collection, committed, selection, lambda document: write_file(document, folder, suffix))
 
 
 def _export_tables(tables: Path, folder: Path, spooled: Sequence[Spooled]) -> int:
@@ -185,22 +201,27 @@ def _export_documents(
     collection: Path, folder: Path, committed: Committed, selection: Selection, *, wants_markdown: bool
 ) -> Exported:
     table = DocumentTable(folder, wants_markdown=wants_markdown)
-    exported = _export_pages(
+    exported = export_documents(
         collection, committed, selection, lambda document: table.add(record_of(document, wants_markdown=wants_markdown))
     )
     table.finish()
     return exported
 
 
-def _export_pages(
-    collection: Path, committed: Committed, selection: Selection, write: Callable[[Document], bool | None]
+def export_documents(
+    collection: Path,
+    committed: Committed,
+    selection: Selection,
+    write: Callable[[Document], bool | None],
+    wants: Callable[[Capture], bool] = lambda _capture: True,
 ) -> Exported:
-    """Every selected page in turn. One that cannot be written is counted, and the others go on."""
+    """Every selected page in turn that `wants` accepts. One that cannot be written is counted, and the others go on."""
     check_digests(collection / "tables", ("fetches",))
     written, left_out = 0, Counter[str]()
-    pages = PageFilter(selection)
+    stated = StatedPreferences(collection / "tables", committed.spooled) if selection.purpose else None
+    pages = PageFilter(selection, stated)
     for capture in latest_captures(collection / "tables", committed.spooled):
-        if not pages.wants_url(capture.url):
+        if not pages.wants_url(capture.url) or not wants(capture):
             continue
         document = read_document(collection / "warc", capture)
         if isinstance(document, str):

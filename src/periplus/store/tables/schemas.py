@@ -120,6 +120,12 @@ PAGES: Final = pa.schema(
         ("top_word_share", SHARE),
         ("compression", SHARE),
         ("hidden_share", SHARE),
+        ("search", WORD),
+        ("ai_input", WORD),
+        ("train", WORD),
+        ("use", WORD),
+        ("tdm", WORD),
+        ("said_by", WORDS),
     ]
 )
 

@@ -12,6 +12,7 @@ from msgspec.structs import astuple
 
 from periplus.formats.image_size import image_size
 from periplus.model import (
+    NO_PREFERENCES,
     ChangeLevel,
     ChangeSeen,
     Excluded,
@@ -24,6 +25,8 @@ from periplus.model import (
     Located,
     NotModified,
     PageRead,
+    Preference,
+    Preferences,
     Redirected,
     SitemapVisited,
     Stored,
@@ -34,6 +37,7 @@ Row = tuple[object, ...]
 Headers = tuple[tuple[str, str], ...]
 
 _NOT_STORED: Row = (None,) * 5
+_NOTHING_SAID: Row = (*(None,) * 5, [])
 _LONGEST_TYPE = 256
 _MAX_EXTENT = 2**31 - 1
 """Pixels that fit into the column."""
@@ -113,7 +117,7 @@ def _content_type(headers: Headers) -> str | None:
 
 
 def page_row(event: PageRead) -> Row:
-    """The row of a page; its last columns are the fields of `PageStatistics`."""
+    """The row of a page; its last columns are the fields of `PageStatistics` and of `Preferences`."""
     page = event.page
     relations, directives, digests, refresh = page.relations, page.directives, page.digests, page.refresh
     return (
@@ -145,7 +149,17 @@ def page_row(event: PageRead) -> Row:
         page.sketch or None,
         [problem.reason for problem in page.problems],
         *astuple(page.statistics),
+        *_preferences(page.preferences),
     )
+
+
+def _preferences(said: Preferences) -> Row:
+    """The columns about use; null where nothing is said."""
+    if said is NO_PREFERENCES or said == NO_PREFERENCES:
+        return _NOTHING_SAID
+    words = [None if each is Preference.UNKNOWN else each.value for each in (said.search, said.ai_input, said.train)]
+    tdm = None if said.tdm is Preference.UNKNOWN else said.tdm.value
+    return (*words, None if said.use is None else said.use.value, tdm, list(said.said_by))
 
 
 _WORDS = {level: level.name.lower().replace("_", "-") for level in ChangeLevel}

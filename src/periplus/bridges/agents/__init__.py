@@ -1,0 +1,9 @@
+"""A collection for language models and the programs around them: the same verbs over MCP and over REST.
+
+`arguments` and `answers` are the types of the verbs, from which both descriptions are made; `verbs` calls the rooms
+below; `crawl_jobs` runs crawls in the background; `fencing` marks what pages say as data, and keeps answers short.
+`mcp_server` offers the verbs as tools (the extra `mcp`), `rest` as routes of `periplus serve`.
+
+What a page says is data here: it comes between two lines with a random word, after a line that says who wrote it, and
+nothing acts on it. Errors are values with a `reason` and a `hint`.
+"""

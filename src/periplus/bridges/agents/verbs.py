@@ -1,0 +1,368 @@
+"""The verbs: each takes its arguments and returns an answer or a refusal. Any thread may call them.
+
+Reasons of a refusal, beside those of `assembly.fresh_pages`: `bad-argument`, `no-collection`, `no-index`,
+`not-archived` (the collection has no such page), `no-such-part`, `not-a-url`, `private-address`, `no-site`,
+`already-running`, `unknown-job`, `sql-off`, `bad-query`, `collection-error`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from threading import Lock, Timer
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from periplus.assembly.fresh_pages import FreshPages, NotFetched
+from periplus.assembly.options import moment_of
+from periplus.assembly.useful_links import Wanted, ulinks_of
+from periplus.content import without_hidden
+from periplus.insight.changes import Change, Mark, Passage, changes_since, detail_of
+from periplus.library.mapping import map as map_site
+from periplus.model import NO_PREFERENCES, Page, PeriplusError, Preference, Preferences, Url, UsageError
+from periplus.search import Hit, parse_query
+from periplus.store.export import markdown_of
+from periplus.store.export.documents import last_document
+from periplus.store.export.stated import StatedPreferences
+from periplus.urls import canonical, site_of
+from periplus.web.served import Served, ServedCollection
+
+from . import arguments as asked
+from .answers import (
+    ChangesAnswer,
+    CrawlJob,
+    LinksAnswer,
+    MapAnswer,
+    MappedPage,
+    PageChange,
+    PageText,
+    Refusal,
+    RowsAnswer,
+    SearchAnswer,
+    SearchHit,
+    UsefulLink,
+)
+from .crawl_jobs import CrawlJobs
+from .fencing import fenced, fitting, parts_of
+
+MAX_SQL_ROWS: Final = 1_000
+MAX_SQL_SECONDS: Final = 10.0
+"""Rows and seconds of a query."""
+MAX_PASSAGES: Final = 3
+"""Passages of a change that are shown."""
+MAX_PASSAGE: Final = 300
+"""Characters of a passage."""
+WITHHELD: Final = "ai-input is disallowed by the site"
+
+
+class _Text(Struct, frozen=True):
+    """A page on its way to an agent, stored or fetched now."""
+
+    url: Url
+    page: Page
+    body: bytes
+    fetched_at: datetime
+    said: Preferences
+
+
+class AgentVerbs:
+    """The verbs over the collections of a server. `allows_sql`: whether `query` may be used."""
+
+    def __init__(self, served: Served, *, allows_sql: bool = False) -> None:
+        self._served = served
+        self._allows_sql = allows_sql
+        self._jobs = CrawlJobs()
+        self._fresh: dict[str, FreshPages] = {}
+        self._lock = Lock()
+
+    def close(self) -> None:
+        """Stop what runs in the background."""
+        self._jobs.close()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The verbs that may be used."""
+        return tuple(name for name in VERBS if name != "query" or self._allows_sql)
+
+    def call(self, name: str, given: object) -> Struct:
+        """Call a verb with arguments as JSON has them; everything that goes wrong is a refusal."""
+        verb = VERBS.get(name)
+        if verb is None:
+            return Refusal("bad-argument", f"There is no verb {name[:50]!r}; there are {', '.join(self.names)}.")
+        try:
+            arguments = msgspec.convert(given, verb.arguments, strict=False)
+            answer: Struct = verb.call(self, arguments)
+        except msgspec.ValidationError as error:
+            return Refusal("bad-argument", str(error))
+        except UsageError as error:
+            return Refusal("bad-query" if name == "query" else "bad-argument", _sentence(error))
+        except PeriplusError as error:
+            return Refusal("collection-error", _sentence(error))
+        return answer
+
+    def search(self, what: asked.Search) -> SearchAnswer | Refusal:
+        """Search the pages of a collection."""
+        collection = self._collection(what.collection)
+        if isinstance(collection, Refusal):
+            return collection
+        if not collection.has_index:
+            return Refusal("no-index", f"Make an index: periplus index {collection.name}")
+        query = parse_query(what.query)
+        query = msgspec.structs.replace(
+            query, site=what.site.lower() or query.site, language=what.lang.lower() or query.language
+        )
+        with collection.index() as index:
+            results = index.search(query, what.n)
+        hits, _ = fitting((self._hit(collection, hit) for hit in results.hits), what.n)
+        return SearchAnswer(results.total, hits)
+
+    def _hit(self, collection: ServedCollection, hit: Hit) -> SearchHit:
+        withheld = self._withheld(collection, self._stated(collection).of(Url(hit.url)))
+        fetched_at = datetime.fromtimestamp(hit.fetched_at, UTC) if hit.fetched_at else None
+        return SearchHit(hit.title, hit.url, "" if withheld else hit.snippet, fetched_at, withheld)
+
+    def read(self, what: asked.Read) -> PageText | Refusal:
+        """Read a page, as it was crawled or fetched now."""
+        collection = self._collection(what.collection)
+        if isinstance(collection, Refusal):
+            return collection
+        url = canonical(what.url)
+        if url is None:
+            return Refusal("not-a-url", "Give a whole URL, such as https://example.org/page.")
+        found = self._fetched(collection, url) if what.fresh else self._stored(collection, url)
+        return found if isinstance(found, Refusal) else self._part(collection, found, what)
+
+    def _stored(self, collection: ServedCollection, url: Url) -> _Text | Refusal:
+        layout = collection.collection.layout
+        document = last_document(layout.tables, layout.spooled, layout.warc, url)
+        if document is None:
+            return Refusal("not-archived", "The collection does not have this page: use fresh, or crawl it first.")
+        said = document.page.preferences.and_also(self._stated(collection).of(url))
+        return _Text(url, document.page, document.body, document.capture.fetched_at, said)
+
+    def _fetched(self, collection: ServedCollection, url: Url) -> _Text | Refusal:
+        found = self._fresh_pages(collection).fetch(url)
+        if isinstance(found, NotFetched):
+            return Refusal(found.reason, HINTS.get(found.reason, found.detail or "The page cannot be fetched now."))
+        return _Text(found.url, found.page, found.body, found.fetched_at, found.page.preferences)
+
+    def _part(self, collection: ServedCollection, found: _Text, what: asked.Read) -> PageText | Refusal:
+        page = found.page
+        withheld = self._withheld(collection, found.said)
+        parts = [""] if withheld else parts_of(markdown_of(page, without_hidden(found.body)), what.max_tokens)
+        if what.part > len(parts):
+            return Refusal("no-such-part", f"The page has {len(parts)} parts.")
+        facts = {
+            "url": found.url,
+            "title": page.title,
+            "fetched_at": found.fetched_at.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "language": page.language,
+            "canonical": page.canonical or "",
+        }
+        front = "\n".join(f"{name}: {json.dumps(value)}" for name, value in facts.items() if value)
+        text = "" if withheld else fenced(f"---\n{front}\n---\n\n{parts[what.part - 1]}", f"the authors of {found.url}")
+        return PageText(
+            url=found.url,
+            title=page.title,
+            text=text,
+            part=what.part,
+            parts=len(parts),
+            next_part=what.part + 1 if what.part < len(parts) else None,
+            fetched_at=found.fetched_at,
+            language=page.language,
+            canonical=page.canonical or "",
+            withheld=withheld,
+        )
+
+    def map(self, what: asked.Map) -> MapAnswer | Refusal:
+        """List the URLs that a site publishes."""
+        collection = self._collection(what.collection)
+        if isinstance(collection, Refusal):
+            return collection
+        refusal = self._refused_seed(collection, what.site)
+        if refusal is not None:
+            return refusal
+        config = collection.collection.config
+        listed = map_site(
+            what.site,
+            contact=config.crawl.contact or None,
+            delay=config.politeness.delay,
+            resolve=dict(config.dns.hosts),
+            allow_private=config.wire.allow_private,
+            proxy=config.wire.proxy or None,
+        )
+        pages = (
+            MappedPage(
+                each.url, each.sitemap, None if each.lastmod is None else datetime.fromtimestamp(each.lastmod, UTC)
+            )
+            for each in listed
+            if what.filter in each.url
+        )
+        return MapAnswer(*fitting(pages, what.limit))
+
+    def crawl(self, what: asked.Crawl) -> CrawlJob | Refusal:
+        """Begin a crawl in the background."""
+        collection = self._collection(what.collection)
+        if isinstance(collection, Refusal):
+            return collection
+        for seed in what.seeds:
+            refusal = self._refused_seed(collection, seed)
+            if refusal is not None:
+                return refusal
+        return self._jobs.start(collection.folder, what.seeds, what.limit, what.minutes)
+
+    def crawl_status(self, what: asked.CrawlStatus) -> CrawlJob | Refusal:
+        """How a crawl is doing."""
+        return self._jobs.status(what.id)
+
+    def changes(self, what: asked.Changes) -> ChangesAnswer | Refusal:
+        """List what appeared, changed and vanished."""
+        collection = self._collection(what.collection)
+        if isinstance(collection, Refusal):
+            return collection
+        layout = collection.collection.layout
+        since = moment_of(what.since, time.time()) or 0.0
+        sites = (what.site.lower(),) if what.site else ()
+        found = changes_since(collection.folder, since, sites=sites, spooled=layout.spooled)
+        return ChangesAnswer(*fitting(self._changes(collection, found, what.n), what.n))
+
+    def _changes(self, collection: ServedCollection, found: Iterator[Change], most: int) -> Iterator[PageChange]:
+        """Details are looked up only for what is shown."""
+        stated = self._stated(collection)
+        for number, change in enumerate(found):
+            if number >= most:
+                yield PageChange(change.url, change.kind.value, datetime.fromtimestamp(change.seen_at, UTC))
+                continue
+            withheld = self._withheld(collection, stated.of(change.url))
+            detail = detail_of(collection.folder, change)
+            passages = detail.difference.passages if detail.difference is not None else ()
+            shown = [_passage(each) for each in passages if each.is_changed][:MAX_PASSAGES]
+            yield PageChange(
+                url=change.url,
+                kind=change.kind.value,
+                seen_at=datetime.fromtimestamp(change.seen_at, UTC),
+                title=detail.title,
+                reason=change.reason,
+                difference=[] if withheld else shown,
+                withheld=withheld,
+            )
+
+    def useful_links(self, what: asked.UsefulLinks) -> LinksAnswer | Refusal:
+        """List the most useful links of a site."""
+        collection = self._collection(what.collection)
+        if isinstance(collection, Refusal):
+            return collection
+        try:
+            found = ulinks_of(collection.collection, Wanted(what.k, what.k, False), what.site)[0]
+        except UsageError as error:
+            return Refusal("no-site", _sentence(error))
+        links, _ = fitting((UsefulLink(link.url, link.title) for link in found.ulinks), what.k)
+        return LinksAnswer(found.site, links)
+
+    def query(self, what: asked.SqlQuery) -> RowsAnswer | Refusal:
+        """Query the tables in SQL."""
+        if not self._allows_sql:
+            return Refusal("sql-off", "Start the server with --sql.")
+        collection = self._collection(what.collection)
+        if isinstance(collection, Refusal):
+            return collection
+        with collection.views() as views:
+            timer = Timer(MAX_SQL_SECONDS, views.database.interrupt)
+            timer.daemon = True
+            timer.start()
+            began = time.monotonic()
+            try:
+                answer = views.select(what.sql)
+                rows, left_out = fitting(_some(answer.rows(), MAX_SQL_ROWS + 1), MAX_SQL_ROWS)
+            except Exception as error:
+                if time.monotonic() - began < MAX_SQL_SECONDS:
+                    raise
+                raise UsageError(
+                    f"the query took longer than {MAX_SQL_SECONDS:g} seconds", hint="Select less."
+                ) from error
+            finally:
+                timer.cancel()
+        return RowsAnswer(answer.names, rows, left_out > 0)
+
+    def _collection(self, name: str) -> ServedCollection | Refusal:
+        if not name:
+            return self._served.first
+        found = self._served.collections.get(name)
+        return found or Refusal("no-collection", f"There are {', '.join(self._served.collections)}.")
+
+    def _stated(self, collection: ServedCollection) -> StatedPreferences:
+        layout = collection.collection.layout
+        return collection.remembered("stated", lambda: StatedPreferences(layout.tables, layout.spooled))
+
+    def _withheld(self, collection: ServedCollection, said: Preferences) -> str:
+        is_refused = said is not NO_PREFERENCES and said.ai_input is Preference.DISALLOW
+        return WITHHELD if is_refused and collection.collection.config.agents.obey else ""
+
+    def _fresh_pages(self, collection: ServedCollection) -> FreshPages:
+        with self._lock:
+            if collection.name not in self._fresh:
+                self._fresh[collection.name] = FreshPages(collection.collection)
+            return self._fresh[collection.name]
+
+    def _refused_seed(self, collection: ServedCollection, text: str) -> Refusal | None:
+        """Seeds open private addresses to a crawl: those of agents do not, unless the owner named them."""
+        url = canonical(text if "://" in text else f"https://{text}/")
+        if url is None or text.startswith("-"):
+            return Refusal("not-a-url", f"{text[:200]!r} is not a site or URL.")
+        if not self._fresh_pages(collection).guard.allows_by_name(site_of(url)):
+            return Refusal("private-address", HINTS["private-address"])
+        return None
+
+
+class Verb(Struct, frozen=True):
+    """A verb: its arguments, what it returns, and the method."""
+
+    arguments: type[Struct]
+    returns: type[Struct]
+    call: Callable[[AgentVerbs, Any], Struct]
+    is_read_only: bool = True
+
+
+VERBS: Final = {
+    "search": Verb(asked.Search, SearchAnswer, AgentVerbs.search),
+    "read": Verb(asked.Read, PageText, AgentVerbs.read),
+    "map": Verb(asked.Map, MapAnswer, AgentVerbs.map),
+    "crawl": Verb(asked.Crawl, CrawlJob, AgentVerbs.crawl, is_read_only=False),
+    "crawl_status": Verb(asked.CrawlStatus, CrawlJob, AgentVerbs.crawl_status),
+    "changes": Verb(asked.Changes, ChangesAnswer, AgentVerbs.changes),
+    "useful_links": Verb(asked.UsefulLinks, LinksAnswer, AgentVerbs.useful_links),
+    "query": Verb(asked.SqlQuery, RowsAnswer, AgentVerbs.query),
+}
+"""The verbs by name, in the order in which an agent needs them."""
+
+HINTS: Final = {
+    "private-address": "Addresses of private networks are not fetched for agents.",
+    "robots": "The site's robots.txt does not allow this page.",
+    "robots-unreachable": "The site's robots.txt cannot be fetched, so nothing of the site may be.",
+    "budget": "Too many pages were fetched in the last hour: read the stored version, or wait.",
+    "busy": "The site must rest before the next request: try again later.",
+    "timeout": "The site did not answer in time.",
+    "http-404": "The site has no such page.",
+}
+"""What to do about a refusal, by reason."""
+
+
+def _sentence(error: PeriplusError) -> str:
+    return f"{error}. {error.hint}" if error.hint else str(error)
+
+
+def _some(rows: Iterator[tuple[Any, ...]], most: int) -> Iterator[list[Any]]:
+    for _, row in zip(range(most), rows, strict=False):
+        yield [msgspec.to_builtins(value, enc_hook=str) for value in row]
+
+
+def _passage(passage: Passage) -> str:
+    """A passage with what was removed and added between marks."""
+    return " ".join(_MARKS[run.mark].format(run.text) for run in passage.runs)[:MAX_PASSAGE]
+
+
+_MARKS: Final = {Mark.KEPT: "{}", Mark.REMOVED: "[-{}-]", Mark.ADDED: "{{+{}+}}"}

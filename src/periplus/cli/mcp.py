@@ -1,0 +1,43 @@
+"""`periplus mcp`: a collection for agents over the Model Context Protocol, on standard input and output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from periplus.bridges.agents.mcp_server import check_installed
+
+from .consoles import stderr_console
+
+
+def mcp(
+    collections: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", show_default=False, help="The folders of collections.")
+    ],
+    sql: Annotated[bool, typer.Option("--sql", help="Let agents query the tables in SQL.")] = False,
+) -> None:
+    """Offer collections to an agent: search, read, map, crawl, changes. The agent's program starts this.
+
+    Example: periplus mcp docs
+    """
+    check_installed()
+    from periplus.bridges.agents.mcp_server import serve_stdio
+    from periplus.bridges.agents.verbs import AgentVerbs
+    from periplus.web.served import Served
+
+    served = Served(collections)
+    obeying = [name for name, each in served.collections.items() if each.collection.config.agents.obey]
+    withheld = ", ".join(obeying) or "none"
+    stderr_console().print(
+        Text(f"Serving {', '.join(served.collections)} on stdin and stdout; ai-input preferences obeyed: {withheld}"),
+        soft_wrap=True,
+    )
+    verbs = AgentVerbs(served, allows_sql=sql)
+    try:
+        serve_stdio(verbs)
+    finally:
+        verbs.close()
+        served.close()

@@ -1,0 +1,21 @@
+"""`periplus openapi`: the description of the API of `periplus serve`, without starting it."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from periplus.web.extra import check_installed
+
+
+def openapi() -> None:
+    """Print the API of `periplus serve` as an OpenAPI 3.1 document.
+
+    Example: periplus openapi > periplus.json
+    """
+    check_installed()
+    from periplus.bridges.agents.rest import AgentRoutes
+    from periplus.web.app import described_api
+
+    typer.echo(json.dumps(described_api([AgentRoutes()]), indent=2))

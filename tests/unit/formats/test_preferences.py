@@ -1,0 +1,168 @@
+"""Preferences about use: every form in which a site can say them, and what they are together."""
+
+from __future__ import annotations
+
+import pytest
+
+from periplus.content import read_page
+from periplus.formats.preferences import (
+    MAX_TDM_RULES,
+    of_robots,
+    preference_headers,
+    read_content_signal,
+    read_content_usage,
+    read_dictionary,
+    read_tdmrep,
+    rule_for,
+)
+from periplus.formats.robots import Group, Robots, Rule, UsageRule, parse, write
+from periplus.model import NO_PREFERENCES, Preference, Preferences, UseLimit
+
+ALLOW, DISALLOW, UNKNOWN = Preference.ALLOW, Preference.DISALLOW, Preference.UNKNOWN
+URL = "https://site.test/a/page"
+
+
+@pytest.mark.parametrize(
+    ("field", "train", "search"),
+    [
+        ("train-ai=y, search=n", ALLOW, DISALLOW),
+        ('train-ai=y, train-ai, search=n, search="n"', UNKNOWN, UNKNOWN),
+        ("train-ai;allow=n, train-ai=y", ALLOW, UNKNOWN),
+        ("Train-AI=n", UNKNOWN, UNKNOWN),
+        ("train-ai=n, Search=n", UNKNOWN, UNKNOWN),
+        ("train-ai=n,", UNKNOWN, UNKNOWN),
+        ("train-ai=n search=y", UNKNOWN, UNKNOWN),
+        ("other=(a b;q=1);r, train-ai=n;x=?1;y=:YQ==:", DISALLOW, UNKNOWN),
+        ("train-ai=N", UNKNOWN, UNKNOWN),
+        ("", UNKNOWN, UNKNOWN),
+    ],
+)
+def test_content_usage(field: str, train: Preference, search: Preference) -> None:
+    """The examples of the drafts; an error anywhere makes all of it unknown."""
+    read = read_content_usage(field)
+    assert (read.train, read.search) == (train, search)
+
+
+@pytest.mark.parametrize(
+    "invalid",
+    [
+        "a=",
+        "a=(b",
+        "a=(b c",
+        "a=1.",
+        "a=1.2345",
+        'a="x',
+        'a="\\x"',
+        "a;",
+        "a=b;B=1",
+        "é=1",
+        "a=?2",
+        ",a",
+        "a=(b)c",
+        "=a",
+    ],
+)
+def test_invalid_dictionaries_have_no_members(invalid: str) -> None:
+    """RFC 9651 section 4.2: a field that fails to parse is ignored as a whole."""
+    assert read_dictionary(invalid) is None
+
+
+def test_valid_dictionaries() -> None:
+    """Only tokens have a value here; every other kind is recognised."""
+    read = read_dictionary(
+        ' a=b/c:d ,\t*k;p=1;q="x\\"y", n=-12.345, d=@1659578233, s=%"f%c3%bc", l=(1 "two" t;x), e=() '
+    )
+    assert read == {"a": "b/c:d", "*k": None, "n": None, "d": None, "s": None, "l": None, "e": None}
+    assert read_dictionary("a=" + "b" * 5000) is None
+
+
+def test_content_signal() -> None:
+    """Case and blanks are free, unknown signals say nothing, the strictest of repeated ones counts."""
+    assert read_content_signal("search=yes,ai-train=no,use=reference") == Preferences(
+        search=ALLOW, train=DISALLOW, use=UseLimit.REFERENCE
+    )
+    assert read_content_signal(" Search = YES , AI-Input=No, other=no, ai-train=maybe") == Preferences(
+        search=ALLOW, ai_input=DISALLOW
+    )
+    assert read_content_signal("search=yes, search=no, use=full, use=immediate") == Preferences(
+        search=DISALLOW, use=UseLimit.IMMEDIATE
+    )
+    assert read_content_signal(",,=,") == NO_PREFERENCES
+
+
+def test_rules_of_robots_txt() -> None:
+    """The longest path of each field decides, the strictest of equal ones, and only our group counts."""
+    robots = parse(
+        b"User-agent: *\nContent-Usage: train-ai=n\nContent-Usage: /a/ train-ai=y, search=y\n"
+        b"content-usage: /a/ search=n\nContent-Signal: ai-input=no\nAllow: /\n\n"
+        b"User-agent: Other\nContent-Usage: search=n, train-ai=n\nDisallow: /x\n"
+    )
+    ours = robots.access("periplus")
+    home = of_robots(ours, "https://site.test/")
+    assert (home.train, home.search, home.ai_input) == (DISALLOW, UNKNOWN, DISALLOW)
+    below = of_robots(ours, URL)
+    assert (below.train, below.search, below.ai_input) == (ALLOW, DISALLOW, DISALLOW)
+    assert below.said_by == (
+        "robots.txt Content-Usage: train-ai=y, search=y",
+        "robots.txt Content-Usage: search=n",
+        "robots.txt Content-Signal: ai-input=no",
+    )
+    assert of_robots(robots.access("Other"), URL).train is DISALLOW
+    assert of_robots(parse(b"User-agent: *\nDisallow: /x").access("periplus"), URL) is NO_PREFERENCES
+    assert robots.problems == ()
+
+
+def test_rules_are_written_as_they_are_read() -> None:
+    """A robots.txt with preferences is the same after writing and reading."""
+    usage = (UsageRule("content-usage", "/a/*.png$", "train-ai=n"), UsageRule("content-signal", "/", "search=yes"))
+    robots = Robots([Group(("*",), (Rule(False, "/x"),), usage=usage)])
+    assert parse(write(robots)) == robots
+
+
+def test_tdmrep_file() -> None:
+    """The longest location decides; rows that are not rules are left out, and so are files that are not JSON."""
+    rules = read_tdmrep(
+        b'[{"location": "/", "tdm-reservation": 1, "tdm-policy": "https://site.test/policy.json"},'
+        b' {"location": "/open/*", "tdm-reservation": "0"}, {"location": 3, "tdm-reservation": 1},'
+        b' {"location": "/b", "tdm-reservation": true}, {"location": "/c", "tdm-reservation": 2}, 7]'
+    )
+    assert [(rule.location, rule.is_reserved, rule.policy) for rule in rules] == [
+        ("/", True, "https://site.test/policy.json"),
+        ("/open/*", False, ""),
+    ]
+    reserved, free = rule_for(rules, "https://site.test/x"), rule_for(rules, "https://site.test/open/x?q=1")
+    assert reserved is not None
+    assert reserved.is_reserved
+    assert free is not None
+    assert not free.is_reserved
+    assert rule_for(rules[1:], URL) is None
+    for body in (b"", b"{}", b"[" * 100_000, b"\xff", b'"x"'):
+        assert read_tdmrep(body) == ()
+    many = b"[" + b",".join([b'{"location":"/x","tdm-reservation":1}'] * (MAX_TDM_RULES + 9)) + b"]"
+    assert len(read_tdmrep(many)) == MAX_TDM_RULES
+
+
+def test_headers_and_elements_of_a_page() -> None:
+    """Fields sent in parts are one dictionary, the page precedes the header in TDMRep, noai is about training."""
+    html = b'<meta name="tdm-reservation" content="0"><meta name=robots content="noimageai, index"><p>text'
+    headers = preference_headers(
+        [("Content-Usage", "search=y"), ("CONTENT-USAGE", "train-ai=y"), ("tdm-reservation", "1"), ("Server", "x")]
+    )
+    page = read_page(html, URL, use_headers=headers).preferences
+    assert (page.search, page.train, page.tdm) == (ALLOW, ALLOW, ALLOW)
+    assert page.said_by == ("noimageai", "header Content-Usage: search=y, train-ai=y", "meta tdm-reservation: 0")
+    sent = read_page(b"<p>text", URL, use_headers=headers).preferences
+    assert (sent.tdm, sent.forbids_training) == (DISALLOW, True)
+    tagged = read_page(b"<p>text", URL, robots_tags=["noai", "other: noimageai"]).preferences
+    assert (tagged.train, tagged.said_by) == (DISALLOW, ("noai",))
+    assert read_page(b"<p>text", URL).preferences == NO_PREFERENCES
+
+
+def test_preferences_together() -> None:
+    """Disallow if any source says so, else allow if any does, else unknown."""
+    one = Preferences(search=ALLOW, train=DISALLOW, use=UseLimit.FULL, said_by=("one",))
+    other = Preferences(search=DISALLOW, train=ALLOW, ai_input=ALLOW, said_by=("other", "one"))
+    both = Preferences(DISALLOW, ALLOW, DISALLOW, UseLimit.FULL, UNKNOWN, ("one", "other"))
+    assert one.and_also(other) == both
+    assert other.and_also(one).search is DISALLOW
+    assert NO_PREFERENCES.and_also(one) == one
