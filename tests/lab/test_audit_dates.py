@@ -29,7 +29,7 @@ HURRIED: dict[str, object] = {
 @pytest.fixture(scope="module")
 def world() -> World:
     """The second day that is audited is today: dates of the future are a finding of their own."""
-    return World(31, 3, pages=340, profiles=PROFILES, epoch=float(int(time.time() - LATER)))
+    return World(31, 3, pages=450, profiles=PROFILES, epoch=float(int(time.time() - LATER)))
 
 
 @pytest.fixture(scope="module")
