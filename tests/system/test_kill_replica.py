@@ -39,7 +39,7 @@ pytest_plugins = ["periplus.lab.pytest_plugin"]
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
     """Some 90 pages on nine hosts."""
-    world = small_world(90)
+    world = small_world(50)
     return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
 
 

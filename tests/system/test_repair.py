@@ -61,7 +61,7 @@ class Whole(NamedTuple):
 @pytest.fixture(scope="module")
 def shared_lab() -> Iterator[RunningLab]:
     """Some pages on nine hosts."""
-    world = small_world(60)
+    world = small_world(45)
     with RunningLab(Server(world, SteppedClock(world.epoch), pace=0.01)) as running_lab:
         yield running_lab
 
