@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -20,6 +21,8 @@ CORPUS = Path(os.environ.get("PERIPLUS_CORPUS", ROOT.parent / "shared" / "corpus
 load_profile()
 
 MEMORY = Path("/dev/shm")
+RARELY = (100_000, 20, 50)
+"""Thresholds of the garbage collector, as a crawl sets them: thousands of tests are many objects and hardly a cycle."""
 LEAST_MEMORY = 8 << 30
 """Bytes that must be free in memory for temporary folders to be there: several times what a run holds at once."""
 
@@ -30,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     And let Python keep bytecode: tests start hundreds of programs, and each would compile all sources again. Their
     linear algebra is small: threads for it, which every one of them would start, only take time from the others.
     """
+    gc.set_threshold(*RARELY)
     _begin_elsewhere(config)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
@@ -61,6 +65,17 @@ def pytest_report_header(config: pytest.Config) -> str:
     return "corpus: absent, its tests are skipped (set PERIPLUS_CORPUS to its folder)"
 
 
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look no more at the tests themselves, nor at what they import."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let libraries release what they hold: DuckDB's bindings list everything else as leaked when the process ends."""
+    gc.unfreeze()
+
+
 LONG = (
     "test_cluster.py",
     "test_cluster_namespaces.py",
@@ -73,15 +88,19 @@ LONG = (
 """Files that take longest: they begin first, so that no worker is still busy with one when the others have ended."""
 
 
+FIRST = ("system", "lab", "conformance", "library", "properties", "web")
+"""Folders whose files take longer than those of other folders."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first, then those of whole systems and of the lab; otherwise by path."""
+    """Long files first, then those with a crawl, a lab or a server in most of their tests; otherwise by path."""
     items.sort(key=lambda item: (_rank(item), item.path))
 
 
 def _rank(item: pytest.Item) -> int:
     if item.path.name.startswith(LONG):
         return 0
-    return 1 if item.path.parent.name in ("system", "lab", "conformance") else 2
+    return 1 if item.path.parent.name in FIRST else 2
 
 
 @pytest.fixture(scope="session")

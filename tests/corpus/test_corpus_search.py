@@ -20,7 +20,7 @@ ADDITIONS = {"title": 0.0, "anchor": 0.0, "phrase": 0.0, "names": 0.0, "all_word
 @pytest.mark.parametrize("engine", ["sqlite", "tantivy"])
 @pytest.mark.parametrize(
     ("name", "least", "depth"),  # NPL has more relevant documents a query, and needs a longer list of results
-    [("search_cranfield", 0.30, 200), ("search_npl", 0.285, 1000)],
+    [("search_cranfield", 0.30, 200), pytest.param("search_npl", 0.285, 1000, marks=pytest.mark.slow)],
 )
 def test_mean_average_precision(corpus: Path, tmp_path: Path, engine: str, name: str, least: float, depth: int) -> None:
     """As good as published systems, with either engine; what we add to BM25 does no harm here."""

@@ -20,7 +20,7 @@ from periplus.model import Site
 from periplus.policy.balance import BalanceSettings
 from periplus.store import DiskState
 
-BUDGET = 500
+BUDGET = 360
 OTHERS = ("links alone", "sitemaps alone", "half and half")
 GOOD_LINKS, GOOD_SITEMAP = Profile.STALE, Profile.BUILD
 
@@ -52,7 +52,7 @@ class Compared(NamedTuple):
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
     """Two sites, each with one bad source: links that name the page they stand on, and a forgotten sitemap."""
     profiles = (GOOD_SITEMAP, GOOD_LINKS)
-    world = ClutteredWorld(6, 2, pages=2500, profiles=profiles, of=frozenset({GOOD_SITEMAP}))
+    world = ClutteredWorld(6, 2, pages=1600, profiles=profiles, of=frozenset({GOOD_SITEMAP}))
     found = {}
     for way in (*OTHERS, BALANCE):
         folder = tmp_path_factory.mktemp("balance")

@@ -25,7 +25,7 @@ Asked = dict[str, list[tuple[float, str, int]]]
 @pytest.fixture(scope="module")
 def world() -> World:
     """Fifteen sites, seven of them on two machines."""
-    return World(28, 15, pages=60)
+    return World(28, 15, pages=36)
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ IDLE = re.compile(r"[?&]utm_source=[^&]*$")
 """What filters cut off: the rest is the name by which a page is known."""
 
 
-QUICK = {("indegree", 2), ("batch", 1), ("batch", 2), ("opic", 1)}
+QUICK = {("indegree", 2), ("batch", 1), ("opic", 1)}
 ALL = [
     pytest.param(name, workers, marks=[] if (name, workers) in QUICK else [pytest.mark.slow])
     for name in sorted(set(orderings()) - {"breadth_first", "optimal"})

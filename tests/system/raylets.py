@@ -6,6 +6,7 @@ The nodes live in a process of their own, so that nothing of Ray's is left in th
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -54,6 +55,9 @@ def raylets(nodes: int, processors: int, folder: Path) -> Iterator[Raylets]:
     sources = os.pathsep.join([str(ROOT), str(ROOT / "src")])
     # At Ray's own niceness of 15, actors hardly run beside other tests.
     environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0", "PYTHONPATH": sources}
+    # Ray writes the address of the cluster to a folder there, which it does not make.
+    environment["RAY_TMPDIR"] = str(folder)
+    (folder / "ray").mkdir(parents=True, exist_ok=True)
     arguments = [sys.executable, "-m", "tests.system.raylets", str(nodes), str(processors), str(folder)]
     host = subprocess.Popen(
         arguments, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -65,6 +69,7 @@ def raylets(nodes: int, processors: int, folder: Path) -> Iterator[Raylets]:
         yield Raylets(address, int(head), [int(each) for each in others])
     finally:
         host.communicate()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main(nodes: int, processors: int, folder: str) -> None:

@@ -63,7 +63,7 @@ def change(web: ScriptedWeb) -> None:
     del web.said[f"{HOME}/p2"]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_page_is_asked_once_and_what_changed_is_reported(
     run: Run, web: ScriptedWeb, tmp_path: Path, workers: int
 ) -> None:

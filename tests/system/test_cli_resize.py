@@ -106,6 +106,7 @@ def test_a_crawl_that_runs(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     fetched_once(web)
 
 
+@pytest.mark.slow
 def test_a_watch_that_runs(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """It comes back to pages before and after."""
     folder = tmp_path / "docs"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from pathlib import Path
@@ -33,14 +34,29 @@ def page(*links: str) -> str:
     return f"<!doctype html><title>Page</title><main>{anchors} and a sentence of its own.</main>"
 
 
-def test_an_unreachable_seed_is_reported_before_the_retry(tmp_path: Path, settings: str, run: Run) -> None:
-    """With the reason and what to check, once, not in every line."""
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_crawl_without_a_reachable_seed_ends_without_a_retry(tmp_path: Path, run: Run, workers: int) -> None:
+    """With the reason and what to check, once for each seed; a retry would come after an hour."""
+    (tmp_path / "patient.toml").write_text("[retries]\nbackoff = 3600\n")
+    seeds = ("http://a.test:9/", "http://b.test:9/")
+    arguments = ("--resolve", "*.test=127.0.0.1", "--config", str(tmp_path / "patient.toml"), *QUICK)
+    done = run("crawl", *seeds, "-o", str(tmp_path / "c"), *arguments, "--workers", str(workers), "--json")
+    assert done.returncode == 1
+    summary = json.loads(done.stdout)
+    assert (summary["ended"], summary["pages"], summary["queued"]) == ("unreachable", 0, 2)
+    said = sorted(line for line in done.stderr.splitlines() if "cannot reach" in line)
+    assert len(said) == 2
+    for line, seed in zip(said, seeds, strict=True):
+        assert line.startswith(f"cannot reach {seed}: the server refused the connection; check the port")
+
+
+def test_the_next_step_after_an_unreachable_seed_is_named(tmp_path: Path, settings: str, run: Run) -> None:
+    """Both on stderr when it fails, and in the summary."""
     arguments = ("--resolve", "a.test=127.0.0.1", "--config", settings, *QUICK)
     done = run("crawl", "http://a.test:9/", "-o", str(tmp_path / "c"), *arguments)
-    assert done.returncode == 1
-    (said,) = [line for line in done.stderr.splitlines() if "cannot reach" in line]
-    assert said.startswith("cannot reach http://a.test:9/: the server refused the connection; check the port")
-    assert "; retrying " in said
+    assert "; given up" in done.stderr
+    assert done.stdout.startswith("nothing could be fetched: no seed could be reached")
+    assert "the same command tries again" in done.stdout
 
 
 def test_a_server_error_says_what_is_waited_for(tmp_path: Path, settings: str, run: Run) -> None:

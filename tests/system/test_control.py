@@ -104,7 +104,7 @@ def alone(one_worker: Live) -> Iterator[Live]:
         yield live
 
 
-@pytest.fixture(params=["one_worker", "two_workers"])
+@pytest.fixture(params=[pytest.param("one_worker", marks=pytest.mark.slow), "two_workers"])
 def live(request: pytest.FixtureRequest) -> Iterator[Live]:
     with going_on(request.getfixturevalue(request.param)) as live:
         yield live
@@ -166,7 +166,7 @@ def test_excluded_urls_are_shown_first_and_never_asked_for_again(
         assert crawl.ask("status")["excluded"] == []
 
 
-@pytest.mark.parametrize("order", ["breadth_first", "indegree"])
+@pytest.mark.parametrize("order", [pytest.param("breadth_first", marks=pytest.mark.slow), "indegree"])
 def test_preferred_urls_are_asked_for_next(web: RunningLab, tmp_path: Path, order: str) -> None:
     """Of the pages that wait at a site, those of the pattern come before all others."""
     out = tmp_path / "c"
@@ -292,7 +292,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running
         yield web, out
 
 
-@pytest.mark.parametrize("command", ["watch", "refresh"])
+@pytest.mark.parametrize("command", ["watch", pytest.param("refresh", marks=pytest.mark.slow)])
 def test_other_commands_can_be_controlled_too(finished: tuple[RunningLab, Path], tmp_path: Path, command: str) -> None:
     web, out = finished[0], Path(shutil.copytree(finished[1], tmp_path / "c"))
     web.log.clear()

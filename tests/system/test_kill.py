@@ -45,8 +45,8 @@ def lab_of(start_lab: Callable[[Server], RunningLab], pages: int) -> RunningLab:
 
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
-    """Some 60 pages on nine hosts."""
-    return lab_of(start_lab, 60)
+    """Some 40 pages on nine hosts."""
+    return lab_of(start_lab, 40)
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ KILLS = 2
 
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
-    """Some 60 pages on nine hosts."""
-    world = small_world(60)
+    """Some 40 pages on nine hosts."""
+    world = small_world(40)
     return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
 
 

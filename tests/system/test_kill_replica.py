@@ -39,7 +39,7 @@ pytest_plugins = ["periplus.lab.pytest_plugin"]
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
     """Some 90 pages on nine hosts."""
-    world = small_world(90)
+    world = small_world(50)
     return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
 
 
@@ -62,7 +62,8 @@ def check(lab: RunningLab, folder: Path, before: Crawled, births: list[float], *
     assert all(count <= len(births) for count in missing.values())
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
 def test_machines_are_lost_at_any_moment(lab: RunningLab, tmp_path: Path, workers: int) -> None:
     """Every other one with all that was on its disk; the last life has its states in the collection again."""
     before, requests = whole(lab, tmp_path, workers)

@@ -61,7 +61,7 @@ class Whole(NamedTuple):
 @pytest.fixture(scope="module")
 def shared_lab() -> Iterator[RunningLab]:
     """Some pages on nine hosts."""
-    world = small_world(60)
+    world = small_world(45)
     with RunningLab(Server(world, SteppedClock(world.epoch), pace=0.01)) as running_lab:
         yield running_lab
 
@@ -193,6 +193,7 @@ def test_shards_that_lose_their_states(
     assert problems(folder, 2) == []
 
 
+@pytest.mark.slow
 def test_sites_that_moved_are_rebuilt_from_the_archive_of_another_shard(lab: RunningLab, tmp_path: Path) -> None:
     """After a resize, answers of a shard's sites lie in files of shards that had them before."""
     what = asked(lab)
@@ -281,6 +282,7 @@ def test_tables_of_a_killed_crawl_are_rebuilt(
     assert same(crawled(folder), crawled(whole)) == {}
 
 
+@pytest.mark.slow
 def test_files_are_listed_through_every_resize(lab: RunningLab, tmp_path: Path) -> None:
     """Shards that go leave their files and their lists; one that comes again goes on with them."""
     what = asked(lab, workers=2)

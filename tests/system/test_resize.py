@@ -55,14 +55,14 @@ EVERYTHING = 100_000
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
     """Some 90 pages on nine hosts."""
-    world = small_world(90)
+    world = small_world(60)
     return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
 
 
 @pytest.fixture(scope="module")
 def half(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Asked]:
     """Half of all pages by two shards, killed: nothing is at rest. To be copied."""
-    world = small_world(90)
+    world = small_world(60)
     folder = tmp_path_factory.mktemp("half")
     with RunningLab(Server(world, SteppedClock(world.epoch), pace=0.01)) as lab:
         what = asked(lab, workers=2)

@@ -36,12 +36,13 @@ def open_crawl(
     scale: Timescale | None = None,
     gather: Gather | None = None,
     parts: OwnParts = NO_PARTS,
+    ends_unreachable: bool = False,
 ) -> Crawl:
     """A crawl of a collection from these seeds, by `workers` processes; begun now or continued.
 
     One that `watches` revisits pages within its budget until it is stopped; with `revisits_only`, only pages that wait
-    to be visited again are fetched (see `refreshing`). `scale` is for a web with a time of its own. `gather`: see
-    `Crawl`. `parts` are the program's own filter, ordering and credentials.
+    to be visited again are fetched (see `refreshing`). `scale` is for a web with a time of its own. `gather` and
+    `ends_unreachable`: see `Crawl`. `parts` are the program's own filter, ordering and credentials.
     """
     layout = Layout(folder)
     check_whole(layout)
@@ -72,6 +73,7 @@ def open_crawl(
         seconds=config.crawl.duration or None,
         gather=gather,
         inbox=Inbox(layout.inbox),
+        ends_unreachable=ends_unreachable,
     )
 
 

@@ -101,6 +101,7 @@ class CrawlRun:
             revisits_only=self._revisits_only,
             gather=self._gather,
             parts=self._parts,
+            ends_unreachable=not self._watches,
         )
         if self.controls != Controls():
             self._crawl.control(self.controls)
@@ -123,4 +124,11 @@ class CrawlRun:
         settle(self.collection.folder)
         is_interrupted = self._crawl is not None and self._crawl.is_interrupted
         self._jobs.end(self.progress.tally.pages, self._clock.now(), is_interrupted=is_interrupted)
-        return summary_of(self.collection, self.progress, self._before, self.elapsed, is_interrupted=is_interrupted)
+        return summary_of(
+            self.collection,
+            self.progress,
+            self._before,
+            self.elapsed,
+            is_interrupted=is_interrupted,
+            is_unreachable=self._crawl is not None and self._crawl.is_unreachable,
+        )

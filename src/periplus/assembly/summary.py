@@ -40,9 +40,10 @@ class MediaSummary(Struct, frozen=True):
 class Summary(Struct, frozen=True):
     """A crawl at its end. Counts are since the collection began, except `this_run`.
 
-    `ended` is `complete` (nothing is left to fetch), `limit`, `bytes`, `time` or `interrupted`. `limit` (pages),
-    `duration` (seconds), `max_bytes` and `max_depth` (links) are the bounds that were set. `has_unread`: sitemaps list
-    URLs that are not yet counted. `media` is for crawls for files, which `pages` and `new` count as well.
+    `ended` is `complete` (nothing is left to fetch), `limit`, `bytes`, `time`, `interrupted` or `unreachable` (no seed
+    could be reached: it ended before any retry). `limit` (pages), `duration` (seconds), `max_bytes` and `max_depth`
+    (links) are the bounds that were set. `has_unread`: sitemaps list URLs that are not yet counted. `media` is for
+    crawls for files, which `pages` and `new` count as well.
     """
 
     collection: str
@@ -75,14 +76,20 @@ class Summary(Struct, frozen=True):
 
 
 def summary_of(
-    collection: Collection, progress: Progress, before: CrawlStats, seconds: float, *, is_interrupted: bool
+    collection: Collection,
+    progress: Progress,
+    before: CrawlStats,
+    seconds: float,
+    *,
+    is_interrupted: bool,
+    is_unreachable: bool = False,
 ) -> Summary:
     """The summary of a run that has ended. `before` is what the collection had counted when the run began."""
     tally = progress.tally
     pages = tally.pages - before.pages
     return Summary(
         collection=str(collection.folder),
-        ended=_ended(collection, progress, is_interrupted=is_interrupted),
+        ended="unreachable" if is_unreachable else _ended(collection, progress, is_interrupted=is_interrupted),
         this_run=RunSummary(
             pages=pages,
             fetches=tally.fetches - before.fetches,

@@ -42,7 +42,13 @@ def test_help_imports_no_command() -> None:
     assert not modules & HEAVY
 
 
-@pytest.mark.parametrize("room", ["periplus.store.tables", "periplus.insight.views", "periplus.insight.changes"])
+@pytest.mark.parametrize(
+    "room",
+    [
+        "periplus.insight.views",
+        *(pytest.param(room, marks=pytest.mark.slow) for room in ("periplus.store.tables", "periplus.insight.changes")),
+    ],
+)
 def test_arrow_does_not_import_pandas(room: str) -> None:
     """As a library, too; and pandas still works with pyarrow in the same process afterwards."""
     assert importlib.util.find_spec("pandas") is not None

@@ -76,7 +76,7 @@ def test_answers_to_revisits_are_counted() -> None:
     pages = unchanging(20, answers_304=True, every=3.0)
     web = RevisitedWeb({"/": ChangingPage(links=lambda _: list(pages)), **pages})
     web.crawl("/")
-    web.watch(40.0)
+    web.watch(20.0)
     gains = web.site().gains or NO_SITE_GAINS
     assert 0.2 < gains.unchanged_share < 0.9
     assert gains.header.verdict == "honest"
@@ -108,7 +108,7 @@ def test_weights_shift_visits_within_the_budget() -> None:
     )
     web.crawl("/")
     before = web.visits.copy()
-    web.watch(60.0)
+    web.watch(30.0)
     again = web.visits - before
     by_kind = {kind: sum(again[f"/{kind}/{n}"] for n in range(20)) for kind in ("news", "old", "never")}
     assert by_kind["news"] > 1.5 * by_kind["old"] > 0
@@ -149,14 +149,14 @@ def test_price_moves_once_for_a_visit_that_is_tried_again() -> None:
 
 def test_new_pages_and_revisits_share_the_budget() -> None:
     """Neither kind is crowded out while both wait."""
-    pages = unchanging(300, every=1.0)
-    new = [f"/new{n}" for n in range(3000)]
+    pages = unchanging(150, every=1.0)
+    new = [f"/new{n}" for n in range(1000)]
     home = ChangingPage(links=lambda day: list(pages) if day < 1 else new)
-    web = RevisitedWeb({"/": home, **pages}, visits_per_day=96.0)
+    web = RevisitedWeb({"/": home, **pages}, visits_per_day=48.0)
     web.crawl("/")
     web.watch(2.0)
     before = web.lanes.copy()
-    web.watch(5.0)
+    web.watch(2.5)
     lanes = web.lanes - before
     assert 0.2 < lanes[Lane.REFRESH] / lanes.total() < 0.8
 
@@ -198,7 +198,7 @@ def test_new_links_of_a_hub_are_signals_once_visits_confirm_them(links: Callable
     web = RevisitedWeb({"/": home, "/hub": hub, **pages})
     web.crawl("/", "/hub")
     assert KindEvidence(is_doubted=True).kappa == 0.0
-    web.watch(40.0)
+    web.watch(24.0)
     heard = (web.site().signals or NO_EVIDENCE).of(SignalKind.HUB)
     assert heard.judged > 10.0
     assert heard.verdict == ("useful" if links is lately_changed else "useless")

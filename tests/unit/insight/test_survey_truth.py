@@ -15,11 +15,10 @@ from periplus.insight.survey import FileFact, RobotsFact, Survey, facts_of_colle
 @pytest.mark.parametrize(
     "plan",
     [
-        SurveyedDomains(1000, 1),
-        SurveyedDomains(1000, 2, port=8080),
-        SurveyedDomains(300, 3, naming=0.9, most_entries=2000),
+        pytest.param(SurveyedDomains(1000, 1), id="as in the report", marks=pytest.mark.slow),
+        pytest.param(SurveyedDomains(1000, 2, port=8080), id="with a port"),
+        pytest.param(SurveyedDomains(300, 3, naming=0.9, most_entries=2000), id="mostly sitemaps"),
     ],
-    ids=["as in the report", "with a port", "mostly sitemaps"],
 )
 def test_every_table_is_the_truth(plan: SurveyedDomains, tmp_path: Path) -> None:
     """What is counted of a collection equals what the generator planned, number by number, in every table."""

@@ -16,7 +16,7 @@ from periplus.model import ConfigError
 @pytest.fixture(scope="module")
 def poisson() -> Window:
     """Pages that change by chance, at rates from daily to yearly."""
-    made = HistorySettings(pages=400, sites=10, days=100, is_poisson=True, is_spread=True)
+    made = HistorySettings(pages=240, sites=10, days=100, is_poisson=True, is_spread=True)
     return window(generate_histories(made))
 
 

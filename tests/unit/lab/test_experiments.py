@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -204,6 +205,25 @@ def test_leaving_early_ends_the_workers() -> None:
     del done
     assert before
     assert not set(before) & set(multiprocessing.active_children())
+
+
+class PressesCtrlC:
+    """Its finaliser is interrupted, where Python drops the exception."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_in_a_finaliser_is_not_lost(workers: int) -> None:
+    """The experiment ends with the next progress that is reported."""
+    done = run_jobs(halve, [2, 4, 6, 8], total=4, steps=10, workers=workers)
+    next(done)
+    PressesCtrlC()
+    with pytest.raises(KeyboardInterrupt):
+        list(done)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_stored_web_is_the_same_web(tmp_path: Path) -> None:

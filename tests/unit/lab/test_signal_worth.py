@@ -8,13 +8,13 @@ from msgspec.structs import replace
 from periplus.lab.simulate.noisy_refresh import VARIED, NoisySettings, run_signals, signal_curves
 from periplus.model import ConfigError
 
-SMALL = NoisySettings(sites=4, pages=20, days=30)
+SMALL = NoisySettings(sites=4, pages=20, days=18)
 
 
 def test_every_quality_at_every_budget() -> None:
     """A row each, with its interval; the curves are those of the first policy, and of who hears nothing."""
     rows = run_signals(
-        replace(SMALL, days=6),
+        replace(SMALL, sites=2, days=6),
         ("learned", "deaf"),
         qualities=("good", "useless"),
         budgets=(0.2, 0.5),

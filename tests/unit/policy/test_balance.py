@@ -211,13 +211,13 @@ def run_toy(settings: BalanceSettings, seed: int, epochs: int) -> list[int]:
 @pytest.mark.parametrize("is_graded", [True, False])
 def test_settles_at_the_best_split(is_graded: bool) -> None:
     """Two falling curves whose best split is 71: the long-run mean is 69.5 +- 3, as computed independently."""
-    quotas = [quota for seed in (1, 2) for quota in run_toy(BalanceSettings(is_graded=is_graded), seed, 500)[50:]]
+    quotas = [quota for seed in (1, 2) for quota in run_toy(BalanceSettings(is_graded=is_graded), seed, 280)[50:]]
     assert abs(statistics.mean(quotas) - 69.5) <= 3
 
 
 def test_stays_within_a_step_of_the_best_split() -> None:
     """With steps that go by the difference, the typical epoch is within one step of 71, and most are."""
-    quotas = run_toy(BalanceSettings(), 3, 600)[100:]
+    quotas = run_toy(BalanceSettings(), 3, 350)[100:]
     near = sum(abs(quota - 71) <= 10 for quota in quotas)
     assert abs(statistics.median(quotas) - 71) <= 10
     assert near > 0.7 * len(quotas)

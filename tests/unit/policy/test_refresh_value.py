@@ -52,7 +52,7 @@ def test_closed_forms_against_chance() -> None:
     """Intervals and fresh days of a page that is visited at the threshold, as they come by simulation."""
     random = np.random.default_rng(5)
     reasons, intervals, fresh = NOISY.alpha * 3, [], []
-    for _ in range(20_000):
+    for _ in range(10_000):
         signals = np.cumsum(random.exponential(1 / NOISY.gamma, 30))
         reached = NOISY.alpha * signals + NOISY.kappa * np.arange(1, 31) >= reasons
         quiet = (reasons - NOISY.kappa * np.arange(31)) / NOISY.alpha
@@ -209,7 +209,7 @@ def test_greed_by_the_chance_of_a_change_is_wrong() -> None:
 def _greedy(tables: CrawlValue, rates: NDArray[np.float64], budget: int) -> float:
     """Exact expected freshness of visiting the most worthy, one after the other."""
     seen, kind, ones, fresh = np.zeros(len(rates)), np.zeros(len(rates), np.int64), np.ones(len(rates)), 0.0
-    steps = 4000
+    steps = 2000
     for step in range(1, steps + 1):
         now = step / budget
         chosen = int(np.argmax(tables.values(kind, rates, ones, now - seen)))

@@ -163,7 +163,7 @@ def run(
                         progress = running.read(statuses)
                         display.show(progress)
                         for setback in failures.new(progress.setbacks):
-                            display.report(words_of(setback, progress.at))
+                            display.report(words_of(setback, progress.at, is_last=crawl.is_unreachable))
                         tell(progress)
                         if follow is not None:
                             follow(statuses)

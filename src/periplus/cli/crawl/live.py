@@ -45,8 +45,11 @@ _NEXT_STEPS = {
 }
 
 
-def words_of(setback: Setback, now: float) -> str:
-    """A failure, when it is tried again and what to do, in one line. `now` is POSIX time."""
+def words_of(setback: Setback, now: float, *, is_last: bool = False) -> str:
+    """A failure, when it is tried again and what to do, in one line. `now` is POSIX time.
+
+    `is_last`: the crawl ends before the next attempt.
+    """
     is_answer = setback.reason.startswith("http-")
     if is_answer and setback.retry_at is not None:
         return f"retrying {setback.url} {_when(setback, now)}: {_answer(setback)}"
@@ -55,7 +58,10 @@ def words_of(setback: Setback, now: float) -> str:
     detail = f" ({setback.detail})" if setback.reason == "tls" and setback.detail else ""
     said = f"cannot reach {_root(setback.url)}: {explained(setback.reason) or setback.reason}{detail}"
     steps = [_NEXT_STEPS[setback.reason]] if setback.reason in _NEXT_STEPS else []
-    steps.append(f"retrying {_when(setback, now)}, Ctrl-C stops" if setback.retry_at is not None else "given up")
+    if setback.retry_at is None or is_last:
+        steps.append("given up")
+    else:
+        steps.append(f"retrying {_when(setback, now)}, Ctrl-C stops")
     return "; ".join([said, *steps])
 
 

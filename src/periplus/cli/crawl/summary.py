@@ -221,8 +221,11 @@ def _nothing_lines(summary: Summary) -> list[tuple[str, str]]:
     reasons = {**summary.errors, **summary.excluded, **summary.refused}
     why, folder = top(reasons, 5), shlex.quote(summary.collection)
     said = [(f"  {reason}: {explained(reason)}", "") for reason in reasons if explained(reason)]
+    is_unreachable = summary.ended == "unreachable"
+    default = "no seed could be reached" if is_unreachable else "no server answered in time"
     return [
-        ("nothing could be fetched" + (f": {why}" if why else ": no server answered in time"), "bold red"),
+        (f"nothing could be fetched: {why or default}", "bold red"),
         *said[:5],
+        *([("  the crawl ended without a retry; the same command tries again", "")] if is_unreachable else []),
         (f"  periplus info {folder} shows more; a seed typed without http:// is taken for https://", ""),
     ]

@@ -30,7 +30,8 @@ _SHOWN = 8
 class SurveySummary(Struct, frozen=True):
     """What `--json` prints at the end. Counts are since the survey began, but for `seconds` and `waited`.
 
-    `ended` is `complete` (nothing is left to ask), `time`, `interrupted`, or `counted` where nothing was fetched.
+    `ended` is `complete` (nothing is left to ask), `time`, `interrupted`, `unreachable` (no domain could be
+    reached), or `counted` where nothing was fetched.
     """
 
     collection: str
@@ -152,6 +153,7 @@ _WORDS = {
     "complete": "done: every domain was asked",
     "time": "done: the time is over",
     "interrupted": "stopped: everything is kept",
+    "unreachable": "done: no domain could be reached; the same command tries again",
     "counted": "counted what is there; nothing was fetched",
 }
 

@@ -11,6 +11,7 @@ from typing import Protocol
 from periplus.model import Discovery, Purpose, Source, Url
 from periplus.policy.filters.patterns import compiled
 from periplus.store import Inbox
+from periplus.urls import site_of
 
 from ..shard import Controls, MakeShard, Question, ShardView, Status
 from . import requests
@@ -18,6 +19,7 @@ from .messages import GRACE, STATUS_INTERVAL
 from .processes import ProcessTeam
 from .pushed import PushedUrls
 from .requests import Announce, Requests, TeamRequests, answer_alone
+from .unreachable import are_unreachable
 
 
 class Team(requests.Team, Protocol):
@@ -54,7 +56,8 @@ class Crawl:
     first request on: the start of workers does not count. `gather` makes the team of shards; by default, processes of
     this machine. `stop` may be called by a signal handler; the crawl then ends its requests and keeps everything.
     `inbox` has URLs that sites pushed: the crawl looks there several times a second, and removes what the shards have
-    committed.
+    committed. With `ends_unreachable`, the crawl ends without retries if none of its seeds can be reached
+    (`is_unreachable`).
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class Crawl:
         seconds: float | None = None,
         gather: Gather | None = None,
         inbox: Inbox | None = None,
+        ends_unreachable: bool = False,
     ) -> None:
         self._gather: Gather = gather or ProcessTeam
         self._is_alone = workers == 1 and gather is None
@@ -80,8 +84,10 @@ class Crawl:
         self._until: float | None = None
         self._requests = Requests()
         self._pushed = PushedUrls(inbox, self.discover)
+        self._seed_sites = frozenset(site_of(seed.url) for seed in self._seeds) if ends_unreachable else frozenset()
         self.is_stopping = False
         self.is_interrupted = False
+        self.is_unreachable = False
 
     def stop(self) -> None:
         """Make the crawl end soon, with everything kept."""
@@ -131,6 +137,11 @@ class Crawl:
         if self._seconds is not None and self._until is None and any(_has_begun(status) for status in statuses):
             self._until = time.monotonic() + self._seconds
 
+    def _look_for_servers(self, statuses: Sequence[Status]) -> None:
+        """End the crawl if no seed can be reached."""
+        if self._is_all_taken and len(statuses) == self._workers and are_unreachable(self._seed_sites, statuses):
+            self.is_stopping = self.is_unreachable = True
+
     @property
     def _is_over(self) -> bool:
         return self.is_stopping or (self._until is not None and time.monotonic() >= self._until)
@@ -163,6 +174,7 @@ class Crawl:
                     shown_at = time.monotonic()
                     statuses = [shard.status()]
                     self._start_clock(statuses)
+                    self._look_for_servers(statuses)
                     yield statuses
             shard.stop(GRACE)
             yield [shard.status()]
@@ -184,6 +196,7 @@ class Crawl:
                 asked.settle()
                 statuses = team.statuses()
                 self._start_clock(statuses)
+                self._look_for_servers(statuses)
                 yield statuses
                 if sum(status.crawl.downloaded for status in statuses) >= self._max_bytes:
                     break

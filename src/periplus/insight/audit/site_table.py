@@ -211,6 +211,8 @@ class SiteTable:
         database = self.views.database
         database.execute(f"create or replace temp table audited_found as {sql}", given)
         count = self.number("select count(*) from audited_found")
+        if not count:  # most checks find nothing
+            return Found(0)
         shown = database.execute(
             "select url, note, via from audited_found order by weight desc nulls last, url, note limit $most",
             {"most": self._examples},

@@ -15,6 +15,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from threading import current_thread, main_thread
+from types import FrameType
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -61,24 +62,26 @@ def run_jobs(
     `jobs` is read one by one, when a job can begin, and has `total` of them. `progress` is called with the steps of all
     together, where a job counts as `steps` however many steps it has itself.
     """
-    meter = _Meter(total, steps, progress)
-    if workers <= 1 or total <= 1:
-        for number, job in enumerate(jobs):
-            yield Done(number, work(job, meter.of(number)))
-            meter.finish(number)
-        return
-    crew: _Crew[JobT, ResultT] = _Crew()
-    try:
-        crew.hire(work, min(workers, total))
-        yield from crew.run(jobs, meter)
-    finally:
-        crew.dismiss()
+    with _remembered_interrupt() as check_interrupt:
+        meter = _Meter(total, steps, progress, check_interrupt)
+        if workers <= 1 or total <= 1:
+            for number, job in enumerate(jobs):
+                yield Done(number, work(job, meter.of(number)))
+                meter.finish(number)
+            return
+        crew: _Crew[JobT, ResultT] = _Crew()
+        try:
+            crew.hire(work, min(workers, total))
+            yield from crew.run(jobs, meter)
+        finally:
+            crew.dismiss()
 
 
 class _Meter:
-    """Adds up how far jobs are."""
+    """Adds up how far jobs are. With each step it ends the experiment if Ctrl-C was pressed."""
 
-    def __init__(self, jobs: int, steps: int, progress: Progress | None) -> None:
+    def __init__(self, jobs: int, steps: int, progress: Progress | None, check_interrupt: Callable[[], None]) -> None:
+        self._check_interrupt = check_interrupt
         self._steps = steps
         self._total = jobs * steps
         self._done: dict[int, int] = {}
@@ -90,6 +93,7 @@ class _Meter:
 
     def note(self, number: int, done: int, total: int) -> None:
         """Record the progress of a job."""
+        self._check_interrupt()
         self._done[number] = min(self._steps, self._steps * done // max(total, 1))
         if self._progress is not None:
             self._progress(sum(self._done.values()), self._total)
@@ -165,6 +169,33 @@ class _Crew(Generic[JobT, ResultT]):
             if process.is_alive():
                 process.kill()
                 process.join()
+
+
+@contextmanager
+def _remembered_interrupt() -> Iterator[Callable[[], None]]:
+    """Yield a function that raises `KeyboardInterrupt` if Ctrl-C was pressed before.
+
+    Python drops an exception that is raised in a finaliser or in the callback of a weak reference, and the experiment
+    would go on to its end as if nothing had been pressed.
+    """
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield lambda: None
+        return
+    caught: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        caught.append(number)
+        signal.default_int_handler(number, frame)
+
+    def check() -> None:
+        if caught:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager

@@ -1,0 +1,57 @@
+"""When a crawl ends because none of its seeds can be reached, and when it goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from periplus.crawl.frontier import Setback
+from periplus.crawl.shard import Status
+from periplus.crawl.sharding.unreachable import are_unreachable
+from periplus.crawl.stats import CrawlStats, FrontierStats
+from periplus.model import Site, Url
+
+A, B = Site("a.test"), Site("b.test")
+
+
+def setback(site: Site, reason: str = "dns-not-found") -> Setback:
+    return Setback(site, Url(f"http://{site}/robots.txt"), reason, retry_at=10.0)
+
+
+def status(*setbacks: Setback, answered: int = 0, **frontier: Any) -> Status:
+    """A shard all of whose sites rest after a failure."""
+    failed = len(setbacks)
+    made = FrontierStats(failed, failed, failed, 0, failed, 0, failed, 0, setbacks=setbacks)
+    outcomes = {"failed robots": failed} if failed else {}
+    stats = CrawlStats(outcomes=outcomes | ({"fetched robots": answered} if answered else {}))
+    return Status(0, replace(made, **frontier), stats, is_idle=not failed, is_quiet=True)
+
+
+def test_all_seeds_of_all_shards_have_failed() -> None:
+    """A shard without seeds has nothing to say."""
+    assert are_unreachable([A], [status(setback(A)), status()])
+    assert are_unreachable([A, B], [status(setback(A, "connect-refused")), status(setback(B, "tls"))])
+
+
+def test_a_seed_that_has_not_failed_is_waited_for() -> None:
+    assert not are_unreachable([A, B], [status(setback(A)), status()])
+    assert not are_unreachable([A], [status()])
+    assert not are_unreachable([], [status()])
+
+
+def test_failures_that_pass_are_retried() -> None:
+    """A server that is slow, or that answers with an error, is there."""
+    for reason in ("connect-timeout", "dns-timeout", "http-503", "reset"):
+        assert not are_unreachable([A], [status(setback(A, reason))])
+
+
+def test_a_collection_in_which_a_server_answered_is_not_concerned() -> None:
+    """Not even if only robots.txt was read, by another shard."""
+    assert not are_unreachable([A], [status(setback(A)), status(answered=1)])
+
+
+def test_other_sites_are_finished_first() -> None:
+    """A pushed URL is being fetched, may be fetched now, or waits for something else than a failure."""
+    for left in ({"visited": 1}, {"ready": 1}, {"leases": 1}, {"resting": 2}):
+        assert not are_unreachable([A], [status(setback(A), **left)])
