@@ -23,6 +23,7 @@ from periplus.crawl.revisit import RevisitState, Watching
 from periplus.crawl.router import Outbound
 from periplus.crawl.shard import Shard
 from periplus.crawl.sitemaps import SitemapRules
+from periplus.crawl.wire import Wire
 from periplus.model import CollectionError, ConfigError, Learning, Ordering, Ranking, Url
 from periplus.policy.dust import GivenRules, read_rule_file
 from periplus.policy.filters import Scope, screening_chain, standard_chain
@@ -34,6 +35,7 @@ from periplus.store.tables import Tables
 
 from .layout import Layout
 from .parts import NO_PARTS, OwnParts
+from .rendering import rendering_wire
 
 
 class ShardMaker(Struct, frozen=True):
@@ -164,7 +166,7 @@ def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state:
     return Engine(
         config.engine,
         machine=machine,
-        wire=_wire(asked, clock),
+        wire=_wire(asked, clock, count),
         archive=archive,
         tables=tables,
         state=state,
@@ -217,6 +219,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
             config.absence, config.cloaking, config.redirections, config.mirrors, config.scope.suffixes
         ),
         dust=config.dust,
+        render=config.render,
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         revisits_only=asked.revisits_only,
     )
@@ -300,14 +303,16 @@ def _limiter(
     return RateLimiter(asked.config.crawl.rate, clock.now(), number, count)
 
 
-def _wire(asked: ShardMaker, clock: SystemClock) -> CurlWire:
+def _wire(asked: ShardMaker, clock: SystemClock, count: int) -> Wire:
     config = asked.config
-    return CurlWire(
+    guard = AddressGuard(asked.seeds, hosts=config.dns.hosts, allow_private=config.wire.allow_private)
+    wire = CurlWire(
         config.transfers,
         identity=config.identity,
         clock=clock,
         resolver=Resolver(config.dns, clock=clock),
-        guard=AddressGuard(asked.seeds, hosts=config.dns.hosts, allow_private=config.wire.allow_private),
+        guard=guard,
         credentials=asked.parts.credentials,
         browser=config.cloaking.agent,
     )
+    return rendering_wire(config, wire, guard=guard, clock=clock, count=count) if config.render.is_on else wire
