@@ -21,12 +21,12 @@ from periplus.policy.rendering import (
     SiteRendering,
     TemplateDecision,
     TemplateTest,
+    count_flagged,
+    count_rendered,
     decision_for,
-    flagged,
+    forget_decision,
     gains,
-    grown,
     script_need,
-    tested,
 )
 from periplus.urls import site_of
 
@@ -77,7 +77,7 @@ class ScriptNeeds:
             rendering.plain_characters, rendering.plain_links, len(page.text), links
         )
         test = self._changing(page.url)
-        if tested(test, has_gained=has_gained, settings=self._settings, now=now):
+        if count_rendered(test, has_gained=has_gained, settings=self._settings, now=now):
             evidence = (
                 f"{test.gained} of {test.rendered} pages gained by their scripts",
                 f"{page.url}: {rendering.plain_characters} characters became {len(page.text)}",
@@ -89,7 +89,7 @@ class ScriptNeeds:
         known = self._states.about(url).rendering
         test = None if known is None else known.of(_key(url))
         if test is not None and test.decision is TemplateDecision.NEEDED:
-            grown(self._changing(url))
+            forget_decision(self._changing(url))
 
     def _learn_plain(self, outcome: Fetched, page: Page, now: float) -> None:
         """Count a page that seems to need scripts and was read without them."""
@@ -98,7 +98,7 @@ class ScriptNeeds:
         codings = ",".join(Headers(outcome.headers).all("content-encoding"))
         body, _ = decode_body(outcome.body, codings, max_size=_MAX_SCORED)
         need = script_need(page, body.decode("latin-1"))
-        if need.is_needed and flagged(self._changing(page.url)):
+        if need.is_needed and count_flagged(self._changing(page.url)):
             self._record(page.url, TemplateDecision.NEEDED, min(need.score / 6, 1.0), (page.url, *need.signs), now)
 
     def _changing(self, url: Url) -> TemplateTest:

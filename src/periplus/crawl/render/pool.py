@@ -17,7 +17,7 @@ import tempfile
 import time
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from pathlib import Path
 from threading import Thread
@@ -33,7 +33,7 @@ from ..fetch import AddressGuard, Resolver, WireSettings
 from .browser import launch, new_context
 from .gate import Gate, Names, Passage
 from .interception import Document, Interception, Visit
-from .processes import kill, memory_of, processes_of
+from .processes import kill, memory_of, processes_of, profiles_of
 from .session import CRASHED, open_page
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ _START_TIMEOUT: Final = 30.0
 """Seconds for the browser to start, on a machine that is busy."""
 _END_TIMEOUT: Final = 5.0
 """Seconds for the browser to end by itself."""
+_CLEANING: Final = 0.3
+"""Seconds for Playwright to remove the files of a browser that died."""
 _DEADLY: Final = 2.0
 """Multiple of the time limit of a page, or of the memory of the browser, at which the browser is killed."""
 _ATTEMPTS: Final = 2
@@ -194,6 +196,8 @@ class _Work:
         self._browser: Browser | None = None
         self._refusing: Passage | None = None
         self._home: Path | None = None
+        self._folders: list[Path] = []
+        self._lost = asyncio.Event()
         self._watcher: asyncio.Task[None] | None = None
         self._open = 0
         self._shown = 0
@@ -244,10 +248,12 @@ class _Work:
             self._open += 1
             try:
                 timeout = self._settings.timeout if room.pages else self._settings.first_timeout
-                return await asyncio.wait_for(self._show(job, room, timeout, began_at), _DEADLY * timeout)
+                return await self._unless_lost(self._show(job, room, timeout, began_at), _DEADLY * timeout)
             finally:
                 self._open -= 1
                 room.is_busy = False
+                if self._rooms.get(room.site) is not room:  # a second one of its site, which showed another page
+                    await self._leave(room)
         except TimeoutError:
             log.warning("the browser did not answer while it showed %s, and was killed", job.document.url)
             await self._kill()
@@ -256,6 +262,19 @@ class _Work:
             if room is not None:
                 await self._leave(room)
         return nothing
+
+    async def _unless_lost(self, showing: Coroutine[Any, Any, Rendered], timeout: float) -> Rendered:
+        """Wait for a page; raises `TimeoutError` if that takes too long, `ConnectionError` if the browser dies."""
+        shown, lost = asyncio.ensure_future(showing), asyncio.ensure_future(self._lost.wait())
+        try:
+            await asyncio.wait({shown, lost}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            if shown.done():
+                return shown.result()
+            raise ConnectionError("the browser died") if lost.done() else TimeoutError
+        finally:
+            shown.cancel()
+            lost.cancel()
+            await asyncio.gather(shown, lost, return_exceptions=True)
 
     async def _show(self, job: Job, room: _Room, timeout: float, began_at: float) -> Rendered:
         visit = Visit(job.document, unescaped(job.document.url), self._settings, is_archived=self._settings.archive)
@@ -359,10 +378,14 @@ class _Work:
         if self._refusing is None:
             self._refusing = await self._gate.open(0)
         self._home = Path(tempfile.mkdtemp(prefix="periplus-browser-"))
+        self._folders = [self._home]
         self._playwright = await async_playwright().start()
         self._browser = await launch(
             self._playwright, self._settings, mark=self._pool.mark, port=self._refusing.port, home=self._home
         )
+        self._folders = [self._home, *profiles_of(await asyncio.to_thread(processes_of, self._pool.mark))]
+        self._lost = lost = asyncio.Event()
+        self._browser.on("disconnected", lambda _browser: lost.set())
         self._pool.starts += 1
         self._shown, self._is_worn = 0, False
         self._watcher = asyncio.ensure_future(self._watch())
@@ -392,14 +415,18 @@ class _Work:
         for room in list(self._rooms.values()):
             await room.passage.close()
         self._rooms.clear()
-        browser, playwright, home = self._browser, self._playwright, self._home
+        browser, playwright, folders = self._browser, self._playwright, self._folders
         self._browser = self._playwright = self._home = None
+        self._folders = []
         if browser is not None:
+            if not browser.is_connected():
+                await asyncio.sleep(_CLEANING)
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(browser.close(), _END_TIMEOUT)
         if playwright is not None:
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(playwright.stop(), _END_TIMEOUT)
-        if home is not None:
+        if folders:
             kill(await asyncio.to_thread(processes_of, self._pool.mark))
-            await asyncio.to_thread(shutil.rmtree, home, ignore_errors=True)
+        for folder in folders:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -10,6 +10,7 @@ from typing import Final
 
 MARK: Final = "--periplus-browser="
 """An argument that browsers do not know, by which ours are told apart."""
+_PROFILE: Final = b"--user-data-dir="
 _PROC: Final = Path("/proc")
 _PAGE_SIZE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
@@ -42,6 +43,16 @@ def memory_of(processes: list[int]) -> int:
             resident, shared = map(int, (_PROC / str(number) / "statm").read_bytes().split()[1:3])
             total += (resident - shared) * _PAGE_SIZE
     return total
+
+
+def profiles_of(processes: list[int]) -> set[Path]:
+    """The folders of their profiles."""
+    found = set()
+    for number in processes:
+        with suppress(OSError):
+            arguments = (_PROC / str(number) / "cmdline").read_bytes().split(b"\0")
+            found |= {Path(os.fsdecode(each[len(_PROFILE) :])) for each in arguments if each.startswith(_PROFILE)}
+    return found
 
 
 def kill(processes: list[int]) -> None:

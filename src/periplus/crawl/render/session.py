@@ -29,8 +29,6 @@ HUNG: Final = "render-hung"
 CRASHED: Final = "render-crashed"
 OVER_BUDGET: Final = "render-budget"
 
-MAX_BLOCKED: Final = 5.0
-"""Seconds for which the main thread of a page may be busy without a break."""
 _STOP_TIMEOUT: Final = 1.0
 """Seconds for the browser to stop a script, and for the page to answer then."""
 _POLL: Final = 0.05
@@ -121,7 +119,7 @@ class _Session:
                 if is_late or not is_longer or scrolls >= self._settings.max_scrolls:
                     return True
                 height, scrolls, scrolled_at = grown, scrolls + 1, now
-                await self._answer(self._page.evaluate(_SCROLL), MAX_BLOCKED)
+                await self._answer(self._page.evaluate(_SCROLL), self._settings.max_busy)
             await asyncio.sleep(_POLL)
         return False
 
@@ -137,7 +135,7 @@ class _Session:
     async def _look(self) -> tuple[bool, float, int, int]:
         """Whether the page is loaded, for how many seconds it has not changed, its height and that of the window."""
         try:
-            loaded, still, height, visible = await self._answer(self._page.evaluate(_LOOK), MAX_BLOCKED)
+            loaded, still, height, visible = await self._answer(self._page.evaluate(_LOOK), self._settings.max_busy)
         except _NoAnswerError:
             raise
         except Exception:  # its context was replaced by a navigation in this moment

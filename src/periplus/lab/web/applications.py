@@ -113,6 +113,8 @@ class ApplicationWorld(World):
         super().__init__(seed, sites, pages=pages, epoch=epoch, profiles=profiles)
         self.hosts = (*self.hosts, APPLICATION, TROUBLE)
         self.size = size
+        self.moved_to = "/"
+        """Where `/moved` of the application redirects to."""
         self.first_note = FIRST_NOTE if size == PAGES else 2 * size // 3
         self._key = key_of(seed, "application")
 
@@ -125,6 +127,8 @@ class ApplicationWorld(World):
             return Answer(200, (("Content-Type", "text/plain"),), b"User-agent: *\nDisallow: /secret/\n")
         if request.host == TROUBLE:
             return self._trouble(path)
+        if path == "/moved":
+            return Answer(302, (("Location", self.moved_to),), b"")
         if path == "/static/app.js":
             return Answer(200, _SCRIPT, _APP.encode())
         if path == "/static/app.css":

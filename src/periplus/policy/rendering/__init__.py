@@ -11,13 +11,24 @@ from .pages import DOCUMENT_TYPE, completed
 from .routes import escaped, hash_routes, unescaped
 from .script_data import ScriptData, script_data, with_data
 from .settings import RenderMode, RenderSettings
-from .templates import SiteRendering, TemplateDecision, TemplateTest, decision_for, flagged, gains, grown, tested
+from .templates import (
+    MAX_TEMPLATES,
+    SiteRendering,
+    TemplateDecision,
+    TemplateTest,
+    count_flagged,
+    count_rendered,
+    decision_for,
+    forget_decision,
+    gains,
+)
 
 __all__ = [
     "DOCUMENT_TYPE",
     "FEWEST_LINKS",
     "LEAST_NEEDED_SCORE",
     "LONGEST_SHELL",
+    "MAX_TEMPLATES",
     "NEEDED_SCORE",
     "RenderMode",
     "RenderSettings",
@@ -27,15 +38,15 @@ __all__ = [
     "TemplateDecision",
     "TemplateTest",
     "completed",
+    "count_flagged",
+    "count_rendered",
     "decision_for",
     "escaped",
-    "flagged",
+    "forget_decision",
     "gains",
-    "grown",
     "hash_routes",
     "script_data",
     "script_need",
-    "tested",
     "unescaped",
     "with_data",
 ]

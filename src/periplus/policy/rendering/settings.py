@@ -8,6 +8,9 @@ from msgspec import Struct
 
 from ...model import ConfigError
 
+_POSITIVE = ("timeout", "first_timeout", "settle", "max_busy", "max_requests", "max_bytes", "max_navigations", "tests")
+"""Settings that must be greater than 0."""
+
 
 class RenderMode(StrEnum):
     """Which pages are opened in a browser."""
@@ -38,6 +41,8 @@ class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """...and its document did not change for this long..."""
     settle: float = 5.0
     """...or when this much time has passed since it loaded."""
+    max_busy: float = 5.0
+    """Time for which a script may block its page; then it is stopped."""
     max_requests: int = 60
     """Maximum number of requests for a page; further ones are refused."""
     max_bytes: int = 10_000_000
@@ -65,7 +70,16 @@ class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
         if self.mode not in {mode.value for mode in RenderMode}:
             names = ", ".join(mode.value for mode in RenderMode)
             raise ConfigError(f"render.mode must be one of {names}, got {self.mode!r}")
-        for name in ("timeout", "first_timeout", "settle", "max_requests", "max_bytes", "max_navigations", "tests"):
+        for name in (
+            "timeout",
+            "first_timeout",
+            "settle",
+            "max_busy",
+            "max_requests",
+            "max_bytes",
+            "max_navigations",
+            "tests",
+        ):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"render.{name} must be greater than 0, got {getattr(self, name)}")
 

@@ -85,7 +85,7 @@ def gains(plain_characters: int, plain_links: int, characters: int, links: int) 
     return has_grown or links >= plain_links + LEAST_LINKS
 
 
-def tested(test: TemplateTest, *, has_gained: bool, settings: RenderSettings, now: float) -> bool:
+def count_rendered(test: TemplateTest, *, has_gained: bool, settings: RenderSettings, now: float) -> bool:
     """Count a page that was rendered; whether the template has been decided by it."""
     if test.decision is not TemplateDecision.UNKNOWN:
         if now - test.decided_at <= settings.retest_days * _DAY:
@@ -102,13 +102,13 @@ def tested(test: TemplateTest, *, has_gained: bool, settings: RenderSettings, no
     return True
 
 
-def grown(test: TemplateTest) -> None:
+def forget_decision(test: TemplateTest) -> None:
     """A page of the template could be read without scripts: let it be tested again."""
     test.decision = TemplateDecision.UNKNOWN
     test.rendered = test.gained = 0
 
 
-def flagged(test: TemplateTest) -> bool:
+def count_flagged(test: TemplateTest) -> bool:
     """Count a page that seems to need its scripts and was not rendered; whether it is the first of its template."""
     test.flagged += 1
     return test.flagged == 1
