@@ -23,7 +23,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.model import Clock, Url
+from periplus.model import Url
 from periplus.urls import canonical, site_of
 
 from ..fetch import Address, AddressGuard, Resolver
@@ -132,10 +132,9 @@ def _call(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None
 class Gate:
     """Opens passages, and forwards what may pass."""
 
-    def __init__(self, names: Names, guard: AddressGuard, *, clock: Clock, proxy: str = "") -> None:
+    def __init__(self, names: Names, guard: AddressGuard, proxy: str = "") -> None:
         self._names = names
         self._guard = guard
-        self._clock = clock
         self._proxy = _proxy_address(proxy)
 
     async def open(self, max_bytes: int) -> Passage:

@@ -24,6 +24,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.model import Clock, Site, SubResponse, Url
 from periplus.policy.rendering import RenderSettings, unescaped
@@ -43,6 +44,8 @@ log = logging.getLogger(__name__)
 
 UNAVAILABLE: Final = "render-unavailable"
 """The reason of a page that was not rendered because the browser cannot be started."""
+_LOST: Final = "lost"
+"""The browser died, or was killed, while a page was open: it is opened again."""
 _MAX_CONTEXTS: Final = 16
 """Sites whose contexts are kept: each has its cookies, its scripts and a port."""
 _MAX_STARTS: Final = 3
@@ -166,7 +169,7 @@ class BrowserPool:
         async def main() -> None:
             self._loop = asyncio.get_running_loop()
             names = Names(self._resolver, self._loop)
-            gate = Gate(names, self._guard, clock=self._clock, proxy=self._wire.proxy)
+            gate = Gate(names, self._guard, self._wire.proxy)
             self._work = work = _Work(self, gate)
             ready.set_result(None)
             await work.closed.wait()
@@ -229,8 +232,10 @@ class _Work:
                 began_at = time.monotonic()
                 for _ in range(_ATTEMPTS):
                     rendered = await self._attempt(job, began_at)
-                    if rendered.reason != CRASHED or self._is_alive:
+                    if rendered.reason != _LOST:
                         break
+                else:
+                    rendered = replace(rendered, reason=CRASHED)
         except asyncio.CancelledError:
             raise
         except Exception:
@@ -239,7 +244,7 @@ class _Work:
 
     async def _attempt(self, job: Job, began_at: float) -> Rendered:
         """Open a page in the browser, which is started if need be."""
-        nothing = Rendered(job.number, None, CRASHED, 0, 0, 0, time.monotonic() - began_at)
+        nothing = Rendered(job.number, None, _LOST, 0, 0, 0, time.monotonic() - began_at)
         room = None
         try:
             room = await self._room(site_of(job.document.url))
@@ -256,7 +261,7 @@ class _Work:
                     await self._leave(room)
         except TimeoutError:
             log.warning("the browser did not answer while it showed %s, and was killed", job.document.url)
-            await self._kill()
+            kill(await asyncio.to_thread(processes_of, self._pool.mark))
         except Exception as error:  # whatever Playwright raises when a browser dies
             log.info("%s was interrupted in the browser: %s", job.document.url, str(error).partition("\n")[0])
             if room is not None:
@@ -355,7 +360,9 @@ class _Work:
     async def _ready(self) -> bool:
         """Whether there is a browser, which is started if need be."""
         is_worn = self._is_worn or self._shown >= self._settings.recycle_pages
-        if self._is_alive and is_worn and not self._open:
+        while self._is_alive and is_worn and self._open:  # its last pages
+            await asyncio.sleep(_CLEANING)
+        if self._is_alive and is_worn:
             await self._stop()
         if self._is_alive:
             return True
@@ -402,10 +409,6 @@ class _Work:
             if memory > _DEADLY * self._settings.max_memory:
                 log.warning("the browser takes %d MB of memory, and was killed", memory // 1_000_000)
                 kill(processes)
-
-    async def _kill(self) -> None:
-        kill(await asyncio.to_thread(processes_of, self._pool.mark))
-        await self._stop()
 
     async def _stop(self) -> None:
         """End the browser, and remove its files."""

@@ -46,6 +46,12 @@ class TemplateTest(Struct, array_like=True):
     flagged: int = 0
     decided_at: float = 0.0
 
+    @property
+    def seems_needed(self) -> bool:
+        """Whether its pages need scripts, as far as that is known."""
+        is_open = self.decision is TemplateDecision.UNKNOWN
+        return self.decision is TemplateDecision.NEEDED or (is_open and self.flagged + self.gained > 0)
+
 
 class SiteRendering(Struct, array_like=True):
     """What is known of the templates of a site, by the hash of each."""
@@ -55,6 +61,11 @@ class SiteRendering(Struct, array_like=True):
     def of(self, template: int) -> TemplateTest | None:
         """What is known of a template."""
         return self.templates.get(template) or self.templates.get(_OTHERS)
+
+    @property
+    def needing(self) -> int:
+        """How many templates need scripts, or seem to."""
+        return sum(test.seems_needed for test in self.templates.values())
 
     def changing(self, template: int) -> TemplateTest:
         """The same, to be changed."""
