@@ -23,7 +23,7 @@ PATIENT = RenderSettings(
     mode="always", sandbox=False, quiet=0.2, still=0.1, timeout=40.0, first_timeout=40.0, max_busy=20
 )
 """For any machine, however busy; without the sandbox, which root cannot have."""
-IMPATIENT = RenderSettings(mode="always", sandbox=False, timeout=4.0, first_timeout=4.0, max_busy=2.0)
+IMPATIENT = RenderSettings(mode="always", sandbox=False, timeout=4.0, first_timeout=4.0, max_busy=2.0, steady=True)
 """For pages that never end."""
 
 needs_browser = pytest.mark.skipif(
@@ -47,7 +47,7 @@ class OpenedPool:
         self._ready = Event()
         self.pool = BrowserPool(
             settings,
-            wire=WireSettings(),
+            wire=WireSettings(verify_tls=False),
             agent="Periplus/test",
             resolver=Resolver(ResolverSettings(hosts=hosts), clock=clock, look_up=look_up),
             guard=AddressGuard([Url(seed) for seed in seeds], hosts=hosts),

@@ -16,6 +16,7 @@ from periplus.lab.web.applications import APPLICATION, ENDLESS, GROWING, LOOP, P
 from periplus.lab.web.exchange import Request
 from periplus.lab.web.running import RunningLab
 
+pytest.importorskip("cryptography", reason="TLS of the lab needs the extra `lab`")
 pytestmark = needs_browser
 
 WORLD = ApplicationWorld(7, 1, size=12)
@@ -25,13 +26,13 @@ REBOUND = "rebound.example"
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[RunningLab]:
-    with standing(WORLD) as lab:
+    with standing(WORLD, tls_port=0) as lab:
         yield lab
 
 
 @pytest.fixture(scope="module")
 def opened(lab: RunningLab) -> Iterator[OpenedPool]:
-    seeds = [lab.url(APPLICATION), lab.url(TROUBLE)]
+    seeds = [lab.url(APPLICATION), lab.url(TROUBLE), f"https://{APPLICATION}:{lab.tls_port}/"]
 
     def look_up(host: str) -> Sequence[str]:
         return ("127.0.0.1",) if host == REBOUND else ()
@@ -86,6 +87,18 @@ def test_an_application_shows_its_page(lab: RunningLab, opened: OpenedPool) -> N
     assert pages[lab.url(APPLICATION, "/?_escaped_fragment_=/note/9")].title in second.document
     assert (first.reason, second.reason) == ("", "")
     assert (first.requests, second.requests) == (3, 1)  # the script, the style sheet and the data; the data alone
+
+
+def test_tls_passes_and_web_sockets_do_not(lab: RunningLab, opened: OpenedPool) -> None:
+    """A page over TLS gets its data through the gate; its socket reaches nothing."""
+    base, before = f"https://{APPLICATION}:{lab.tls_port}", lab.log.total
+    html = f"""<p id=said></p><script>new WebSocket('{base.replace("https", "wss")}/socket');
+        const said = document.getElementById('said');
+        fetch('/api/pages/3').then(r => r.json()).then(p => {{ said.textContent = p.title; }});
+        </script>"""
+    rendered = opened.show(f"{base}/item/3", html)
+    assert WORLD.pages()[3].title in (rendered.document or "")
+    assert lab.log.total - before == 1
 
 
 TRIES = """
@@ -175,7 +188,8 @@ def test_a_page_without_an_end_is_stopped(lab: RunningLab) -> None:
         assert looping.reason in ("render-hung", "render-timeout")
         endless = opened.show(*trouble(lab, ENDLESS))
         assert endless.reason in ("render-hung", "render-timeout")
-        assert "fine" in (opened.show(lab.url(TROUBLE), "<p>fine</p>").document or "")
+        steady = "<p id=at></p><script>document.getElementById('at').textContent = Date.now() + 'ms'</script>"
+        assert "1767225600000ms" in (opened.show(lab.url(TROUBLE), steady).document or "")
         assert opened.pool.starts == 1
     finally:
         opened.pool.close()

@@ -253,7 +253,7 @@ class _Work:
             self._open += 1
             try:
                 timeout = self._settings.timeout if room.pages else self._settings.first_timeout
-                return await self._unless_lost(self._show(job, room, timeout, began_at), _DEADLY * timeout)
+                return await self._unless_lost(self._show(job, room, timeout), _DEADLY * timeout)
             finally:
                 self._open -= 1
                 room.is_busy = False
@@ -281,7 +281,8 @@ class _Work:
             lost.cancel()
             await asyncio.gather(shown, lost, return_exceptions=True)
 
-    async def _show(self, job: Job, room: _Room, timeout: float, began_at: float) -> Rendered:
+    async def _show(self, job: Job, room: _Room, timeout: float) -> Rendered:
+        began_at = time.monotonic()
         visit = Visit(job.document, unescaped(job.document.url), self._settings, is_archived=self._settings.archive)
         room.passage.reset()
         room.interception.visit = visit
