@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -66,7 +67,7 @@ def crawled(lab: RunningLab, folder: Path, seeds: list[str]) -> float:
     return took
 
 
-def rows(folder: Path, table: str, columns: str) -> list[tuple[object, ...]]:
+def rows(folder: Path, table: str, columns: str) -> list[tuple[Any, ...]]:
     """Some columns of a table."""
     with duckdb.connect() as database:
         return database.execute(f"select {columns} from '{folder}/tables/{table}/*.parquet'").fetchall()
@@ -80,7 +81,7 @@ def main(size: int) -> None:
         took = crawled(lab, folder, [lab.url(APPLICATION)])
         requests = lab.log.total
         truth = {page.url: page for page in world.pages(lab.port)}
-        titles = dict(rows(folder, "pages", "url, title"))
+        titles = {url: title for url, title in rows(folder, "pages", "url, title")}
         links = {(page, target) for page, target in rows(folder, "links", "page, target") if page != target}
         wanted = {(url, target) for url, page in truth.items() for target in page.links if target != url}
         right = sum(titles.get(url) == page.title for url, page in truth.items())
