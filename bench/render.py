@@ -81,7 +81,7 @@ def main(size: int) -> None:
         took = crawled(lab, folder, [lab.url(APPLICATION)])
         requests = lab.log.total
         truth = {page.url: page for page in world.pages(lab.port)}
-        titles = {url: title for url, title in rows(folder, "pages", "url, title")}
+        titles: dict[str, str] = dict(rows(folder, "pages", "url, title"))
         links = {(page, target) for page, target in rows(folder, "links", "page, target") if page != target}
         wanted = {(url, target) for url, page in truth.items() for target in page.links if target != url}
         right = sum(titles.get(url) == page.title for url, page in truth.items())

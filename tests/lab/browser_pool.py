@@ -23,7 +23,9 @@ PATIENT = RenderSettings(
     mode="always", sandbox=False, quiet=0.2, still=0.1, timeout=40.0, first_timeout=40.0, max_busy=20
 )
 """For any machine, however busy; without the sandbox, which root cannot have."""
-IMPATIENT = RenderSettings(mode="always", sandbox=False, timeout=4.0, first_timeout=4.0, max_busy=2.0, steady=True)
+IMPATIENT = RenderSettings(
+    mode="always", sandbox=False, timeout=4.0, first_timeout=4.0, max_busy=2.0, steady=True, recycle_pages=2
+)
 """For pages that never end."""
 
 needs_browser = pytest.mark.skipif(

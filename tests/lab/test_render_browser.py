@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from tests.lab.browser_pool import IMPATIENT, PATIENT, OpenedPool, needs_browser
@@ -180,8 +182,23 @@ def test_a_killed_browser_is_started_again(lab: RunningLab, opened: OpenedPool) 
     assert not any(path.exists() for path in profiles)
 
 
+@pytest.mark.slow
+def test_a_killed_driver_is_started_again(lab: RunningLab, opened: OpenedPool) -> None:
+    """What drives the browser may die as well, by Ctrl-C for example."""
+    before = opened.pool.starts
+    assert "one" in (opened.show(lab.url(APPLICATION, "/first"), "<p>one</p>").document or "")
+    drivers = {parent_of(number) for number in processes_of(opened.pool.mark)} - {os.getpid(), 1}
+    kill([number for number in drivers if b"playwright" in Path(f"/proc/{number}/cmdline").read_bytes()])
+    assert "two" in (opened.show(lab.url(APPLICATION, "/second"), "<p>two</p>").document or "")
+    assert opened.pool.starts == before + 1
+
+
+def parent_of(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_bytes().rpartition(b") ")[2].split()[1])
+
+
 def test_a_page_without_an_end_is_stopped(lab: RunningLab) -> None:
-    """One that loops and one that never finishes loading cost their time limit, and the browser goes on."""
+    """One that loops and one that never finishes loading cost their time limit; then the browser is a new one."""
     opened = OpenedPool(lab, [lab.url(TROUBLE)], IMPATIENT)
     try:
         looping = opened.show(*trouble(lab, LOOP))
@@ -190,7 +207,7 @@ def test_a_page_without_an_end_is_stopped(lab: RunningLab) -> None:
         assert endless.reason in ("render-hung", "render-timeout")
         steady = "<p id=at></p><script>document.getElementById('at').textContent = Date.now() + 'ms'</script>"
         assert "1767225600000ms" in (opened.show(lab.url(TROUBLE), steady).document or "")
-        assert opened.pool.starts == 1
+        assert opened.pool.starts >= 2  # it was started again after two pages
     finally:
         opened.pool.close()
     assert processes_of(opened.pool.mark) == []

@@ -170,12 +170,14 @@ class Interception:
     async def _navigate(self, visit: Visit, route: Route, request: Request) -> None:
         """The page itself, the first time from what was fetched; nothing else in its place."""
         visit.navigations += 1
-        is_same = request.url.partition("#")[0] == visit.address.partition("#")[0]
-        if visit.navigations == 1 and is_same:
+        if visit.navigations == 1:
+            visit.address = request.url
             document = visit.document
             headers = _for_browser(document.headers)
             await route.fulfill(status=document.status, headers=headers, body=document.body)
-        elif is_same and visit.navigations <= self._settings.max_navigations and visit.charge(request.url):
+            return
+        is_same = request.url.partition("#")[0] == visit.address.partition("#")[0]
+        if is_same and visit.navigations <= self._settings.max_navigations and visit.charge(request.url):
             await route.continue_()
         else:
             if not is_same:

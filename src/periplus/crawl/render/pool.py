@@ -205,7 +205,7 @@ class _Work:
         self._open = 0
         self._shown = 0
         self._failed_starts = 0
-        self._is_worn = False
+        self._is_worn = self._is_lost = False
         self.closed = asyncio.Event()
 
     def begin(self, job: Job) -> None:
@@ -266,6 +266,7 @@ class _Work:
             log.info("%s was interrupted in the browser: %s", job.document.url, str(error).partition("\n")[0])
             if room is not None:
                 await self._leave(room)
+            self._is_lost = not await self._responds()
         return nothing
 
     async def _unless_lost(self, showing: Coroutine[Any, Any, Rendered], timeout: float) -> Rendered:
@@ -356,7 +357,17 @@ class _Work:
 
     @property
     def _is_alive(self) -> bool:
-        return self._browser is not None and self._browser.is_connected()
+        return self._browser is not None and self._browser.is_connected() and not self._is_lost
+
+    async def _responds(self) -> bool:
+        """Whether the browser, and what drives it, still answers."""
+        try:
+            if self._browser is not None:
+                session = await asyncio.wait_for(self._browser.new_browser_cdp_session(), _END_TIMEOUT)
+                await asyncio.wait_for(session.detach(), _END_TIMEOUT)
+        except Exception:
+            return False
+        return True
 
     async def _ready(self) -> bool:
         """Whether there is a browser, which is started if need be."""
@@ -395,7 +406,7 @@ class _Work:
         self._lost = lost = asyncio.Event()
         self._browser.on("disconnected", lambda _browser: lost.set())
         self._pool.starts += 1
-        self._shown, self._is_worn = 0, False
+        self._shown, self._is_worn, self._is_lost = 0, False, False
         self._watcher = asyncio.ensure_future(self._watch())
 
     async def _watch(self) -> None:

@@ -35,6 +35,8 @@ _POLL: Final = 0.05
 """Seconds between two looks at a page."""
 _GROWTH_WAIT: Final = 0.25
 """Seconds after a scroll in which the page must ask for something or change, or it is complete."""
+_BLANK: Final = "about:blank"
+"""Where a new page is until it was opened."""
 _MAX_DOCUMENT: Final = 16 << 20
 """Characters of a document that are taken, as many as are read of a page."""
 
@@ -95,8 +97,11 @@ class _Session:
             return Opened(None, CRASHED)
         if self._visit.is_over_budget and not reason:
             reason = OVER_BUDGET
+        if self._page.url == _BLANK:
+            return Opened(None, reason or TIMEOUT)
         try:
-            document = await self._answer(self._page.content(), _STOP_TIMEOUT)
+            timeout = _STOP_TIMEOUT if reason == HUNG else self._settings.max_busy
+            document = await self._answer(self._page.content(), timeout)
         except _NoAnswerError:
             if reason != HUNG:
                 await _stop_script(debugger)
