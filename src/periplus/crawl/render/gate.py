@@ -32,8 +32,8 @@ log = logging.getLogger(__name__)
 
 _MAX_HEAD: Final = 128 * 1024
 """Bytes of the head of a request or an answer."""
-_MAX_CONNECTIONS: Final = 64
-"""Connections of one context at the same time: browsers open six for each host."""
+_MAX_CONNECTIONS: Final = 128
+"""Connections of one context at the same time, to the browser and to servers: browsers open 32 to a proxy."""
 _CONNECT_TIMEOUT: Final = 10.0
 """Seconds to look up a host and connect to it."""
 _CHUNK: Final = 64 * 1024

@@ -65,6 +65,7 @@ class Visit:
         self.target: Url | None = None
         self.responses: list[SubResponse] = []
         self.is_archived = is_archived
+        self.reading: set[asyncio.Task[None]] = set()
         self.under_way: set[Request] = set()
         self.active_at = time.monotonic()
 
@@ -81,6 +82,11 @@ class Visit:
     def quiet_for(self, now: float) -> float:
         """Seconds since the network was last in use."""
         return 0.0 if self.under_way else now - self.active_at
+
+    async def settled(self, timeout: float) -> None:
+        """Wait for answers that are being kept: they can be read as long as the page is open."""
+        if self.reading:
+            await asyncio.wait(self.reading, timeout=timeout)
 
     def charge(self, url: str) -> bool:
         """Count a request; whether it is within the budget."""
@@ -138,7 +144,6 @@ class Interception:
         self._clock = clock
         self._blocked = frozenset(settings.blocked)
         self._cache = ScriptCache()
-        self._reading: set[asyncio.Task[None]] = set()
         self.visit: Visit | None = None
 
     async def install(self, context: BrowserContext) -> None:
@@ -149,11 +154,6 @@ class Interception:
         context.on("requestfinished", self._on_end)
         context.on("requestfailed", self._on_end)
         context.on("response", self._on_response)
-
-    async def settled(self, timeout: float) -> None:
-        """Wait for answers that are being kept."""
-        if self._reading:
-            await asyncio.wait(self._reading, timeout=timeout)
 
     async def _judge(self, route: Route, request: Request) -> None:
         with contextlib.suppress(Exception):  # the page may be closed while its request is judged
@@ -212,8 +212,8 @@ class Interception:
             return
         if (is_kept and self._cache.get(response.url) is None) or is_archived:
             task = asyncio.ensure_future(self._keep(visit, response, is_kept=is_kept, is_archived=is_archived))
-            self._reading.add(task)
-            task.add_done_callback(self._reading.discard)
+            visit.reading.add(task)
+            task.add_done_callback(visit.reading.discard)
 
     async def _keep(self, visit: Visit, response: Response, *, is_kept: bool, is_archived: bool) -> None:
         started_at = self._clock.now()

@@ -291,7 +291,6 @@ class _Work:
         self._shown += 1
         try:
             opened = await open_page(room.context, visit, self._settings, timeout)
-            await room.interception.settled(1.0)
         finally:
             room.interception.visit = None
             room.passage.hang_up()

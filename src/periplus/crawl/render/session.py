@@ -31,6 +31,8 @@ OVER_BUDGET: Final = "render-budget"
 
 _STOP_TIMEOUT: Final = 1.0
 """Seconds for the browser to stop a script, and for the page to answer then."""
+_KEEPING: Final = 5.0
+"""Seconds for what a complete page has loaded to be kept, for the next page of its site or for the archive."""
 _POLL: Final = 0.05
 """Seconds between two looks at a page."""
 _GROWTH_WAIT: Final = 0.25
@@ -106,6 +108,7 @@ class _Session:
             if reason != HUNG:
                 await _stop_script(debugger)
             return Opened(None, CRASHED if self._crashed.is_set() else HUNG)
+        await self._visit.settled(_STOP_TIMEOUT if reason else _KEEPING)
         return Opened(document[:_MAX_DOCUMENT], reason)
 
     async def _until_complete(self) -> bool:
