@@ -157,10 +157,10 @@ def test_a_page_that_polls_or_grows_ends(lab: RunningLab, opened: OpenedPool) ->
 
 
 def test_a_page_stays_within_its_budget(lab: RunningLab, opened: OpenedPool) -> None:
-    """Requests beyond the budget are refused; images, fonts and the like from the start; dialogs do not block."""
+    """Requests beyond the budget are refused; images, prefetches, downloads from the start; dialogs do not block."""
     before = lab.log.total
-    html = """<body><img src="/a.png"><script>
-        alert('hello'); window.open('/other');
+    html = """<link rel="prefetch" href="/item/1"><body><img src="/a.png"><a href="/item/2" download>all</a><script>
+        alert('hello'); window.open('/other'); document.querySelector('a').click();
         for (let n = 0; n < 100; n++) fetch('/api/pages/1?' + n).catch(e => 0);
         </script>"""
     rendered = opened.show(lab.url(APPLICATION, "/budget"), html)

@@ -49,6 +49,9 @@ SAFE_SCRIPT: Final = """
     try { Object.defineProperty(window, name, {value: undefined, configurable: false}); } catch (e) {}
   window.open = () => null;
   window.print = () => undefined;
+  window.addEventListener('click', event => {
+    if (event.composedPath().some(node => node.hasAttribute && node.hasAttribute('download'))) event.preventDefault();
+  }, true);
   const state = {changed: performance.now()};
   Object.defineProperty(window, Symbol.for('periplus'), {value: state});
   const watch = () => new MutationObserver(() => { state.changed = performance.now(); })

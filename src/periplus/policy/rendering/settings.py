@@ -51,7 +51,7 @@ class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Times that a page may be loaded: scripts may load it again, with a cookie for example."""
     max_scrolls: int = 5
     """Times that a page is scrolled to its end, as long as it grows."""
-    blocked: tuple[str, ...] = ("image", "media", "font", "ping", "manifest")
+    blocked: tuple[str, ...] = ("image", "media", "font", "ping", "manifest", "other")
     """Kinds of requests that are refused, by their names in browsers. Style sheets decide what is visible."""
     recycle_pages: int = 200
     """Pages after which the browser is started again."""
