@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.assembly import Layout, check_ordering, check_whole, seeds_from
+from periplus.assembly.rendering import check_rendering
 from periplus.assembly.seed_files import MAX_SEEDS, read_seeds
 from periplus.assembly.seeds import seeds_and_credentials, split_userinfo
 from periplus.config import Config
@@ -107,6 +108,7 @@ def planned(
     config = config.with_options(options)
     config = _with_workers(config, before.crawl.workers or Layout(folder).shards, folder)
     check_ordering(config, Layout(folder))
+    check_rendering(config)
     texts = _seeds_of(before, folder)
     texts += _seeds_of(config, settings.parent) if settings is not None else []
     texts, credentials = seeds_and_credentials([*texts, *seeds, *_seeds_in(seed_lines)])

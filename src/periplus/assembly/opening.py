@@ -21,6 +21,7 @@ from periplus.store.warc import merge_indexes
 
 from .layout import Layout, meta_of
 from .parts import NO_PARTS, OwnParts
+from .rendering import check_rendering
 from .resizing import check_whole
 from .shards import ShardMaker, learning_name
 
@@ -46,6 +47,8 @@ def open_crawl(
     """
     layout = Layout(folder)
     check_whole(layout)
+    if gather is None:
+        check_rendering(config)
     if layout.shards not in (0, workers):
         raise ConfigError(
             f"{folder} was begun with {layout.shards} workers and cannot be continued with {workers}",

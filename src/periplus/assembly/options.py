@@ -28,6 +28,7 @@ def crawl_settings(
     order_by: str | Path | None = None,
     sitemap: Sequence[str] | None = None,
     sitemaps: bool | None = None,
+    render: str | None = None,
     rate: float | None = None,
     workers: int | None = None,
 ) -> dict[str, object]:
@@ -43,6 +44,7 @@ def crawl_settings(
         "ordering.by": str(Path(order_by).resolve()) if order_by else None,
         "sitemaps.submitted": list(sitemap) if sitemap else None,
         "sitemaps.follow": True if sitemap else sitemaps,
+        "render.mode": render,
         "scope.kind": scope,
         "budgets.max_depth": depth,
         "patterns.include": list(include) if include else None,

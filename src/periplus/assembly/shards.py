@@ -38,6 +38,7 @@ from periplus.store.tables import Tables
 
 from .layout import Layout
 from .parts import NO_PARTS, OwnParts
+from .rendering import rendering_wire
 
 _MMAP_THRESHOLD = -3
 """`M_MMAP_THRESHOLD` of glibc's malloc.h."""
@@ -175,7 +176,7 @@ def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state:
     return Engine(
         config.engine,
         machine=machine,
-        wire=_wire(asked, clock) if asked.wire is None else asked.wire(clock),
+        wire=_wire(asked, clock, count) if asked.wire is None else asked.wire(clock),
         archive=archive,
         tables=tables,
         state=state,
@@ -228,6 +229,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
             config.absence, config.cloaking, config.redirections, config.mirrors, config.scope.suffixes
         ),
         dust=config.dust,
+        render=config.render,
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         revisits_only=asked.revisits_only,
     )
@@ -321,15 +323,17 @@ def _return_large_blocks() -> None:
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
 
 
-def _wire(asked: ShardMaker, clock: SystemClock) -> CurlWire:
+def _wire(asked: ShardMaker, clock: SystemClock, count: int) -> Wire:
     config = asked.config
     _return_large_blocks()
-    return CurlWire(
+    guard = AddressGuard(asked.seeds, hosts=config.dns.hosts, allow_private=config.wire.allow_private)
+    wire = CurlWire(
         config.transfers,
         identity=config.identity,
         clock=clock,
         resolver=Resolver(config.dns, clock=clock),
-        guard=AddressGuard(asked.seeds, hosts=config.dns.hosts, allow_private=config.wire.allow_private),
+        guard=guard,
         credentials=asked.parts.credentials,
         browser=config.cloaking.agent,
     )
+    return rendering_wire(config, wire, guard=guard, clock=clock, count=count) if config.render.is_on else wire

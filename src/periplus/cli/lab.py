@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from periplus.lab.web import World
+from periplus.lab.web.applications import APPLICATION, ApplicationWorld
 from periplus.lab.web.clock import RunningClock
 from periplus.lab.web.hostile import REGISTRY
 from periplus.lab.web.log import DEFAULT_CAPACITY, RequestLog
@@ -27,6 +28,7 @@ from periplus.lab.web.loopback import HOME
 from periplus.lab.web.server import Server
 from periplus.lab.web.sites import DOMAIN
 from periplus.lab.web.spam_web import HostileWorld
+from periplus.model import UsageError
 
 from .consoles import stderr_console, stdout_console
 from .crawl.live import counted
@@ -60,6 +62,9 @@ def lab(
     hostile_web: Annotated[
         bool, typer.Option("--hostile-web", help="Add a link farm and other spam, with links from honest sites.")
     ] = False,
+    scripts: Annotated[
+        bool, typer.Option("--scripts", help="Add an application of 300 pages that are shown by scripts.")
+    ] = False,
     latency: Annotated[float, typer.Option(min=0, help="Seconds before the first byte of every answer.")] = 0,
     log: Annotated[Path | None, typer.Option(help="Write every request to this file, as JSON lines.")] = None,
     json: Annotated[
@@ -70,7 +75,10 @@ def lab(
 
     Example: periplus lab --sites 200 --speed 3600 --seed 7
     """
-    world = HostileWorld(seed, sites, pages=pages) if hostile_web else World(seed, sites, pages=pages)
+    if hostile_web and scripts:
+        raise UsageError("--hostile-web and --scripts are two different webs", hint="start one lab for each")
+    kind = HostileWorld if hostile_web else ApplicationWorld if scripts else World
+    world = kind(seed, sites, pages=pages)
     server = Server(
         world,
         RunningClock(world.epoch, speed),
@@ -120,6 +128,10 @@ def _tell(server: Server) -> None:
     ]
     if isinstance(server.world, HostileWorld):
         lines.append(f'  as a hostile web: periplus.toml with [scope] kind = "any", suffixes = ["{DOMAIN}"]')
+    if isinstance(server.world, ApplicationWorld):
+        lines.append(
+            f"  an application periplus crawl http://{APPLICATION}/ -o DIR --proxy {said.url} --render when-needed"
+        )
     if said.tls_port is not None:
         lines += [
             f"  with TLS       curl -so ca.pem {said.url}ca.pem",

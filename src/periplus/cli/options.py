@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from periplus.policy.ordering import orderings
+from periplus.policy.rendering import RenderMode
 
 
 class ScopeKind(StrEnum):
@@ -146,6 +147,14 @@ Sitemaps = Annotated[
         "--sitemaps/--no-sitemaps",
         rich_help_panel=_FAR,
         help="Read robots.txt sitemaps and feeds (the default), or follow links alone.",
+    ),
+]
+Render = Annotated[
+    RenderMode | None,
+    typer.Option(
+        "--render",
+        rich_help_panel=_HOW,
+        help="Which pages are opened in a browser, so that their scripts run. Needs Chromium.",
     ),
 ]
 Delay = Annotated[

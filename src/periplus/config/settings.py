@@ -47,6 +47,7 @@ from periplus.policy.filters import (
 from periplus.policy.mirrors import MirrorSettings
 from periplus.policy.ordering import ALIASES, ordering
 from periplus.policy.refresh import PageWeights, RefreshSettings, check_importance, objective
+from periplus.policy.rendering import RenderSettings
 from periplus.policy.sitemaps import (
     AuthoritySettings,
     DifferenceSettings,
@@ -186,6 +187,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """A crawl for files of some types instead of pages."""
     reading: ReadingSettings = ReadingSettings()
     """How pages are read, and which of their links are followed."""
+    render: RenderSettings = RenderSettings()
+    """Pages that need scripts ([scripts.md](scripts.md)). Times are in seconds, sizes in bytes."""
     sitemaps: SitemapSettings = SitemapSettings()
     """Which sitemaps and feeds are read."""
     forest: TreeLimits = TreeLimits()

@@ -25,7 +25,7 @@ Not here: fetching, deciding what to follow, and clusters of near-duplicates (th
 from .charset import Charset, sniff_charset
 from .churn import NO_CHURN, Churn, ChurnRecord, ChurnSettings, settled_level
 from .decode import decode_body
-from .digests import change_since, has_text_rule, is_heading_same, is_same_body, likeness, version_of
+from .digests import change_since, has_text_rule, is_heading_same, is_same_body, likeness, read_from, version_of
 from .html import RawPage, read_page, read_pages
 from .mime import Kind, Mime, sniff_mime
 from .redirects import read_refresh
@@ -49,6 +49,7 @@ __all__ = [
     "is_heading_same",
     "is_same_body",
     "likeness",
+    "read_from",
     "read_page",
     "read_pages",
     "read_refresh",

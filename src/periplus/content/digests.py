@@ -19,17 +19,19 @@ from typing import Final
 
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
-from ..model import ChangeLevel, Digests, Links, Page, Url
+from ..model import ChangeLevel, Digests, Links, Page, ReadFrom, Url
 from .sketch import VALUES, resemblance
 from .volatile import masked
 
 TEXT_RULE: Final = 2
-"""The number of the rule by which main text and blocks are found, from 1 to 255.
+"""The number of the rule by which main text and blocks are found, from 1 to 63.
 
 To be raised with every change after which the same page has another main text, other blocks or another sketch.
 """
 MINOR_RESEMBLANCE: Final = 0.98
 """The least resemblance of two main texts between which the change is minor: about one shingle in fifty differs."""
+_ORIGIN_SHIFT: Final = 6
+"""Bits of a version's second part that are the text rule; the upper two say what the page was read from."""
 _HEADING: Final = 8
 """Bytes of the digest of title and canonical URL."""
 _MARK: Final = int.from_bytes((0x9E3779B1 * (TEXT_RULE - 1) & 0xFFFFFFFF).to_bytes(4, "little") * VALUES, "little")
@@ -60,14 +62,20 @@ def is_same_body(digests: Digests, body: bytes) -> bool:
 
 
 def version_of(page: Page) -> bytes:
-    """What to keep of a page besides its digests: a digest of title and canonical URL, the text rule, the sketch."""
-    return b"%b%c%b" % (_heading(page), TEXT_RULE, page.sketch)
+    """What to keep of a page besides its digests: title and canonical URL as a digest, how it was read, the sketch."""
+    return b"%b%c%b" % (_heading(page), TEXT_RULE | page.read_from << _ORIGIN_SHIFT, page.sketch)
+
+
+def read_from(version: bytes) -> ReadFrom:
+    """What the page of a version was read from."""
+    is_numbered = (len(version) - _HEADING) % 4 == 1
+    return ReadFrom(version[_HEADING] >> _ORIGIN_SHIFT) if is_numbered and len(version) > _HEADING else ReadFrom.SERVER
 
 
 def has_text_rule(version: bytes) -> bool:
     """Whether a version was kept under the present `TEXT_RULE`. Those of the first rule do not hold its number."""
     is_numbered = (len(version) - _HEADING) % 4 == 1
-    return is_numbered and version[_HEADING] == TEXT_RULE
+    return is_numbered and version[_HEADING] & (1 << _ORIGIN_SHIFT) - 1 == TEXT_RULE
 
 
 def is_heading_same(version: bytes, page: Page) -> bool:
@@ -84,8 +92,11 @@ def change_since(digests: Digests, version: bytes, page: Page) -> ChangeLevel:
 
     SAME: the same bytes. RAW_ONLY: other bytes, but what the page says and where it leads are the same. MINOR: the
     main text differs in at most about one shingle in fifty. MAJOR: anything more, or another title, canonical URL or
-    set of links. Main texts of two text rules are not compared: what is otherwise the same is RAW_ONLY.
+    set of links. Main texts of two text rules are not compared: what is otherwise the same is RAW_ONLY. So is every
+    page that was read from something else than its version was: with its scripts once, and once without.
     """
+    if read_from(version) is not page.read_from:
+        return ChangeLevel.RAW_ONLY
     if digests.raw == page.digests.raw:
         return ChangeLevel.SAME
     if not is_heading_same(version, page) or digests.links != page.digests.links:
@@ -97,8 +108,9 @@ def change_since(digests: Digests, version: bytes, page: Page) -> ChangeLevel:
 
 
 def likeness(old: bytes, new: bytes) -> float:
-    """The resemblance of the main texts of two versions (`version_of`); 1 where their text rules differ."""
-    return resemblance(_sketch(old), _sketch(new)) if has_text_rule(old) == has_text_rule(new) else 1.0
+    """The resemblance of the main texts of two versions (`version_of`); 1 where they were not read in the same way."""
+    is_comparable = has_text_rule(old) == has_text_rule(new) and read_from(old) is read_from(new)
+    return resemblance(_sketch(old), _sketch(new)) if is_comparable else 1.0
 
 
 def _sketch(version: bytes) -> bytes:

@@ -29,6 +29,7 @@ from periplus.model import (
     Hints,
     LinkChunk,
     Page,
+    Render,
     Rows,
     Source,
     Url,
@@ -36,6 +37,7 @@ from periplus.model import (
     UrlRecords,
 )
 from periplus.policy.filters import MediaTypes
+from periplus.policy.rendering import DOCUMENT_TYPE, completed
 
 
 class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -156,16 +158,21 @@ class PageReader:
         known = self._known(answers)
         for answer in answers:
             headers = Headers(answer.headers)
-            codings = ",".join(headers.all("content-encoding"))
+            codings = "" if answer.is_rendered else ",".join(headers.all("content-encoding"))
+            content_type = DOCUMENT_TYPE if answer.is_rendered else headers.get("content-type") or ""
             body, wrong = decode_body(answer.body, codings, max_size=self._settings.max_decoded_bytes)
             tags, links = headers.all("x-robots-tag"), headers.all("link")
             parts = self._wants_blocks(known.get(answer.task.url), body)
-            mime, use = headers.get("content-type") or "", preference_headers(answer.headers)
-            raw.append(RawPage(body, answer.task.url, mime, tags, links, parts, use))
+            use = preference_headers(answer.headers)
+            raw.append(RawPage(body, answer.task.url, content_type, tags, links, parts, use))
             problems.append(wrong)
+        pages = read_pages(raw)
+        for place, answer in enumerate(answers):
+            if answer.rendering is not None or answer.task.render is not Render.NEVER:
+                pages[place] = completed(pages[place], raw[place], answer)
         return [
             replace(page, problems=(*wrong, *page.problems)) if wrong else page
-            for page, wrong in zip(read_pages(raw), problems, strict=True)
+            for page, wrong in zip(pages, problems, strict=True)
         ]
 
     def _known(self, answers: Sequence[Fetched]) -> dict[Url, UrlRecord | None]:

@@ -227,9 +227,12 @@ def _without_bodies(logged: Input) -> Input:
 
 def _without_body(answer: Answer) -> Answer:
     is_kept = answer.stored is not None and not answer.stored.is_revisit
-    if is_kept and isinstance(answer.outcome, Fetched | Redirected) and answer.outcome.body:
-        return replace(answer, outcome=replace(answer.outcome, body=b""))
-    return answer
+    outcome = answer.outcome
+    if isinstance(outcome, Fetched) and outcome.rendering is not None:
+        outcome = replace(outcome, rendering=replace(outcome.rendering, document=b"", responses=()))
+    if is_kept and isinstance(outcome, Fetched | Redirected) and outcome.body:
+        outcome = replace(outcome, body=b"")
+    return answer if outcome is answer.outcome else replace(answer, outcome=outcome)
 
 
 def _is_whole(archive: Path, before: WarcEnd, after: WarcEnd) -> bool:

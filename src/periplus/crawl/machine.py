@@ -68,6 +68,7 @@ from .machine_settings import LoadBody, LoadLearnt, MachineSettings, ShardMeta, 
 from .pipeline import PagePipeline, Pipeline, Processed, with_last_visits
 from .revisit import PageComparer, Revisits, SampleRows
 from .router import ShardRouter
+from .script_needs import ScriptNeeds
 from .sitemaps import HeldSeeds, SitemapScheduler
 from .stats import CrawlStats, EventCounter, IgnoredEvents
 
@@ -166,6 +167,9 @@ class Machine:
         self._dust = DustLearner(
             guard.states, state, self.frontier, self._events, self._forget_links, settings.dust, given
         )
+        self._script_needs = ScriptNeeds(guard.states, settings.render, self._events)
+        if settings.render.is_on:
+            self.frontier.selector.how_to_render = self._script_needs.render
         self._load_learnt = load_learnt
         self._takers_of_learnt: dict[str, TakeLearnt] = {}
         self._takers_of_probes: dict[str, TakeProbe] = dict(self._judges.takers)
@@ -315,6 +319,7 @@ class Machine:
             self._events.stats.copies += reading is not None and reading.is_copy
             self.frontier.report(answer.outcome, now, reading)
         self._dust.learn(processed, now)
+        self._script_needs.learn(processed, now)
         for each in processed:
             self._judges.answered(each.answer.outcome, each.page, each.reading, self.stats.pages, now)
             self._pass_on(each, now)
@@ -329,6 +334,7 @@ class Machine:
             self._events.stats.copies += given.is_counted and reading is not None and reading.is_copy
             self.frontier.adopt(answer.outcome, now, reading, is_counted=given.is_counted)
         self._dust.learn(processed, now)
+        self._script_needs.learn(processed, now)
         for each in processed:
             self._pass_on(each, now)
         for each in self._pipeline.read(others, now) if others else []:

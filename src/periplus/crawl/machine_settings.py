@@ -13,6 +13,7 @@ from periplus.policy.balance import BalanceSettings
 from periplus.policy.dust import DustSettings
 from periplus.policy.filters import MediaSettings
 from periplus.policy.refresh import RefreshSettings
+from periplus.policy.rendering import RenderSettings
 from periplus.policy.reputation import DomainBudgets
 from periplus.store import WarcEnd
 
@@ -81,6 +82,7 @@ class MachineSettings(Struct, frozen=True):
     held_seeds: tuple[Url, ...] = ()
     judges: JudgeSettings = JudgeSettings()
     dust: DustSettings = DustSettings()
+    render: RenderSettings = RenderSettings()
     watching: Watching | None = None
     revisits_only: bool = False
     follows_spam: bool = True

@@ -116,7 +116,7 @@ class ChangeSeen(Struct, frozen=True, tag=True):
 
 
 class Judged(Struct, frozen=True, tag=True):
-    """A judge reached a verdict on a URL, a site or a domain (`kind`), which is the `subject`.
+    """A judge reached a verdict on a URL, a site, a domain or a template (`kind`), which is the `subject`.
 
     `verdict` is a stable word, `score` how sure the judge is, from 0 to 1, `evidence` the reasons in short sentences.
     """

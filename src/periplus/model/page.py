@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import overload
 
 from msgspec import Struct, field
@@ -203,6 +203,17 @@ NO_STATISTICS = PageStatistics()
 """Of a page without text."""
 
 
+class ReadFrom(IntEnum):
+    """What a page was read from; versions are compared only with versions that were read from the same."""
+
+    SERVER = 0
+    """What the server sent."""
+    BROWSER = 1
+    """The document in a browser, after its scripts ran."""
+    DATA = 2
+    """What the server sent, with the data that it has for its scripts."""
+
+
 class Page(Struct, frozen=True):
     """Everything that is known of one page, from one pass over it.
 
@@ -235,6 +246,7 @@ class Page(Struct, frozen=True):
     blocks: bytes = b""
     statistics: PageStatistics = NO_STATISTICS
     preferences: Preferences = NO_PREFERENCES
+    read_from: ReadFrom = ReadFrom.SERVER
 
     @property
     def canonical(self) -> Url | None:

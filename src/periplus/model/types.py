@@ -232,6 +232,21 @@ class UrlRecord(Struct, frozen=True, gc=False):
     gains: bytes = b""
 
 
+class Render(Enum):
+    """Whether the page of a fetch is opened in a browser, so that its scripts run.
+
+    `TEST`: if it seems to need its scripts; `NEEDED`: unless it can be read without them, because other pages of its
+    template needed them; `ALWAYS`: in any case.
+    """
+
+    __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
+
+    NEVER = "never"
+    TEST = "test"
+    NEEDED = "needed"
+    ALWAYS = "always"
+
+
 class FetchTask(Struct, frozen=True):
     """One permission to fetch one URL, lent until the lease ends.
 
@@ -254,6 +269,38 @@ class FetchTask(Struct, frozen=True):
     redirects: int = 0
     visited_at: float | None = None
     probe: str = ""
+    render: Render = Render.NEVER
+
+
+class SubResponse(Struct, frozen=True):
+    """An answer that a browser got while it showed a page: a script, a style sheet, data."""
+
+    url: Url
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    started_at: float
+
+
+class Rendering(Struct, frozen=True):
+    """What came of opening a page in a browser.
+
+    `reason` is why it was given up (the body is then the plain one), or why it was stopped early; empty if all went
+    well. `document` is the body that the server sent; `responses` is what else is to be archived. Both are only on the
+    way to the archive. `same_site` are requests to the site of the page; `target` is where its scripts wanted to go.
+    """
+
+    is_rendered: bool
+    reason: str = ""
+    requests: int = 0
+    same_site: int = 0
+    received: int = 0
+    seconds: float = 0.0
+    plain_characters: int = 0
+    plain_links: int = 0
+    target: Url | None = None
+    document: bytes = b""
+    responses: tuple[SubResponse, ...] = ()
 
 
 class Located(Struct, frozen=True, tag=True):
@@ -267,7 +314,8 @@ class Located(Struct, frozen=True, tag=True):
 class Fetched(Struct, frozen=True, tag=True):
     """The server answered, with whatever status that is neither a redirect nor 304.
 
-    `body` is as it came over the wire, but for chunks; `headers` in order, names as sent.
+    `body` is as it came over the wire, but for chunks; `headers` in order, names as sent. Of a page that was rendered,
+    the body is its document after its scripts ran, in UTF-8; the headers are still those that the server sent.
     """
 
     task: FetchTask
@@ -278,6 +326,12 @@ class Fetched(Struct, frozen=True, tag=True):
     duration: float
     ip: str | None = None
     is_truncated: bool = False
+    rendering: Rendering | None = None
+
+    @property
+    def is_rendered(self) -> bool:
+        """Whether the body is the document after its scripts ran."""
+        return self.rendering is not None and self.rendering.is_rendered
 
 
 class NotModified(Struct, frozen=True, tag=True):

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from periplus.crawl.fetch import reasons as wire
 from periplus.crawl.frontier import RetrySettings, reason_of, retry_for
@@ -19,8 +20,9 @@ from periplus.crawl.frontier.politeness import (
     back_off,
     delay_after,
     is_temporary,
+    visits_of,
 )
-from periplus.model import Failed, Fetched, FetchTask, Lane, Purpose, Site, Url
+from periplus.model import Failed, Fetched, FetchTask, Lane, Purpose, Rendering, Site, Url
 
 ROOT = Path(__file__).resolve().parents[3]
 NOW = 1_700_000_000.0
@@ -120,3 +122,11 @@ def test_site_rests_for_the_longest_of_three_times(asked: float | None, took: fl
 def test_temporary_reasons(reason: str, expected: bool) -> None:
     """A site that could not be reached may be reached another time."""
     assert is_temporary(reason) is expected
+
+
+@pytest.mark.parametrize(("requests", "visits"), [(0, 1.0), (10, 1.0), (15, 1.5), (60, 6.0)])
+def test_what_a_page_loads_from_its_site_counts(requests: int, visits: float) -> None:
+    """Ten requests belong to a visit; of further ones, ten are another."""
+    rendered = replace(answer(200), rendering=Rendering(is_rendered=True, requests=99, same_site=requests))
+    assert visits_of(rendered) == visits
+    assert visits_of(answer(200)) == 1.0

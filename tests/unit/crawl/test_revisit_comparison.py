@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from periplus.content import NO_CHURN, ChurnRecord, ChurnSettings, RawPage, read_pages, version_of
+from periplus.content import NO_CHURN, ChurnRecord, ChurnSettings, RawPage, likeness, read_from, read_pages, version_of
 from periplus.crawl.frontier.site_records import SiteRecords
 from periplus.crawl.revisit import PageComparer
-from periplus.model import ChangeLevel, FirstSeen, Page, Site, Source, Url, UrlRecord
+from periplus.model import ChangeLevel, FirstSeen, Page, ReadFrom, Site, Source, Url, UrlRecord
 from periplus.policy.refresh import SignalKind, SiteEvidence, unpack_page
 from periplus.policy.refresh.signals import KindEvidence
 from periplus.store import MemoryState
@@ -192,3 +192,18 @@ def test_what_was_learnt_by_another_reader_is_learnt_again() -> None:
     record = site.sites.get(SITE)
     record.churn = replace(record.churn, rule=1)
     assert site.taught(6) == [ChangeLevel.MAJOR] * 5 + [ChangeLevel.RAW_ONLY]
+
+
+def test_a_rendered_page_is_compared_with_rendered_versions_only() -> None:
+    """The first rendering of a page that was read without scripts is not a change, nor is the way back."""
+    memory = Memory()
+    plain, other = read(1, html(1, 1)), read(1, html(1, 1, edition=1, title="other"))
+    rendered = replace(other, read_from=ReadFrom.BROWSER)
+    changed = replace(plain, read_from=ReadFrom.BROWSER)
+    levels = [
+        memory.comparer.compare(kept(before, 0.0), after, 30 * DAY).level
+        for before, after in ((plain, other), (plain, rendered), (rendered, plain), (rendered, changed))
+    ]
+    assert levels == [ChangeLevel.MAJOR, ChangeLevel.RAW_ONLY, ChangeLevel.RAW_ONLY, ChangeLevel.MAJOR]
+    assert read_from(version_of(rendered)) is ReadFrom.BROWSER
+    assert likeness(version_of(plain), version_of(changed)) == 1.0

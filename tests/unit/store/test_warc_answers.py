@@ -16,15 +16,19 @@ from periplus.model import (
     Payload,
     Purpose,
     Redirected,
+    Rendering,
     Site,
     Source,
     Stored,
+    SubResponse,
     Url,
     Validators,
 )
 from periplus.store import MemoryPayloads
 from periplus.store.warc import Archive, WarcEnd, WarcSettings, archived_answers, merge_indexes
-from periplus.store.warc.records import Answer, files_of
+from periplus.store.warc.index import scan
+from periplus.store.warc.reading import read_record
+from periplus.store.warc.records import Answer, files_of, index_of
 
 AT = 1_800_000_000.123456
 REQUEST = b"GET /a HTTP/1.1\r\nHost: example.org\r\n\r\n"
@@ -51,6 +55,30 @@ def written(folder: Path, *answers: Answer, shard: int = 0, **settings: Any) -> 
     archive.close()
     merge_indexes(folder)
     return found
+
+
+def test_a_rendered_page_is_archived_twice(tmp_path: Path) -> None:
+    """The answer as it was sent, and the document, which is what comes back; what the page loaded is no answer."""
+    loaded = SubResponse(Url("https://example.org/app.js"), 200, HTML, b"let a = 1", AT)
+    rendering = Rendering(
+        is_rendered=True, reason="render-budget", requests=9, same_site=4, document=b"<p>shell</p>", responses=(loaded,)
+    )
+    headers = (*HTML, ("X-Robots-Tag", "noarchive"))
+    outcome = page("<p>h\u00e9llo</p>".encode(), rendering=rendering, headers=headers)
+    (_, stored, payload), (_, second, _) = written(tmp_path, outcome, replace(outcome, task=task("/b")))
+    (first, again) = archived_answers(tmp_path, 0)
+    assert (first.stored, first.payload, again.stored) == (stored, payload, second)
+    assert first.outcome == replace(outcome, rendering=replace(rendering, document=b"", responses=()))
+    assert not stored.is_revisit
+    record = read_record(tmp_path, stored)
+    assert (record.type, record.url) == ("resource", "urn:dom:https://example.org/a")
+    assert record.message().body == outcome.body
+    assert record.message().headers.get("x-robots-tag") == "noarchive"
+    lines = [(line.url, line.mime, line.status) for path in sorted(tmp_path.glob("*.warc.gz")) for line in scan(path)]
+    assert ("https://example.org/app.js", "text/html", "200") in lines
+    assert ("urn:dom:https://example.org/a", "text/html", "") in lines
+    ((_, path),) = files_of(tmp_path, 0)
+    assert sorted(line.encode() for line in scan(path)) == index_of(path).read_bytes().splitlines(keepends=True)
 
 
 EVERY_KIND: list[Answer] = [

@@ -134,6 +134,9 @@ def collection_lines(facts: CollectionFacts, *, is_whole: bool) -> Lines:
         ("queue", counted(facts.queued, "URL")),
         ("sites", f"{count(facts.sites)}, from {counted(facts.seeds, 'seed')}, in {counted(facts.shards, 'shard')}"),
     ]
+    if facts.script_templates:
+        templates = counted(facts.script_templates, "template")
+        lines.append(("scripts", f"{templates} of pages that cannot be read without scripts (crawl --render)"))
     if is_whole:
         return lines
     return [

@@ -70,7 +70,7 @@ class CollectionFacts(Struct, frozen=True):
     """A whole collection. `largest` are the sites with the most pages; `retired` counts sites by reason.
 
     `freshness` is what is known of its copies, as of now. `queued` counts URLs, each once, those that wait for a retry
-    included; `total` is the sum over all sites.
+    included; `total` is the sum over all sites. `script_templates` are templates whose pages seem to need scripts.
     """
 
     collection: str
@@ -84,6 +84,7 @@ class CollectionFacts(Struct, frozen=True):
     largest: tuple[SiteLine, ...]
     freshness: Freshness | None = None
     total: SiteTotals = msgspec.field(default_factory=SiteTotals)
+    script_templates: int = 0
 
 
 class RobotsFacts(Struct, frozen=True):
@@ -145,7 +146,7 @@ class UrlFacts(Struct, frozen=True):
 
 def collection_facts(collection: Collection) -> CollectionFacts:
     """Return what is known of a whole collection."""
-    tally, known, queued, sites = CrawlStats(), 0, 0, 0
+    tally, known, queued, sites, scripts = CrawlStats(), 0, 0, 0, 0
     total = SiteTotals()
     retired: Counter[str] = Counter()
     largest: list[tuple[int, Site, SiteLine]] = []
@@ -157,6 +158,7 @@ def collection_facts(collection: Collection) -> CollectionFacts:
             known, sites = known + len(state.records), sites + len(state.sites)
             queued += waiting_urls(len(state.queues), twice)
             retired.update(each.retired for each in state.sites if each.retired)
+            scripts += sum(_script_templates(each) for each in state.sites)
             largest += nlargest(LARGEST, _ranked(state, state.sites, total))
         fresh = freshness.of_collection(opened.values(), time.time())
     lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
@@ -172,7 +174,14 @@ def collection_facts(collection: Collection) -> CollectionFacts:
         largest=lines,
         freshness=fresh,
         total=total,
+        script_templates=scripts,
     )
+
+
+def _script_templates(site: SiteState) -> int:
+    """How many templates of a site seem to need scripts."""
+    known = None if site.traps is None else site.traps.rendering
+    return 0 if known is None else known.needing
 
 
 def _ranked(state: DiskState, sites: Iterable[SiteState], total: SiteTotals) -> Iterable[tuple[int, Site, SiteLine]]:

@@ -29,7 +29,7 @@ class VerdictFacts(Struct, frozen=True):
 
 
 def verdicts_on(collection: Collection, site: str) -> tuple[VerdictFacts, ...]:
-    """The last verdict of each judge on a site and on its domain."""
+    """The last verdict of each judge on a site, on its templates of URLs, and on its domain."""
     layout = collection.layout
     subjects = [site, domain_of(site, tuple(collection.config.scope.suffixes)) or site]
     batches = list(scan(layout.tables, "verdicts", spooled=layout.spooled, columns=_COLUMNS))
@@ -37,7 +37,9 @@ def verdicts_on(collection: Collection, site: str) -> tuple[VerdictFacts, ...]:
         batches += parquet.read_table(path, columns=list(_COLUMNS)).to_batches()
     last: dict[tuple[str, str], dict[str, Any]] = {}
     for batch in batches:
-        chosen = pc.is_in(batch["subject"].cast(pa.string()), value_set=pa.array(subjects))
+        named = batch["subject"].cast(pa.string())
+        of_templates = pc.starts_with(named, pattern=f"{site}/")
+        chosen = pc.or_(pc.is_in(named, value_set=pa.array(subjects)), of_templates)
         for row in batch.filter(chosen).to_pylist():
             key = (str(row["subject"]), str(row["judge"]))
             if key not in last or row["judged_at"] >= last[key]["judged_at"]:

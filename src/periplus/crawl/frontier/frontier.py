@@ -143,7 +143,7 @@ class Frontier:
         self._preflight = SitePreflight(
             self.schedule, self.gate, politeness=self._politeness, retries=self._retries, back_off=self.setbacks.wait
         )
-        self._selector = CandidateSelector(
+        self.selector = self._selector = CandidateSelector(
             state,
             self.schedule,
             self.scores,

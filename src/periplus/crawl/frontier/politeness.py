@@ -18,7 +18,7 @@ from random import Random
 from msgspec import Struct
 
 from periplus.formats.headers import read_retry_after
-from periplus.model import Failed, Fetched, FetchOutcome
+from periplus.model import Failed, Fetched, FetchOutcome, Redirected
 
 MAX_DELAY = 3600.0
 """Maximum delay in seconds that robots.txt can ask for."""
@@ -53,6 +53,23 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
 def delay_after(settings: PolitenessSettings, asked: float | None, last_duration: float) -> float:
     """Seconds to the next visit: the longest of our delay, the site's, and a multiple of its answer time."""
     return max(settings.delay, min(asked or 0.0, MAX_DELAY), min(settings.slow_factor * last_duration, MAX_DELAY))
+
+
+_FREE_REQUESTS = 10
+"""Requests of a rendered page to its own site that belong to the visit."""
+_REQUESTS_PER_VISIT = 10
+"""Further ones that count as much as a visit: they ask for files and data, which cost a server less than pages."""
+
+
+def visits_of(outcome: FetchOutcome) -> float:
+    """How many visits an answer counts for: more than one if its page asked its site for much in the browser."""
+    rendering = outcome.rendering if isinstance(outcome, Fetched) else None
+    return 1.0 if rendering is None else 1.0 + max(0, rendering.same_site - _FREE_REQUESTS) / _REQUESTS_PER_VISIT
+
+
+def received_in_browser(outcome: Fetched | Redirected) -> int:
+    """Bytes that the scripts of a page received."""
+    return outcome.rendering.received if isinstance(outcome, Fetched) and outcome.rendering is not None else 0
 
 
 class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -34,7 +34,9 @@ from .politeness import (
     delay_after,
     is_tried_again,
     reason_of,
+    received_in_browser,
     retry_for,
+    visits_of,
 )
 from .preflight import BackOff, SitePreflight
 from .schedule import Schedule
@@ -137,7 +139,7 @@ class Reports:
             self._schedule.place(active, self._rested_at(active, outcome, now))
             return
         if isinstance(outcome, Fetched | Redirected):
-            record.downloaded += len(outcome.body)
+            record.downloaded += len(outcome.body) + received_in_browser(outcome)
         record.pages += outcome.task.purpose is Purpose.PAGE
         record.files += outcome.task.purpose is Purpose.SITEMAP
         retry = retry_for(reason)
@@ -161,7 +163,10 @@ class Reports:
 
     def _rested_at(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> float:
         ended_at = getattr(outcome, "started_at", now) + active.record.last_duration
-        return float(ended_at + delay_after(self._politeness, active.record.delay, active.record.last_duration))
+        delay = delay_after(self._politeness, active.record.delay, active.record.last_duration)
+        if isinstance(outcome, Fetched) and outcome.rendering is not None:  # its scripts asked the site until now
+            return max(ended_at, now) + delay * visits_of(outcome)
+        return float(ended_at + delay)
 
     def adopted(
         self,

@@ -11,8 +11,11 @@ fetched once; its result counts for both. Revisits compete with first visits by 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
+from periplus.content import read_from
 from periplus.model import (
     Discovery,
     EventSink,
@@ -26,8 +29,10 @@ from periplus.model import (
     Probe,
     Purpose,
     Queued,
+    ReadFrom,
     Reading,
     Reject,
+    Render,
     Rewrite,
     Site,
     Ticket,
@@ -114,6 +119,8 @@ class CandidateSelector:
         """Revisits that wait with their sites."""
         self.refused_files: list[Excluded] = []
         """Sitemap files that were refused since this was last cleared."""
+        self.how_to_render: Callable[[Url, float], Render] | None = None
+        """Whether a page is opened in a browser, if any is."""
         self.renamed: list[Discovery] = []
         """New names of URLs that were renamed while they waited, since this was last cleared."""
 
@@ -190,13 +197,18 @@ class CandidateSelector:
     def _task(self, entry: Queued, record: UrlRecord, active: ActiveSite, now: float) -> FetchTask:
         is_revisit = entry.lane is Lane.REFRESH
         url, _, kind = entry.url.partition(_PROBE) if entry.lane is Lane.PROBES else (entry.url, "", "")
+        purpose, how = purpose_of(entry.lane), self.how_to_render
+        render = how(entry.url, now) if how is not None and purpose is Purpose.PAGE else Render.NEVER
+        validators = self._revisits.condition(active.record, record) if is_revisit else record.validators
+        if render is not Render.NEVER and read_from(record.version) is not ReadFrom.SERVER:
+            validators = None  # the shell of an application stays the same when what it shows has changed
         return FetchTask(
             Url(url),
             entry.site,
-            purpose_of(entry.lane),
+            purpose,
             entry.lane,
             now + self._lease,
-            self._revisits.condition(active.record, record) if is_revisit else record.validators,
+            validators,
             record.failures + 1,
             active.record.ip,
             record.first_seen[0].source,
@@ -204,6 +216,7 @@ class CandidateSelector:
             record.redirects,
             record.kept_at,
             kind,
+            render,
         )
 
     def _refusal(self, task: FetchTask, now: float) -> tuple[str, str] | None:

@@ -18,7 +18,15 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from periplus.content import Churn, ChurnSettings, change_since, has_text_rule, is_heading_same, settled_level
+from periplus.content import (
+    Churn,
+    ChurnSettings,
+    change_since,
+    has_text_rule,
+    is_heading_same,
+    read_from,
+    settled_level,
+)
 from periplus.model import ChangeLevel, Page, UrlRecord
 from periplus.policy.refresh import unpack_page
 from periplus.store import SiteState
@@ -58,6 +66,8 @@ class PageComparer:
         if record is None or record.digests is None or not record.version:
             return Compared(None, page.blocks)
         level = change_since(record.digests, record.version, page)
+        if read_from(record.version) is not page.read_from:
+            return Compared(level, page.blocks)
         old = _blocks(record)
         new = old or page.blocks if level is ChangeLevel.SAME else page.blocks
         is_instant = self._is_instant(record, at)

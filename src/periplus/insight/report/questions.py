@@ -299,6 +299,13 @@ BY_CHAPTER: Final = (
          Column("why", "why", "text")),
     ),
     Question(
+        "scripts", "troubles", "Templates that need scripts",
+        "Kinds of URLs whose pages cannot be read without their scripts, as far as pages of them were fetched.",
+        "Crawl with `--render when-needed`, so that a browser opens them.",
+        _bounded("scripts", 50),
+        (Column("subject", "template", "text"), Column("score", "sure", "share"), Column("why", "why", "text")),
+    ),
+    Question(
         "slow_sites", "troubles", "Slowest sites",
         "The median and the 95th percentile of the response times of the slowest sites.",
         "Give a slow site a longer delay between requests (`--delay`).",

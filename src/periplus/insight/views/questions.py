@@ -167,13 +167,23 @@ _ASKED: Final = (
         "Name what was judged wrongly in `[spam] trusted`; `periplus spam explain DIR SITE` shows every feature.",
         "select subject, judge, verdict, score, coalesce(by_site.requests, by_domain.requests, 0) as requests,\n"
         "    array_to_string(evidence, '; ') as why\n"
-        "from (select * from verdicts where verdict not in ('clean', 'trusted', 'unknown', 'dynamic-serving')\n"
+        "from (select * from verdicts where kind <> 'template'\n"
+        "        and verdict not in ('clean', 'trusted', 'unknown', 'dynamic-serving')\n"
         "    qualify row_number() over (partition by kind, subject, judge order by judged_at desc) = 1) as judged\n"
         "left join (select site, count(*) as requests from fetches group by site) as by_site\n"
         "    on kind = 'site' and by_site.site = subject\n"
         "left join (select domain, count(*) as requests from fetches group by domain) as by_domain\n"
         "    on kind = 'domain' and by_domain.domain = subject\n"
         "order by requests desc, score desc, subject, judge",
+    ),
+    Question(
+        "scripts",
+        "Templates whose pages cannot be read without their scripts, and how that was found.",
+        "Crawl with `--render when-needed`, so that a browser opens them.",
+        "select subject, score, array_to_string(evidence, '; ') as why\n"
+        "from (select * from verdicts where kind = 'template' and judge = 'rendering'\n"
+        "    qualify row_number() over (partition by subject order by judged_at desc) = 1) as judged\n"
+        "where verdict = 'needs-scripts' order by subject",
     ),
     Question(
         "change_rates",

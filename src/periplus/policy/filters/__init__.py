@@ -26,7 +26,7 @@ from .sessions import Sessions, SessionSettings
 from .shape import Shape, ShapeSettings
 from .site_states import FilterStates, SiteFilterState
 from .standard import FilterSettings, screening_chain, standard_chain
-from .templates import path_template_of, template_of
+from .templates import key_of, path_template_of, template_of
 from .traps import Traps, TrapSettings
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "SiteFilterState",
     "TrapSettings",
     "Traps",
+    "key_of",
     "path_template_of",
     "screening_chain",
     "standard_chain",

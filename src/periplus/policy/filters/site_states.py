@@ -19,6 +19,7 @@ from msgspec import Struct, field
 from ...model import InvariantError, Site, Url
 from ...urls import site_of
 from ..dust import SiteDust
+from ..rendering import SiteRendering
 from .evidence import Parameter, Window
 
 
@@ -26,6 +27,7 @@ class SiteFilterState(Struct, array_like=True):
     """What was learnt of one site: URLs admitted, pages by template and by parameter, and how many are throttled.
 
     `dust` are rules for duplicate URLs, and pairs of pages that speak for or against them.
+    `rendering` is which templates need their scripts.
     `dated` are templates whose URLs name dates, `ahead` the days that those of a template name more than a month ahead.
     """
 
@@ -36,6 +38,7 @@ class SiteFilterState(Struct, array_like=True):
     dust: SiteDust | None = None
     dated: list[int] = field(default_factory=list)
     ahead: dict[int, list[int]] = field(default_factory=dict)
+    rendering: SiteRendering | None = None
 
 
 _NOTHING = SiteFilterState()

@@ -19,7 +19,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.model import (
     CollectionDamaged,
@@ -31,6 +33,7 @@ from periplus.model import (
     Problem,
     Purpose,
     Redirected,
+    Rendering,
     Site,
     Source,
     Stored,
@@ -58,6 +61,7 @@ class _Exchange(Struct):
 
     answer: WarcRecord
     request: HttpMessage | None = None
+    document: WarcRecord | None = None
 
 
 class ArchivedAnswer(NamedTuple):
@@ -92,9 +96,18 @@ def _answers_in(folder: Path, path: Path, length: int | None) -> Iterator[Archiv
             continue
         elif record.type == "request":
             exchange.request = record.message()
+        elif record.type == "resource":
+            exchange.document = record
         elif record.type == "metadata":
-            answer, stored = _answer(folder, exchange, _fields_in(record)), _stored(path, exchange.answer)
-            yield ArchivedAnswer(answer, stored, _new_payload(answer, stored, exchange.answer))
+            fields = _fields_in(record)
+            answer, stored = _answer(folder, exchange, fields), _stored(path, exchange.answer)
+            payload = _new_payload(answer, stored, exchange.answer)
+            rendering = _rendering(fields)
+            if rendering is not None and isinstance(answer, Fetched):
+                answer = replace(answer, rendering=rendering)
+                if exchange.document is not None:
+                    answer, stored = replace(answer, body=exchange.document.block), _stored(path, exchange.document)
+            yield ArchivedAnswer(answer, stored, payload)
             exchange = None
 
 
@@ -194,6 +207,14 @@ def _fields_in(record: WarcRecord) -> dict[str, str]:
     lines = record.block.decode("utf-8", "replace").splitlines()
     pairs = (line.partition(":") for line in lines)
     return {name.strip().lower(): value.strip() for name, colon, value in pairs if colon}
+
+
+def _rendering(fields: Mapping[str, str]) -> Rendering | None:
+    """What came of opening a page in a browser."""
+    try:
+        return msgspec.json.decode(fields["rendering"], type=Rendering) if "rendering" in fields else None
+    except msgspec.MsgspecError:
+        return None
 
 
 def _concurrent(record: WarcRecord) -> str:

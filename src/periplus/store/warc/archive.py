@@ -19,16 +19,39 @@ from pathlib import Path
 from typing import Final, TypeGuard
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from periplus.model import CollectionDamaged, CollectionError, Fetched, NotModified, Payload, Payloads, Stored
-from periplus.urls import surt
+from periplus.model import (
+    CollectionDamaged,
+    CollectionError,
+    Fetched,
+    FetchTask,
+    NotModified,
+    Payload,
+    Payloads,
+    Stored,
+    SubResponse,
+)
+from periplus.urls import site_of, surt
 
 from ..damage import repair_hint
 from . import records
-from .cdxj import REVISIT, CdxLine, mime_of
+from .cdxj import REVISIT, CdxLine, key_of, mime_of
 from .index import is_indexed, scan, write_lines
 from .reading import WarcRecord, read_records
-from .records import Answer, Dates, Frame, WarcName, base32, files_of, identifiers, index_of, read_name, timestamp
+from .records import (
+    Answer,
+    Dates,
+    Frame,
+    WarcName,
+    base32,
+    files_of,
+    identifiers,
+    index_of,
+    read_name,
+    sha1_base32,
+    timestamp,
+)
 
 
 class AppendedFile:
@@ -212,14 +235,42 @@ class Archive:
         date = self._dates.date(answer.started_at)
         now = self._file_for(date)
         frame = records.frame(answer, date=date, warcinfo=now.warcinfo, ids=identifiers())
-        record, digest, payload = self._record(answer, frame)
-        is_revisit = isinstance(answer, NotModified) or (payload is None and can_be_referred_to(answer))
+        rendering = answer.rendering if isinstance(answer, Fetched) else None
+        sent = as_sent(answer)
+        record, digest, payload = self._record(sent, frame)
+        is_revisit = isinstance(sent, NotModified) or (payload is None and can_be_referred_to(sent))
         stored = Stored(now.file.name, now.add(record), len(record), digest, is_revisit)
+        now.new_lines.append(_line(sent, date, stored))
         if request:
             now.add(records.request(request, frame))
-        now.add(records.metadata(answer.task, answer.duration, frame))
-        now.new_lines.append(_line(answer, date, stored))
+        if isinstance(answer, Fetched) and answer.is_rendered:
+            stored = self._add_document(answer, frame, date, now)
+        now.add(records.metadata(answer.task, answer.duration, frame, rendering))
+        for response in rendering.responses if rendering is not None else ():
+            self._add_response(response, answer.task)
         return stored, payload
+
+    def _add_document(self, answer: Fetched, frame: Frame, date: str, now: _Open) -> Stored:
+        """Keep the document of a page that was rendered: where it lies."""
+        digest = sha1_base32(answer.body)
+        record = records.document(answer, records.identifier(), digest, frame, self._settings.compression_level)
+        stored = Stored(now.file.name, now.add(record), len(record), f"sha1:{digest}")
+        url, place = f"{records.DOCUMENT}{answer.task.url}", (stored.length, stored.offset, stored.file)
+        mime = mime_of(records.DOCUMENT_TYPE)
+        now.new_lines.append(CdxLine(key_of(url), timestamp(date), url, mime, "", digest, *place).encode())
+        return stored
+
+    def _add_response(self, response: SubResponse, task: FetchTask) -> None:
+        """Keep what a page has loaded, once for each body, without metadata: it is not an answer to the crawl."""
+        part = replace(task, url=response.url, site=site_of(response.url), validators=None)
+        answer = Fetched(part, response.status, response.headers, response.body, response.started_at, 0.0)
+        date = self._dates.date(response.started_at)
+        now = self._file_for(date)
+        frame = records.frame(answer, date=date, warcinfo=now.warcinfo, ids=identifiers())
+        digest = sha1_base32(response.body)
+        record = records.response(answer, digest, frame, self._settings.compression_level)
+        stored = Stored(now.file.name, now.add(record), len(record), f"sha1:{digest}")
+        now.new_lines.append(_line(answer, date, stored))
 
     def sync(self) -> None:
         """Make all that was written durable. Its payloads are in the state by now."""
@@ -302,6 +353,13 @@ class Archive:
             self._serial = name.serial
             path.rename(path.with_name(path.name + ORPHAN))
             index_of(path).unlink(missing_ok=True)
+
+
+def as_sent(answer: Answer) -> Answer:
+    """An answer as the server sent it, if its page was rendered."""
+    if isinstance(answer, Fetched) and answer.rendering is not None and answer.rendering.is_rendered:
+        return replace(answer, body=answer.rendering.document, rendering=None)
+    return answer
 
 
 def can_be_referred_to(answer: Answer) -> TypeGuard[Fetched]:

@@ -107,7 +107,11 @@ class WarcRecord(Struct, frozen=True):
         return self.fields.get("content-type", "").startswith("application/http") and bool(self.block)
 
     def message(self) -> HttpMessage:
-        """The block as an HTTP message."""
+        """The block as an HTTP message; that of a `resource` is only the body of one."""
+        if self.type == "resource" and not self.is_http:
+            names = ("Content-Type", "X-Robots-Tag", "Link")
+            fields = tuple((name, self.fields[name.lower()]) for name in names if name.lower() in self.fields)
+            return HttpMessage("HTTP/1.1 200 OK", fields, self.block)
         return read_message(self.block)
 
 

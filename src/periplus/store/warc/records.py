@@ -2,8 +2,9 @@
 
 One exchange becomes up to three records, each a gzip member: the answer (`response`, or `revisit` where its payload is
 kept already), the `request` as it was sent, and `metadata` with what only the crawler knows. The last two name the
-first in `WARC-Concurrent-To`. Digests are SHA-1 in base 32, because that is what every index of archives holds; the
-payload is the body as stored, its content coding still on.
+first in `WARC-Concurrent-To`. So does the `resource` of a page that was rendered: its document after its scripts ran.
+Digests are SHA-1 in base 32, because that is what every index of archives holds; the payload is the body as stored, its
+content coding still on.
 
 Archives name payloads by SHA-1 in base 32 (RFC 4648). There are four digests a page, all of 20 bytes, and
 `base64.b32encode` is written for any length. `base32` makes all 32 letters at once, as arithmetic on one integer: the
@@ -24,9 +25,11 @@ from pathlib import Path
 from time import gmtime, strftime
 from typing import Final
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from periplus.model import Fetched, FetchTask, NotModified, Payload, Redirected
+from periplus.model import Fetched, FetchTask, NotModified, Payload, Redirected, Rendering
 from periplus.urls import site_of
 
 from .http import is_compressed, response_head
@@ -54,6 +57,11 @@ def timestamp(date: str) -> str:
     """A date of WARC for CDXJ: the 14 digits down to the second."""
     digits = date[:19].replace("-", "").replace("T", "").replace(":", "")
     return digits if digits.isascii() and digits.isdigit() else _NO_DIGIT.sub("", date)[:14]
+
+
+def identifier() -> str:
+    """A UUID (RFC 9562, version 4) for a record of its own."""
+    return identifiers()[0]
 
 
 def identifiers() -> tuple[str, str, str]:
@@ -137,6 +145,11 @@ _REQUEST: Final = "application/http; msgtype=request"
 _FIELDS: Final = "application/warc-fields"
 _BREAK: Final = re.compile(r"[\r\n\0]+")
 _END: Final = b"\r\n\r\n"
+DOCUMENT: Final = "urn:dom:"
+"""What stands before the URL of a page in the name of its document: tools that replay archives show the answer."""
+KEPT_WITH_DOCUMENT: Final = ("X-Robots-Tag", "Link")
+"""Fields of an answer that hold for its document as well."""
+DOCUMENT_TYPE: Final = "text/html; charset=utf-8"
 
 
 class Frame(Struct, frozen=True, gc=False):
@@ -200,14 +213,40 @@ def request(sent: bytes, frame: Frame) -> bytes:
     return _small("request", frame.others[0], frame.about + _beside(frame), _REQUEST, sent)
 
 
-def metadata(task: FetchTask, duration: float, frame: Frame) -> bytes:
+def document(answer: Fetched, identifier: str, digest: str, frame: Frame, level: int) -> bytes:
+    """A page after its scripts ran, beside the answer that it was made from, with the directives of that."""
+    body, url = answer.body, answer.task.url
+    about = frame.about.replace(f"WARC-Target-URI: {url}\r\n", f"WARC-Target-URI: {DOCUMENT}{url}\r\n", 1)
+    fields = (
+        f"{about}{_beside(frame)}WARC-Refers-To: <urn:uuid:{frame.answer}>\r\n"
+        f"WARC-Payload-Digest: sha1:{digest}\r\nWARC-Block-Digest: sha1:{digest}\r\n"
+        f"{''.join(_of_answer(name, answer) for name in KEPT_WITH_DOCUMENT)}"
+    )
+    return deflated(b"".join((_header("resource", identifier, fields, DOCUMENT_TYPE, len(body)), body, _END)), level)
+
+
+def metadata(task: FetchTask, duration: float, frame: Frame, rendering: Rendering | None = None) -> bytes:
     """What only the crawler knows of the fetch. The first two names are those of Heritrix, which tools know."""
     block = (
         f"fetchTimeMs: {round(duration * 1000)}\r\nhopsFromSeed: {task.depth}\r\nsource: {task.source.value}\r\n"
         f"lane: {task.lane.value}\r\npurpose: {task.purpose.value}\r\nredirects: {task.redirects}\r\n"
-        f"attempt: {task.attempt}\r\nseconds: {duration!r}\r\n{_wanted_by(task)}"
+        f"attempt: {task.attempt}\r\nseconds: {duration!r}\r\n{_wanted_by(task)}{_rendered(rendering)}"
     ).encode()
     return _small("metadata", frame.others[1], frame.about + _beside(frame), _FIELDS, block)
+
+
+def _of_answer(name: str, answer: Fetched) -> str:
+    """A field of the answer that also counts for its document; nothing if it has none."""
+    values = [_line(value) for each, value in answer.headers if each.lower() == name.lower()]
+    return f"{name}: {', '.join(values)}\r\n" if values else ""
+
+
+def _rendered(rendering: Rendering | None) -> str:
+    """What came of opening the page in a browser, as JSON."""
+    if rendering is None:
+        return ""
+    kept = replace(rendering, document=b"", responses=())
+    return f"rendering: {msgspec.json.encode(kept).decode()}\r\n"
 
 
 def _wanted_by(task: FetchTask) -> str:

@@ -1,0 +1,52 @@
+"""Which pages need their scripts, and what is learnt of the templates of a site.
+
+`needs` scores a page as the server sent it; `script_data` reads what such a page has for its scripts, so that some need
+no browser; `templates` decides for all pages of a template, after some were rendered; `routes` has the URLs of pages
+that an application keeps behind `#!`; `pages` completes what was read from a browser's document, or with such data.
+`RenderSettings` is the table `[render]` of the settings. Pure.
+"""
+
+from .needs import FEWEST_LINKS, LEAST_NEEDED_SCORE, LONGEST_SHELL, NEEDED_SCORE, ScriptNeed, script_need
+from .pages import DOCUMENT_TYPE, completed
+from .routes import escaped, hash_routes, unescaped
+from .script_data import ScriptData, script_data, with_data
+from .settings import RenderMode, RenderSettings
+from .templates import (
+    MAX_TEMPLATES,
+    SiteRendering,
+    TemplateDecision,
+    TemplateTest,
+    count_flagged,
+    count_rendered,
+    decision_for,
+    forget_decision,
+    gains,
+)
+
+__all__ = [
+    "DOCUMENT_TYPE",
+    "FEWEST_LINKS",
+    "LEAST_NEEDED_SCORE",
+    "LONGEST_SHELL",
+    "MAX_TEMPLATES",
+    "NEEDED_SCORE",
+    "RenderMode",
+    "RenderSettings",
+    "ScriptData",
+    "ScriptNeed",
+    "SiteRendering",
+    "TemplateDecision",
+    "TemplateTest",
+    "completed",
+    "count_flagged",
+    "count_rendered",
+    "decision_for",
+    "escaped",
+    "forget_decision",
+    "gains",
+    "hash_routes",
+    "script_data",
+    "script_need",
+    "unescaped",
+    "with_data",
+]
