@@ -359,5 +359,5 @@ TABLES = (
     "records", "queues", "lengths", "listings", "postponed", "calendar", "standings", "ranks",
     "forest", "forest-sites", "forest-due", "forest-memories", "sites", "robots", "payloads", "sketch-pages",
     "sketches", "sketch-bands", "site-ids", "site-names", "counters", "outbox", "numbers", "visits", "addresses",
-    "domains", "trees",
+    "domains", "forms", "trees",
 )  # fmt: skip

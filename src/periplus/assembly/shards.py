@@ -26,6 +26,7 @@ from periplus.crawl.sitemaps import SitemapRules
 from periplus.model import CollectionError, ConfigError, Learning, Ordering, Ranking, Url
 from periplus.policy.dust import GivenRules, read_rule_file
 from periplus.policy.filters import Scope, screening_chain, standard_chain
+from periplus.policy.forms import FormSettings
 from periplus.policy.ordering import ALIASES, Scored
 from periplus.policy.refresh import DAY, PageWeights
 from periplus.policy.sitemaps import RankOf
@@ -217,6 +218,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
             config.absence, config.cloaking, config.redirections, config.mirrors, config.scope.suffixes
         ),
         dust=config.dust,
+        forms=_form_settings(asked),
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         revisits_only=asked.revisits_only,
     )
@@ -233,6 +235,12 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         load_body=partial(with_body, layout.warc),
         load_learnt=LearntFiles(layout.learnt).read,
     )
+
+
+def _form_settings(asked: ShardMaker) -> FormSettings:
+    """What is done with forms: a refresh submits none."""
+    forms = asked.config.forms.within(asked.config.budgets.max_pages_per_site)
+    return replace(forms, enabled="discover") if asked.revisits_only and forms.are_submitted else forms
 
 
 def given_rules(config: Config, layout: Layout) -> GivenRules | None:

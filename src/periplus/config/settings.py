@@ -44,6 +44,7 @@ from periplus.policy.filters import (
     Traps,
     TrapSettings,
 )
+from periplus.policy.forms import FormSettings
 from periplus.policy.mirrors import MirrorSettings
 from periplus.policy.ordering import ALIASES, ordering
 from periplus.policy.refresh import PageWeights, RefreshSettings, check_importance, objective
@@ -177,6 +178,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """A crawl for files of some types instead of pages."""
     reading: ReadingSettings = ReadingSettings()
     """How pages are read, and which of their links are followed."""
+    forms: FormSettings = FormSettings()
+    """Which forms are submitted, and how often ([forms.md](forms.md))."""
     sitemaps: SitemapSettings = SitemapSettings()
     """Which sitemaps and feeds are read."""
     forest: TreeLimits = TreeLimits()

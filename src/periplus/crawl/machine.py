@@ -32,6 +32,7 @@ from periplus.store import State
 from periplus.urls import site_of
 
 from .dust import PROBE_KIND, DustLearner
+from .forms import CHECK, Forms
 from .frontier import Domains, Frontier, Preview, SiteRecords, SpamFollower, preview
 from .inputs import (
     Acknowledged,
@@ -162,11 +163,13 @@ class Machine:
         self._dust = DustLearner(
             guard.states, state, self.frontier, self._events, self._forget_links, settings.dust, given
         )
+        self.forms = Forms(settings.forms, state, frontier=self.frontier, router=self.router, events=self._events)
         self._load_learnt = load_learnt
         self._takers_of_learnt: dict[str, TakeLearnt] = {}
         self._takers_of_probes: dict[str, TakeProbe] = dict(self._judges.takers)
         self.learnt = dict(meta.learnt)
         self.takes_probes(PROBE_KIND, self._dust.probed)
+        self.takes_probes(CHECK, self.forms.checked)
         self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
         self.takes_learnt("reputation", self.frontier.schedule.learn_reputation)
         if settings.follows_spam:
@@ -239,6 +242,7 @@ class Machine:
                 if not is_read:
                     self.sitemaps.give_up_reading(now)
                 self.sitemaps.step(now)
+                self.forms.step(now)
                 self._held.release(now)
             case Discovered(discoveries=discoveries):
                 self.sitemaps.discovery.received(discoveries, now)
@@ -344,6 +348,7 @@ class Machine:
         outcome, page = processed.answer.outcome, processed.page
         task = outcome.task
         found = self._pipeline.links(processed, now, partial(self.frontier.scores.share, task.url))
+        found = self.forms.answered(outcome, page, found, now)
         if isinstance(outcome, Redirected) and task.purpose is Purpose.PAGE and self.router.follow_seed(outcome):
             self._forget_links(now)
         if found:
@@ -355,6 +360,7 @@ class Machine:
         elif page is not None:
             self.revisits.linked(task.url, page.links.to_others().urls, now)
             self.sitemaps.discovery.linked(page, now)
+            self.forms.page_read(page, task.depth, now)
         elif task.purpose is Purpose.SITEMAP:
             if isinstance(outcome, Fetched) and outcome.status == 200 and processed.answer.is_read:
                 self.sitemaps.read(outcome, processed.answer.stored, now)
@@ -384,6 +390,7 @@ class Machine:
         if sample is not None:
             self._state.put_meta(sample)
         links = self._pipeline.flush()
+        self.forms.flush()
         self._records.flush()
         return ShardMeta(
             ordering=self._settings.learning_ordering,
@@ -411,7 +418,7 @@ class Machine:
 
     def wants_tick(self, now: float) -> bool:
         """Whether a `Tick` would do something."""
-        return self.sitemaps.wants_step(now) or self._held.are_due(now)
+        return self.sitemaps.wants_step(now) or self.forms.wants_step(now) or self._held.are_due(now)
 
     def wants_grant(self, now: float) -> bool:
         """Whether a `Granted` could do something."""
@@ -429,7 +436,9 @@ class Machine:
         """Whether nothing waits and nothing is under way; or the page budget was fetched."""
         if not self.frontier.is_idle or self._held.are_due(now):
             return False
-        return self.frontier.is_satisfied or self._settings.revisits_only or self.sitemaps.is_idle(now)
+        if self.frontier.is_satisfied or self._settings.revisits_only:
+            return True
+        return self.sitemaps.is_idle(now) and self.forms.is_idle(now)
 
     def preview(self, pattern: str) -> Preview:
         """Which waiting URLs a pattern matches."""

@@ -12,6 +12,7 @@ from periplus.model import Fetched, FetchOutcome, Page, Stored, Url
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.dust import DustSettings
 from periplus.policy.filters import MediaSettings
+from periplus.policy.forms import FormSettings
 from periplus.policy.refresh import RefreshSettings
 from periplus.policy.reputation import DomainBudgets
 from periplus.store import WarcEnd
@@ -81,6 +82,7 @@ class MachineSettings(Struct, frozen=True):
     held_seeds: tuple[Url, ...] = ()
     judges: JudgeSettings = JudgeSettings()
     dust: DustSettings = DustSettings()
+    forms: FormSettings = FormSettings()
     watching: Watching | None = None
     revisits_only: bool = False
     follows_spam: bool = True

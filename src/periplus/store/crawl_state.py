@@ -22,6 +22,7 @@ from periplus.model import (
     AddressVisits,
     DomainVisits,
     Exchange,
+    FormRow,
     InvariantError,
     LinkChunk,
     Listings,
@@ -280,6 +281,10 @@ class State(Protocol):
     @property
     def domains(self) -> Rows[DomainVisits]:
         """How much was fetched of each registrable domain."""
+
+    @property
+    def forms(self) -> Rows[FormRow]:
+        """The forms of sites."""
 
     @property
     def recent_links(self) -> Rows[LinkChunk]:

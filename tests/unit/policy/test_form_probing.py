@@ -117,8 +117,7 @@ def probed(database: Database, base: str, without: tuple[str, ...] = ()) -> tupl
             prober.read_record(read_page(_record(database, record), record, "text/html").main_text)
         records |= new
         requests += 1
-        following = prober.learn(ProbedPage(url, _links(page), page.relations.next))
-        waiting += [following] if following is not None else []
+        prober.learn(ProbedPage(url, _links(page), page.relations.next))
         waiting += prober.wanted(4)
     return len(records), requests + len(records), prober
 

@@ -103,7 +103,7 @@ class Frontier:
         self.page_budget = saved.page_budget
         self.leases = self._leases = Leases(saved.leases)
         self._pages_out, self._refused = sum(lease.is_of_page for lease in saved.leases), 0
-        self._gate = RobotsGate(state.robots, agent)
+        self.gate = self._gate = RobotsGate(state.robots, agent)
         self.schedule = Schedule(
             state,
             records,

@@ -7,6 +7,7 @@ known before. The most frequent word not yet issued (Barbosa, Freire 2004) is ne
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -87,8 +88,20 @@ class Words(Struct):
         return self.known * (shown / known if known else _BLIND_FACTOR) if self.known else 0.0
 
     @property
-    def is_done(self) -> bool:
-        """Whether further queries are not worth it."""
+    def bounds(self) -> tuple[float, float]:
+        """Between which numbers the number of records is, with a probability of about 95 %."""
+        shown, known = (sum(getattr(query, name) for query in self.queries) for name in ("shown", "known"))
+        if not known:
+            return float(self.known), self.estimate
+        error = 1.96 * self.estimate * math.sqrt((1 - known / shown) / known)
+        return max(self.estimate - error, float(self.known)), self.estimate + error
+
+    def is_done(self, control: int | None = None) -> bool:
+        """Whether further queries are not worth it. `control`: that many suffice, if none of them found a record."""
+        if control is not None and len(self.queries) >= control:
+            last = self.queries[-control:]
+            if not any(query.shown > query.known for query in last):
+                return True
         if len(self.queries) < _WINDOW:
             return False
         gain = sum(query.shown - query.known for query in self.queries) / sum(query.requests for query in self.queries)
