@@ -58,8 +58,10 @@ from .life import OpenForm, probed_event, reopened, year_of
 
 CHECK: Final = "form"
 """The kind of the probe that loads the page of a form a second time."""
-_SOON: Final = 30.0
-"""Seconds after which a form is looked at again that waits for sitemaps or for room."""
+_SOON: Final = 1.0
+"""Seconds after which a form is looked at again that waits for sitemaps or for room; as much longer as forms wait."""
+_AT_ONCE: Final = 100
+"""Waiting forms that are looked at in such a time."""
 _PATIENCE: Final = 3_600.0
 """Seconds after which the second load of a page is given up."""
 _LONG: Final = 1_800.0
@@ -181,7 +183,7 @@ class Forms:
         if self._begun[row.site] >= self._settings.forms_per_site:
             return self._refuse(row, "form-too-many", now)
         if len(self._open) >= self._settings.max_open or not self._are_sitemaps_read(row.site):
-            self._set_due(row, now + _SOON)
+            self._set_due(row, now + _SOON * (1 + len(self._due) / _AT_ONCE))
         elif self._forbids(row.form.action):
             return self._refuse(row, "robots", now)
         else:

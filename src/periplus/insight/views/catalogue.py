@@ -300,7 +300,8 @@ DERIVED: Final = (
     View(
         "forms",
         "Every form with what is known of it last: its kind, whether it is submitted, and what it brought.",
-        "select * from form_probes qualify row_number() over (partition by form order by at desc, requests desc) = 1",
+        "select * from form_probes\n"
+        "qualify row_number() over (partition by form order by seen_at desc, requests desc) = 1",
     ),
     View("change_rates", "How often pages of each site had changed when they were visited again.", _CHANGE_RATES),
     View(

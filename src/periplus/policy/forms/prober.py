@@ -239,8 +239,8 @@ class Prober:
         state = self.state
         if not self._texts or state.words.is_done(_CONTROL if self._is_covered else None):
             return
-        if not state.round and (state.words.known or state.words.counts):
-            state.round = state.words.best(_ROUND, state.page_size or 10)
+        if not state.round:
+            state.round = state.words.next_round(_ROUND, state.page_size or 10)
         while state.round:
             word, source = state.round.pop(0)
             if word not in state.words.issued:
@@ -356,6 +356,8 @@ class Prober:
     @property
     def size(self) -> float:
         """About how many records the form leads to."""
+        if self._is_covered and not any(query.known for query in self.state.words.queries):
+            return float(len(self.state.records))
         return max(self.state.words.estimate, float(len(self.state.records)))
 
     @property
@@ -363,7 +365,7 @@ class Prober:
         """Between which numbers that is, with a probability of about 95 %."""
         known = float(len(self.state.records))
         low, high = self.state.words.bounds
-        return max(low, known), max(high, known)
+        return max(low, known), max(min(high, 2 * self.size), known)
 
     @property
     def templates(self) -> tuple[str, ...]:

@@ -21,11 +21,16 @@ from .kinds import FormKind, kind_of
 _NEVER: Final = frozenset({"password", "file", "email", "tel", "textarea"})
 """Types of fields that no search has."""
 _DANGEROUS: Final = re.compile(
-    r"log.?(?:in|out|off)|sign.?(?:in|out|up)|regist|delete|remove|destroy|cart|checkout|basket|order|buy|pay|"
-    r"subscri|unsubscri|comment|captcha|csrf|vote|admin|edit|upload",
+    r"log.?(?:in|out|off|on)(?![a-z])|sign.?(?:in|out|up|off)(?![a-z])|regist(?:er|ration|rier)|delete|remove|destroy|"
+    r"erase|purge|cancel|(?<![a-z])(?:cart|order|buy|pay|payment|vote|edit|admin|book|reserve|post|send|save|add|join|"
+    r"confirm|accept|rate|poll|bid)(?![a-z])|checkout|basket|purchase|donate|subscri|comment|captcha|csrf|upload|contact|"
+    r"feedback|newsletter|löschen|abmelden|anmelden|bestellen|kaufen|abonn|supprim|d[eé]connex|connexion|acheter|"
+    r"eliminar|borrar|comprar|salir|удалить|выход|войти|купить|заказ",
     re.IGNORECASE,
 )
-"""Words in the path of an action, or in the name of a field, of forms that do something."""
+"""Words in the path of an action, in the name of a field or on a button, of forms that do something."""
+_CHOICES: Final = frozenset({"select", "select-multiple", "radio"})
+"""Types of fields whose values the page names: such a field called "order" sorts."""
 _TOKEN: Final = re.compile(r"token|csrf|nonce|captcha|viewstate|session|sess?id", re.IGNORECASE)
 
 
@@ -37,7 +42,8 @@ def refusal(form: Form, page: Url, *, earlier: Form | None = None) -> str:
         return "form-elsewhere"
     if any(field.type in _NEVER for field in form.fields):
         return "form-kind"
-    if _DANGEROUS.search(urlsplit(form.action).path) or any(_DANGEROUS.search(field.name) for field in form.fields):
+    names = (field.name for field in form.fields if field.type not in _CHOICES)
+    if any(_DANGEROUS.search(said.replace("_", " ")) for said in (urlsplit(form.action).path, *names, *form.buttons)):
         return "form-kind"
     if kind_of(form) is not FormKind.SEARCH:
         return "form-kind"

@@ -26,6 +26,8 @@ _LEAST_GAIN: Final = 0.02
 """New records a request below which queries are not worth it."""
 _SMALL_GAIN: Final = 0.25
 """New records a request below which the estimate is believed: words of one text go together, so it is often too low."""
+_TRIES: Final = 3
+"""Words of a source that are issued before it is compared with others."""
 _WORD: Final = re.compile(r"[^\W\d_]{3,30}")
 _STOP: Final = frozenset(
     ["the", "and", "for", "with", "from", "that", "this", "are", "was", "not", "all", "any", "der", "die", "das", "und",
@@ -97,21 +99,31 @@ class Words(Struct):
         return max(self.estimate - error, float(self.known)), self.estimate + error
 
     def is_done(self, control: int | None = None) -> bool:
-        """Whether further queries are not worth it. `control`: that many suffice, if none of them found a record."""
-        if control is not None and len(self.queries) >= control:
-            last = self.queries[-control:]
-            if not any(query.shown > query.known for query in last):
+        """Whether further queries are not worth it; with `control`, also if as many of the last found nothing new."""
+        if control is not None:
+            last = [query for query in self.queries if query.shown][-control:]
+            if len(last) == control and all(query.shown == query.known for query in last):
                 return True
         if len(self.queries) < _WINDOW:
             return False
         gain = sum(query.shown - query.known for query in self.queries) / sum(query.requests for query in self.queries)
         return gain < _LEAST_GAIN or (gain < _SMALL_GAIN and self.known >= _ENOUGH * self.estimate)
 
-    def best(self, number: int, page: int = 10) -> list[tuple[str, str]]:
+    def next_round(self, number: int, page: int = 10) -> list[tuple[str, str]]:
+        """The words to issue next: some of each source that was not tried enough, then the best of all sources."""
+        for source in sorted(self.counts):
+            tries = self.sources.get(source, Source()).tries
+            if tries < _TRIES and (found := self.best(_TRIES - tries, page, source)):
+                return found
+        return self.best(number, page)
+
+    def best(self, number: int, page: int = 10, only: str = "") -> list[tuple[str, str]]:
         """The best words, with their sources. `page` is how many records a page of results shows."""
         estimate, cap = self.estimate, max(self.most_shown, page)
         ranked = []
         for source, counts in self.counts.items():
+            if only not in ("", source):
+                continue
             success = self.sources.get(source, Source()).success
             for word, records in counts.items():
                 if word not in self.issued:

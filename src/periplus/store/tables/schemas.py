@@ -226,7 +226,7 @@ FORM_PROBES: Final = pa.schema(
         ("estimate_low", REAL),
         ("estimate_high", REAL),
         ("templates", WORDS),
-        ("at", MOMENT),
+        ("seen_at", MOMENT),
     ]
 )
 
