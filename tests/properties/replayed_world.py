@@ -309,6 +309,8 @@ class Collection:
             schedule.is_crowded, schedule.rests_until, schedule.turn,
         )  # fmt: skip
         memory["stats"] = msgspec.to_builtins(self.machine.stats)
+        forms = self.machine.forms
+        memory["forms"] = (forms._due, forms._asked, +forms._begun, {key: forms._open[key].row for key in forms._open})
         memory["price"] = (self.machine.revisits.price, self.machine.revisits.quota.counts)
         return copy.deepcopy(memory)
 

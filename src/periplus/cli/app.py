@@ -34,6 +34,7 @@ VERBS = {
     "info": "Show what is known of a collection, a site or a URL.",
     "export": "Export a collection: jsonl, parquet, warc, wacz, text, markdown.",
     "repair": "Check a collection and rebuild damaged parts.",
+    "forms": "List the forms of a collection, and what submitting them brought.",
     "judge": "Find mirrors and parked domains of a collection.",
     "index": "Index a collection for searching, or update the index.",
     "search": "Search an indexed collection.",

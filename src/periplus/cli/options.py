@@ -144,6 +144,14 @@ Sitemaps = Annotated[
         help="Read robots.txt sitemaps and feeds (the default), or follow links alone.",
     ),
 ]
+Forms = Annotated[
+    bool | None,
+    typer.Option(
+        "--forms/--no-forms",
+        rich_help_panel=_FAR,
+        help="Submit search forms (GET only), or only find and report forms (the default).",
+    ),
+]
 Delay = Annotated[
     str | None,
     typer.Option(

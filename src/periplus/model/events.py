@@ -135,8 +135,8 @@ class FormProbed(Struct, frozen=True, tag=True):
 
     `key` names the form; `status` and `reason` are those of `FormRow`. `queries` counts submissions, `requests` all
     pages of results; `records` are what these lead to, `new_records` those that no link and no sitemap had led to
-    before. `estimate` is about how many records there are, `low` and `high` its bounds (95 %). `templates` says how
-    each combination of fields did, `fields` which fields the form has.
+    before; a page of results shows up to `page_size` of them. `estimate` is about how many records there are, `low` and
+    `high` its bounds (95 %). `templates` says how each combination of fields did, `fields` which fields the form has.
     """
 
     key: int
@@ -157,6 +157,7 @@ class FormProbed(Struct, frozen=True, tag=True):
     low: float = 0.0
     high: float = 0.0
     templates: tuple[str, ...] = ()
+    page_size: int = 0
 
 
 Event = (

@@ -90,6 +90,7 @@ def probed_event(row: FormRow, prober: Prober | None, now: float) -> FormProbed:
         low=low,
         high=high,
         templates=prober.templates,
+        page_size=state.page_size,
     )
 
 

@@ -225,6 +225,7 @@ FORM_PROBES: Final = pa.schema(
         ("estimate", REAL),
         ("estimate_low", REAL),
         ("estimate_high", REAL),
+        ("page_size", NUMBER),
         ("templates", WORDS),
         ("seen_at", MOMENT),
     ]

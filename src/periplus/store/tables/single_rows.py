@@ -198,6 +198,7 @@ def form_row(event: FormProbed) -> Row:
     is_open = bool(event.requests or event.queries or event.status in ("open", "ended"))
     numbers = (
         event.queries, event.requests, event.records, event.new_records, event.estimate, event.low, event.high,
+        event.page_size,
     )  # fmt: skip
     return (
         f"{event.key:016x}", event.site, event.page, event.action, event.method, event.kind, list(event.fields),
