@@ -8,6 +8,7 @@ fewest possible (`floor`) are a page for every record and one for every ten of t
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -42,16 +43,16 @@ def floor(records: float) -> float:
 
 
 def probe(
-    database: Database, *, without: tuple[str, ...] = (), reads_records: bool = True, most: int | None = None
+    database: Database, *, without: tuple[str, ...] = (), reads_records: bool = True, until: float = math.inf
 ) -> Probed:
-    """Submit the form until nothing more is wanted, or `most` requests were made. `without`: fields it lacks."""
+    """Submit the form until nothing more is wanted, or `until` records were found. `without`: fields it lacks."""
     form_page = read_page(database.form_page(), f"{_BASE}/search", "text/html")
     [form] = form_page.forms
     form = replace(form, fields=tuple(field for field in form.fields if field.name not in without))
     prober = Prober(form, _YEAR)
     prober.read_form_page(_links(form_page), form_page.main_text)
     pages, records, curve = 0, set[Url](), []
-    while (most is None or pages + len(records) < most) and (urls := prober.wanted(1)):
+    while len(records) < until and (urls := prober.wanted(1)):
         page = read_page(database.result_page(urlsplit(urls[0]).query), urls[0], "text/html")
         results = prober.learn(ProbedPage(urls[0], _links(page), page.relations.next))
         for url in results.new if reads_records else ():
