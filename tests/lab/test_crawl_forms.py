@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import msgspec
 import pytest
 from tests.lab.crawling import by_address, crawl, standing
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
+from typer.testing import CliRunner
 
+import periplus
+from periplus.assembly.facts.forms import FormFacts
+from periplus.cli.app import app
+from periplus.insight.report.drawing import FIGURES
+from periplus.insight.report.questions import BY_CHAPTER
 from periplus.insight.views import Views
 from periplus.lab.simulate.forms import floor
 from periplus.lab.web import World
@@ -97,6 +104,7 @@ class Found:
             self.base = lab.url(HOST)
             options = by_address(lab) | HURRIED | SUBMIT | ONLY_THE_DATABASE
             crawl(folder, [f"{self.base}search"], options)
+            (folder / "periplus.toml").touch()
             self.asked = [visit.target for visit in lab.log.visits()]
 
 
@@ -188,3 +196,45 @@ def test_a_server_that_refuses_is_left_alone(tmp_path: Path) -> None:
         crawl(tmp_path, ["http://a.test/"], web.settings | SUBMIT | {"retries.max_attempts": 1})
     assert len({query for query in web.queries if query}) == 1
     assert [row["status"] for row in table(tmp_path, "select * from forms")] == ["open"]
+
+
+def typed(*words: str) -> str:
+    done = CliRunner().invoke(app, list(words), prog_name="periplus")
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_the_command_tells_what_forms_brought(found: Found) -> None:
+    said = typed("forms", str(found.folder))
+    assert "1 form of 1 site: 1 ended" in said
+    assert f"{found.records} records, {found.records} of them found by the form alone" in " ".join(said.split())
+    [line] = typed("forms", str(found.folder), HOST, "--json").splitlines()
+    [form] = periplus.open(found.folder).forms()
+    assert msgspec.json.decode(line, type=FormFacts) == form
+    assert (form.records, form.status, form.next) == (found.records, "ended", ())
+
+
+def test_the_next_queries_are_told(tmp_path: Path) -> None:
+    """Of a form that was only found, and of one that rests."""
+    with SearchWeb("abcdefghijkl") as web:
+        crawl(tmp_path, ["http://a.test/"], web.settings)
+        (tmp_path / "periplus.toml").touch()
+        said = " ".join(typed("forms", str(tmp_path)).split())
+        assert said.count("http://a.test/find?k=") == 10
+        assert "--forms submits search forms" in said
+        web.failing = {url for url in web.said if "/find?" in url}
+        crawl(tmp_path, ["http://a.test/"], web.settings | SUBMIT | {"retries.max_attempts": 1})
+    [form] = periplus.open(tmp_path).forms("a.test")
+    assert form.status == "open"
+    assert len(form.next) == 10
+    assert form.rests_until > 0
+
+
+def test_the_report_draws_records_against_requests(found: Found) -> None:
+    [question] = [each for each in BY_CHAPTER if each.name == "form_records"]
+    rows = table(found.folder, question.sql)
+    drawn = FIGURES[question.figure](rows, question.title)
+    assert rows[-1]["records"] == found.records
+    assert all(row["fewest"] <= row["requests"] for row in rows)
+    assert "fewest possible" in drawn
+    assert HOST in drawn

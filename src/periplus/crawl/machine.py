@@ -166,10 +166,9 @@ class Machine:
         self.forms = Forms(settings.forms, state, frontier=self.frontier, router=self.router, events=self._events)
         self._load_learnt = load_learnt
         self._takers_of_learnt: dict[str, TakeLearnt] = {}
-        self._takers_of_probes: dict[str, TakeProbe] = dict(self._judges.takers)
+        self._takers_of_probes: dict[str, TakeProbe] = {**self._judges.takers, CHECK: self.forms.checked}
         self.learnt = dict(meta.learnt)
         self.takes_probes(PROBE_KIND, self._dust.probed)
-        self.takes_probes(CHECK, self.forms.checked)
         self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
         self.takes_learnt("reputation", self.frontier.schedule.learn_reputation)
         if settings.follows_spam:
@@ -436,9 +435,8 @@ class Machine:
         """Whether nothing waits and nothing is under way; or the page budget was fetched."""
         if not self.frontier.is_idle or self._held.are_due(now):
             return False
-        if self.frontier.is_satisfied or self._settings.revisits_only:
-            return True
-        return self.sitemaps.is_idle(now) and self.forms.is_idle(now)
+        is_done = self.sitemaps.is_idle(now) and self.forms.is_idle(now)
+        return self.frontier.is_satisfied or self._settings.revisits_only or is_done
 
     def preview(self, pattern: str) -> Preview:
         """Which waiting URLs a pattern matches."""
