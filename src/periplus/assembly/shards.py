@@ -32,6 +32,7 @@ from periplus.policy.refresh import DAY, PageWeights
 from periplus.policy.sitemaps import RankOf
 from periplus.store import Archive, DiskState, KnownRanks, LearntFiles, Replica, State, bring_home
 from periplus.store.tables import Tables
+from periplus.urls import site_of
 
 from .layout import Layout
 from .parts import NO_PARTS, OwnParts
@@ -219,6 +220,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         ),
         dust=config.dust,
         forms=_form_settings(asked),
+        signed_in=frozenset(site_of(Url(f"{origin}/")) for origin in asked.parts.credentials.sites),
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         revisits_only=asked.revisits_only,
     )

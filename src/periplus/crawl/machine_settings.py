@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.model import Fetched, FetchOutcome, Page, Stored, Url
+from periplus.model import Fetched, FetchOutcome, Page, Site, Stored, Url
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.dust import DustSettings
 from periplus.policy.filters import MediaSettings
@@ -59,7 +59,8 @@ class ShardMeta(Struct):
 class MachineSettings(Struct, frozen=True):
     """The settings of the parts of a machine, and which shard it is.
 
-    `held_seeds` are fetched only if their sites list nothing that the crawl is for (`media`).
+    `held_seeds` are fetched only if their sites list nothing that the crawl is for (`media`). `signed_in` are sites
+    that get credentials with each request.
     """
 
     shard: int = 0
@@ -83,6 +84,7 @@ class MachineSettings(Struct, frozen=True):
     judges: JudgeSettings = JudgeSettings()
     dust: DustSettings = DustSettings()
     forms: FormSettings = FormSettings()
+    signed_in: frozenset[Site] = frozenset()
     watching: Watching | None = None
     revisits_only: bool = False
     follows_spam: bool = True

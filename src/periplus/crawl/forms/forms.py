@@ -76,18 +76,19 @@ _POLL: Final = 1.0
 
 
 class Forms:
-    """The forms of a shard's sites."""
+    """The forms of a shard's sites. `signed_in`: sites that get a password, token or cookie with each request."""
 
     def __init__(
         self,
         settings: FormSettings,
         state: State,
-        *,
         frontier: Frontier,
         router: ShardRouter,
         events: EventSink,
+        signed_in: frozenset[Site] = frozenset(),
     ) -> None:
         self._settings = settings
+        self._signed_in = signed_in
         self._rows = state.forms
         self._records = state.records
         self._listings = state.listings
@@ -160,6 +161,8 @@ class Forms:
     def _refusal(self, form: Form, page: Page, now: float) -> str:
         """Why a form is never submitted; empty if it may be."""
         reason = refusal(form, page.url)
+        if not reason and site_of(form.action) in self._signed_in:
+            reason = "form-signed-in"
         if not reason and page.directives.nofollow:
             reason = "form-nofollow"
         if not reason and needs_value(inputs_of(form, year_of(now))):
@@ -180,6 +183,8 @@ class Forms:
         if row.status == "checking":
             self._checking[row.page].remove(row.key)
             return self._refuse(row, "form-unread", now)
+        if site_of(row.form.action) in self._signed_in:
+            return self._refuse(row, "form-signed-in", now)
         if self._begun[row.site] >= self._settings.forms_per_site:
             return self._refuse(row, "form-too-many", now)
         if len(self._open) >= self._settings.max_open or not self._are_sitemaps_read(row.site):

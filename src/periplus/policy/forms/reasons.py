@@ -9,6 +9,7 @@ REASONS: Final = {
     "form-elsewhere": "it leads to another domain, or to a host that another shard visits",
     "form-kind": "it is not a search: it signs in, orders, subscribes, contacts, changes or deletes something",
     "form-token": "a hidden field differs at every load, or is named like a token",
+    "form-signed-in": "requests to its site carry a password, token or cookie, with which a query might do something",
     "form-nofollow": "its page forbids to follow what it leads to",
     "form-needs-value": "a required field has no value that could be chosen",
     "form-too-many": "enough other forms of the site are submitted (`forms.forms_per_site`)",
