@@ -201,8 +201,10 @@ def test_a_server_that_refuses_is_left_alone(tmp_path: Path) -> None:
 def test_a_form_is_not_submitted_with_credentials(tmp_path: Path) -> None:
     """With a cookie of a person, a query might do something in their name."""
     with SearchWeb("abcdefghijkl") as web:
-        options = {"proxy": web.base, "delay": 0.0, "cookies": {"session": "s3cret"}}
-        periplus.crawl("http://a.test/", out=tmp_path, forms=True, sitemaps=False, **options).run()
+        cookies = {"session": "s3cret"}
+        periplus.crawl(
+            "http://a.test/", out=tmp_path, forms=True, sitemaps=False, proxy=web.base, delay=0.0, cookies=cookies
+        ).run()
     assert "http://a.test/" in web.asked
     assert web.queries == []
     assert [form.reason for form in periplus.open(tmp_path).forms()] == ["form-signed-in"]
