@@ -122,7 +122,7 @@ def test_a_choice_leads_to_every_record(found: Found) -> None:
     assert max(Counter(requests).values()) == 1
 
 
-def test_what_the_form_brought_is_told(found: Found) -> None:
+def test_what_the_form_brought_is_recorded(found: Found) -> None:
     [form] = table(found.folder, "select * from forms")
     assert (form["kind"], form["status"], form["reason"]) == ("search", "ended", "complete")
     assert form["records"] == form["new_records"] == found.records
@@ -216,7 +216,7 @@ def typed(*words: str) -> str:
     return done.stdout
 
 
-def test_the_command_tells_what_forms_brought(found: Found) -> None:
+def test_the_command_shows_what_forms_brought(found: Found) -> None:
     said = typed("forms", str(found.folder))
     assert "1 form of 1 site: 1 ended" in said
     assert f"{found.records} records, {found.records} of them found by the form alone" in " ".join(said.split())
@@ -226,7 +226,7 @@ def test_the_command_tells_what_forms_brought(found: Found) -> None:
     assert (form.records, form.status, form.next) == (found.records, "ended", ())
 
 
-def test_the_next_queries_are_told(tmp_path: Path) -> None:
+def test_the_next_queries_are_shown(tmp_path: Path) -> None:
     """Of a form that was only found, and of one that rests."""
     with SearchWeb("abcdefghijkl") as web:
         crawl(tmp_path, ["http://a.test/"], web.settings)

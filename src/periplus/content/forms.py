@@ -3,9 +3,8 @@
 A control belongs to the form that its `form` attribute names by id, otherwise to the form that was open where it
 stands, also if a table or a block has moved it out of the form's element (HTML Standard, 4.10.18.3). A group of radio
 buttons is one field with options, as is a select; an input with a datalist has its options. Buttons are fields of type
-"submit", "button", ... where they have a name, because the server may ask which one was pressed; what they say is told
-of all of them. Disabled controls are
-left out; the scanner does not report those of a disabled fieldset.
+"submit", "button", ... where they have a name, because the server may ask which one was pressed; `buttons` has the text
+of all that submit. Disabled controls are left out; the scanner does not report those of a disabled fieldset.
 
 Reasons of the problems: `too-many-forms`, `too-many-fields`: the rest was left out.
 """

@@ -22,7 +22,7 @@ _decode = msgspec.msgpack.Decoder(ProberState).decode
 
 
 class OpenForm(Struct):
-    """A form that is being submitted. `reported` is up to which request its progress was reported."""
+    """A form that is being submitted: what is kept of it, and what chooses its queries."""
 
     row: FormRow
     prober: Prober
