@@ -6,7 +6,6 @@ from http import HTTPStatus
 from typing import Final
 
 from periplus.policy.filters import REASONS as REFUSALS
-from periplus.policy.forms.reasons import REASONS as FORM_REASONS
 
 _WIRE: Final = {
     "dns-not-found": "the name does not exist or has no address",
@@ -46,7 +45,7 @@ _LISTED: Final = {
 _JUDGED: Final = {
     "spam": "its host was judged to be spam, and `[spam] may_retire` is set",
 }
-EXPLAINED: Final = {**FORM_REASONS, **_WIRE, **_JUDGED, **_ROBOTS, **_RENAMED, **_LISTED, **REFUSALS}
+EXPLAINED: Final = {**_WIRE, **_JUDGED, **_ROBOTS, **_RENAMED, **_LISTED, **REFUSALS}
 
 
 def explained(reason: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -24,6 +27,7 @@ from periplus.policy.forms import (
     submission,
 )
 from periplus.policy.forms.prober import Template
+from periplus.policy.forms.reasons import REASONS
 
 PAGE = Url("http://a.test/")
 
@@ -195,3 +199,10 @@ def test_budgets() -> None:
     assert count_request(row, settings, 86_400.0 * 4)
     with pytest.raises(ConfigError, match=r"forms\.max_open"):
         FormSettings(max_open=0)
+
+
+def test_every_reason_is_explained() -> None:
+    """docs/forms.md has the reasons that the code knows, and no other."""
+    text = (Path(__file__).resolve().parents[3] / "docs" / "forms.md").read_text()
+    assert set(re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)) | {"complete"} == set(REASONS)
+    assert "(`complete`)" in text
