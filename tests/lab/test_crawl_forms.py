@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -149,6 +150,30 @@ def test_forms_are_only_found_unless_asked_for(tmp_path: Path) -> None:
         assert [row["status"] for row in table(tmp_path, "select * from forms")] == ["found"]
         crawl(tmp_path, ["http://a.test/"], web.settings | SUBMIT)
     assert {url for url in web.asked if "/r/" in url} == {f"http://a.test/r/{k}" for k in "xyz"}
+
+
+def test_next_pages_are_asked_by_the_form_alone(tmp_path: Path) -> None:
+    """Pages of results come one after the other, the interval apart, although each links to the next."""
+    results = {_result(k, number): _results(k, number) for k in "xy" for number in range(1, 5)}
+    home = f"{page('home')}<form action=/find><select name=k><option>x<option>y</select></form>"
+    web = ScriptedWeb({"http://a.test/": home, **results})
+    with web:
+        crawl(tmp_path, ["http://a.test/"], web.settings | SUBMIT | {"forms.interval": 0.3, "sitemaps.follow": False})
+    asked = table(
+        tmp_path, "select url, epoch(started_at) as began from fetches where url like '%find?%' order by began"
+    )
+    assert {row["url"] for row in asked} == set(results)
+    assert all(later["began"] - row["began"] >= 0.3 for row, later in pairwise(asked))
+
+
+def _result(k: str, number: int) -> str:
+    return f"http://a.test/find?k={k}" + (f"&page={number}" if number > 1 else "")
+
+
+def _results(k: str, number: int) -> str:
+    """One of four pages, with links to all others."""
+    others = "".join(f"<a href='{_result(k, each)}'>{each}</a> " for each in range(1, 5) if each != number)
+    return f"{page(f'{k} {number}', f'/r/{k}{number}')}{others}"
 
 
 class SearchWeb(ScriptedWeb):

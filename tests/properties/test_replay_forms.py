@@ -72,7 +72,7 @@ def test_a_crash_between_any_two_queries_costs_nothing(tmp_path: Path, monkeypat
     run = Collection(tmp_path / "run", config_of(OPTIONS), world, tuple(world.urls))
     run.begin()
     run.run(START + 8.0)
-    witness = Witness(run, tmp_path / "photographs", 13)
+    witness = Witness(run, tmp_path / "photographs", 7)
     run.run(START + 14.0)
     run.machine.after = None
     run.state.commit = witness._commit  # type: ignore[method-assign]

@@ -26,7 +26,7 @@ from periplus.crawl.sitemaps import SitemapRules
 from periplus.model import CollectionError, ConfigError, Learning, Ordering, Ranking, Url
 from periplus.policy.dust import GivenRules, read_rule_file
 from periplus.policy.filters import Scope, screening_chain, standard_chain
-from periplus.policy.forms import FormSettings
+from periplus.policy.forms import FormRules
 from periplus.policy.ordering import ALIASES, Scored
 from periplus.policy.refresh import DAY, PageWeights
 from periplus.policy.sitemaps import RankOf
@@ -219,8 +219,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
             config.absence, config.cloaking, config.redirections, config.mirrors, config.scope.suffixes
         ),
         dust=config.dust,
-        forms=_form_settings(asked),
-        signed_in=frozenset(site_of(Url(f"{origin}/")) for origin in asked.parts.credentials.sites),
+        forms=_form_rules(asked),
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         revisits_only=asked.revisits_only,
     )
@@ -239,10 +238,14 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
     )
 
 
-def _form_settings(asked: ShardMaker) -> FormSettings:
+def _form_rules(asked: ShardMaker) -> FormRules:
     """What is done with forms: a refresh submits none."""
-    forms = asked.config.forms.within(asked.config.budgets.max_pages_per_site)
-    return replace(forms, enabled="discover") if asked.revisits_only and forms.are_submitted else forms
+    config = asked.config
+    forms = config.forms.within(config.budgets.max_pages_per_site)
+    if asked.revisits_only and forms.are_submitted:
+        forms = replace(forms, enabled="discover")
+    signed_in = frozenset(site_of(Url(f"{origin}/")) for origin in asked.parts.credentials.sites)
+    return FormRules(forms, signed_in, config.scope.suffixes)
 
 
 def given_rules(config: Config, layout: Layout) -> GivenRules | None:

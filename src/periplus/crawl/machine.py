@@ -163,7 +163,7 @@ class Machine:
         self._dust = DustLearner(
             guard.states, state, self.frontier, self._events, self._forget_links, settings.dust, given
         )
-        self.forms = Forms(settings.forms, state, self.frontier, self.router, self._events, settings.signed_in)
+        self.forms = Forms(settings.forms, state, self._records, self.frontier, self.router, self._events)
         self._load_learnt = load_learnt
         self._takers_of_learnt: dict[str, TakeLearnt] = {}
         self._takers_of_probes: dict[str, TakeProbe] = {**self._judges.takers, CHECK: self.forms.checked}

@@ -8,11 +8,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.model import Fetched, FetchOutcome, Page, Site, Stored, Url
+from periplus.model import Fetched, FetchOutcome, Page, Stored, Url
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.dust import DustSettings
 from periplus.policy.filters import MediaSettings
-from periplus.policy.forms import FormSettings
+from periplus.policy.forms import FormRules
 from periplus.policy.refresh import RefreshSettings
 from periplus.policy.reputation import DomainBudgets
 from periplus.store import WarcEnd
@@ -59,8 +59,7 @@ class ShardMeta(Struct):
 class MachineSettings(Struct, frozen=True):
     """The settings of the parts of a machine, and which shard it is.
 
-    `held_seeds` are fetched only if their sites list nothing that the crawl is for (`media`). `signed_in` are sites
-    that get credentials with each request.
+    `held_seeds` are fetched only if their sites list nothing that the crawl is for (`media`).
     """
 
     shard: int = 0
@@ -83,8 +82,7 @@ class MachineSettings(Struct, frozen=True):
     held_seeds: tuple[Url, ...] = ()
     judges: JudgeSettings = JudgeSettings()
     dust: DustSettings = DustSettings()
-    forms: FormSettings = FormSettings()
-    signed_in: frozenset[Site] = frozenset()
+    forms: FormRules = FormRules()
     watching: Watching | None = None
     revisits_only: bool = False
     follows_spam: bool = True

@@ -20,8 +20,10 @@ from periplus.policy.forms import (
     Use,
     Words,
     asks_for_captcha,
+    bounded,
     count_request,
     inputs_of,
+    is_query,
     max_requests,
     refusal,
     submission,
@@ -206,3 +208,35 @@ def test_every_reason_is_explained() -> None:
     text = (Path(__file__).resolve().parents[3] / "docs" / "forms.md").read_text()
     assert set(re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)) | {"complete"} == set(REASONS)
     assert "(`complete`)" in text
+
+
+def test_a_page_without_a_codec_is_submitted_in_utf_8() -> None:
+    form = form_of("<form action=/search><select name=k><option>é<option>b</select></form>")
+    assert {url for _, url in Prober(form, 2026, encoding="latin-1").preview(2)} == {
+        "http://a.test/search?k=%E9",
+        "http://a.test/search?k=b",
+    }
+    for charset in ("x-user-defined", "utf-16le", "replacement", "no\0name"):
+        assert "http://a.test/search?k=%C3%A9" in {url for _, url in Prober(form, 2026, encoding=charset).preview(2)}
+
+
+def test_a_form_is_bounded() -> None:
+    options = "".join(f"<option>{number:0200}" for number in range(900))
+    fields = "".join(f"<input name=f{number}>" for number in range(200))
+    form = bounded(form_of(f"<form action=/search><select name=k>{options}</select>{fields}</form>"))
+    assert len(form.fields) == 100
+    assert form.fields[0].options == ()
+
+
+def test_a_suffix_of_the_scope_makes_domains() -> None:
+    form = form_of("<form action=http://b.hosts.test/search><input name=q></form>")
+    page = Url("http://a.hosts.test/")
+    assert refusal(form, page) == ""
+    assert refusal(form, page, suffixes=("hosts.test",)) == "form-elsewhere"
+
+
+def test_links_to_further_queries_are_not_records() -> None:
+    form = form_of("<form action=/><input type=search name=s><input type=hidden name=lang value=en></form>")
+    queries = ["http://a.test/?s=a&page=2", "http://a.test/?page=3&s=a", "http://a.test/?lang=de"]
+    records = ["http://a.test/?p=7", "http://a.test/", "http://a.test/x?s=a"]
+    assert [is_query(form, Url(url)) for url in (*queries, *records)] == [True] * 3 + [False] * 3

@@ -36,11 +36,13 @@ from periplus.model import (
 from periplus.policy.forms import (
     DAY,
     MAX_REFUSALS,
-    FormSettings,
+    FormRules,
     asks_for_captcha,
+    bounded,
     count_request,
     form_key,
     inputs_of,
+    is_query,
     is_refusal,
     kind_of,
     max_requests,
@@ -51,13 +53,15 @@ from periplus.policy.forms import (
 from periplus.store import State
 from periplus.urls import site_of
 
-from ..frontier import Frontier
+from ..frontier import Frontier, SiteRecords
 from ..router import ShardRouter
 from ..sitemaps.store import SitemapStore
 from .life import OpenForm, probed_event, reopened, year_of
 
 CHECK: Final = "form"
 """The kind of the probe that loads the page of a form a second time."""
+MAX_FORMS_PER_SITE: Final = 100
+"""Forms of a site that are kept: a site may show a new one on every page."""
 _SOON: Final = 1.0
 """Seconds after which a form is looked at again that waits for sitemaps or for room; as much longer as forms wait."""
 _AT_ONCE: Final = 100
@@ -76,19 +80,20 @@ _POLL: Final = 1.0
 
 
 class Forms:
-    """The forms of a shard's sites. `signed_in`: sites that get a password, token or cookie with each request."""
+    """The forms of a shard's sites."""
 
     def __init__(
         self,
-        settings: FormSettings,
+        rules: FormRules,
         state: State,
+        sites: SiteRecords,
         frontier: Frontier,
         router: ShardRouter,
         events: EventSink,
-        signed_in: frozenset[Site] = frozenset(),
     ) -> None:
-        self._settings = settings
-        self._signed_in = signed_in
+        self._settings = settings = rules.settings
+        self._rules = rules
+        self._sites = sites
         self._rows = state.forms
         self._records = state.records
         self._listings = state.listings
@@ -151,6 +156,12 @@ class Forms:
         self._seen.add(key)
 
     def _found(self, key: int, site: Site, form: Form, page: Page, depth: int, now: float) -> None:
+        record = self._sites.get(site)
+        if record.forms >= MAX_FORMS_PER_SITE:
+            return
+        record.forms += 1
+        self._sites.changed(record)
+        form = bounded(form)
         reason = self._refusal(form, page, now)
         status = "refused" if reason else "found"
         row = FormRow(key, site, page.url, form, str(kind_of(form)), status, reason, now, page.charset, depth)
@@ -160,8 +171,8 @@ class Forms:
 
     def _refusal(self, form: Form, page: Page, now: float) -> str:
         """Why a form is never submitted; empty if it may be."""
-        reason = refusal(form, page.url)
-        if not reason and site_of(form.action) in self._signed_in:
+        reason = refusal(form, page.url, suffixes=self._rules.suffixes)
+        if not reason and site_of(form.action) in self._rules.signed_in:
             reason = "form-signed-in"
         if not reason and page.directives.nofollow:
             reason = "form-nofollow"
@@ -183,7 +194,7 @@ class Forms:
         if row.status == "checking":
             self._checking[row.page].remove(row.key)
             return self._refuse(row, "form-unread", now)
-        if site_of(row.form.action) in self._signed_in:
+        if site_of(row.form.action) in self._rules.signed_in:
             return self._refuse(row, "form-signed-in", now)
         if self._begun[row.site] >= self._settings.forms_per_site:
             return self._refuse(row, "form-too-many", now)
@@ -216,7 +227,7 @@ class Forms:
             form = loaded.get(key)
             if page is None or form is None:
                 self._refuse(row, "form-unread", now)
-            elif reason := refusal(form, page.url, earlier=row.form):
+            elif reason := refusal(bounded(form), page.url, earlier=row.form, suffixes=self._rules.suffixes):
                 self._refuse(row, reason, now)
             else:
                 row.status = "open"
@@ -310,7 +321,10 @@ class Forms:
     # answers
 
     def answered(self, outcome: FetchOutcome, page: Page | None, found: list[Discovery], now: float) -> list[Discovery]:
-        """Learn from an answer. Of what it leads to (`found`), records have the form as their source."""
+        """Learn from an answer. Of what it leads to (`found`), records have the form as their source.
+
+        Links of a page of results to further queries are left to the form, which asks for them in its own time.
+        """
         task = outcome.task
         key = self._asked.get(task.url) if self._asked else None
         if key is None or task.purpose is not Purpose.PAGE:
@@ -343,8 +357,8 @@ class Forms:
         opened.count_known(self._records.get(list(results.new)))
         if opened.is_to_be_reported:
             self._events.record([probed_event(opened.row, opened.prober, now)])
-        led_to = {*results.records, page.relations.next}
-        return [replace(each, source=Source.FORM) if each.url in led_to else each for each in found]
+        left = [each for each in found if each.url != page.relations.next and not is_query(opened.row.form, each.url)]
+        return [replace(each, source=Source.FORM) if each.url in results.records else each for each in left]
 
     def _refused_by_server(self, opened: OpenForm, url: Url, now: float) -> None:
         """Leave the form alone for a day, and forever after the third time."""

@@ -18,14 +18,15 @@ from .budget import (
 from .fields import Input, Use, inputs_of
 from .kinds import FormKind, kind_of
 from .prober import ProbedPage, Prober, ProberState, Results
-from .settings import FormSettings
-from .submitting import form_key, needs_value, refusal, submission
+from .settings import FormRules, FormSettings
+from .submitting import bounded, form_key, is_query, needs_value, refusal, submission
 from .words import Words
 
 __all__ = [
     "DAY",
     "MAX_REFUSALS",
     "FormKind",
+    "FormRules",
     "FormSettings",
     "Input",
     "ProbedPage",
@@ -35,10 +36,12 @@ __all__ = [
     "Use",
     "Words",
     "asks_for_captcha",
+    "bounded",
     "count_request",
     "ending",
     "form_key",
     "inputs_of",
+    "is_query",
     "is_refusal",
     "kind_of",
     "max_requests",

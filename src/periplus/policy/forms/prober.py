@@ -6,7 +6,7 @@ another field as well. Then words go to the text field that finds most (`words`)
 makes no request: `wanted` are URLs to be fetched, `learn` takes the links of a page of results; its next page is wanted
 before anything else. What it knows is `ProberState`.
 
-Records are the links of a page of results that pages without any result do not have.
+Records are the links of a page of results that pages without any result do not have, and that are not queries.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 from periplus.model import Form, Url
 
 from .fields import Binding, Use, inputs_of
-from .submitting import submission
+from .submitting import codec_of, is_query, submission
 from .words import Words
 
 MAX_RECORDS: Final = 200_000
@@ -131,7 +131,7 @@ class Prober:
         self.form = form
         self._year = year
         self.state = state or ProberState()
-        self._encoding = encoding
+        self._encoding = codec_of(encoding)
         self._inputs = {" ".join(each.names): each for each in inputs_of(form, year)}
         self._texts = [name for name, each in self._inputs.items() if each.use is Use.TEXT]
         self._known_bindings: dict[tuple[str, ...], list[Binding]] = {}
@@ -282,7 +282,11 @@ class Prober:
         if asked.template == "nonsense":
             state.chrome.update(key for _, _, key in links)
             return Results()
-        records = {key: (url, text) for url, text, key in links if key not in state.chrome and url != page.next}
+        records = {
+            key: (url, text)
+            for url, text, key in links
+            if key not in state.chrome and url != page.next and not is_query(self.form, url)
+        }
         new = {key: each for key, each in records.items() if key not in state.records}
         if len(state.records) < MAX_RECORDS:
             state.records.update(records)

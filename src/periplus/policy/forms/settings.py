@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import ConfigError
+from periplus.model import ConfigError, Site
 
 
 class FormSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,3 +53,15 @@ class FormSettings(Struct, frozen=True, forbid_unknown_fields=True):
     def are_submitted(self) -> bool:
         """Whether search forms are submitted."""
         return self.enabled == "submit"
+
+
+class FormRules(Struct, frozen=True):
+    """The settings, and what they depend on elsewhere.
+
+    `signed_in` are sites that get a password, token or cookie with each request; `suffixes` are further public
+    suffixes, as in the scope.
+    """
+
+    settings: FormSettings = FormSettings()
+    signed_in: frozenset[Site] = frozenset()
+    suffixes: tuple[str, ...] = ()
