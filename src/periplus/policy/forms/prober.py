@@ -42,8 +42,6 @@ _ROUND: Final = 15
 """Words that are issued before their worth is estimated again."""
 _MAX_PAGES: Final = 50
 """Pages of one result."""
-_LEAST_NEW: Final = 0.2
-"""The share of new records on a page of results, below which its next page is not asked for."""
 _MAX_DIMENSION: Final = 3
 """Inputs that are bound together, at most."""
 _MAX_BINDINGS: Final = 2_000
@@ -296,7 +294,7 @@ class Prober:
         asked.known += len(records) - len(new)
         asked.signature ^= xxh3_64_intdigest(repr(sorted(records)).encode())
         state.page_size = max(state.page_size, len(records))
-        is_worth_it = records and asked.pages < _MAX_PAGES and len(new) >= _LEAST_NEW * len(records)
+        is_worth_it = records and asked.pages < _MAX_PAGES
         if page.next is not None and is_worth_it and page.next not in state.asked:
             state.following[page.next] = asked
         else:
