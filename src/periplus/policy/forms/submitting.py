@@ -95,12 +95,15 @@ def submission(form: Form, values: Mapping[str, str], encoding: str = "utf-8") -
 
 
 def is_query(form: Form, url: Url) -> bool:
-    """Whether a URL is a submission of a form: another page, order or refinement of its results."""
+    """Whether a URL is a submission of a form: another page, order or refinement of its results.
+
+    It has one of the fields that people see: hidden ones often name the program, as all pages of a site do.
+    """
     path, _, query = url.partition("?")
     if not query or path != form.action.partition("?")[0]:
         return False
     names = {unquote_plus(part.partition("=")[0]) for part in query.split("&")}
-    return any(field.name in names for field in form.fields)
+    return any(field.name in names for field in form.fields if field.type != "hidden")
 
 
 def codec_of(charset: str) -> str:
