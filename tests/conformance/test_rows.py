@@ -13,6 +13,9 @@ from periplus.model import (
     CollectionDamaged,
     Delegation,
     DomainVisits,
+    Field,
+    Form,
+    FormRow,
     LinkChunk,
     Rows,
     Site,
@@ -27,6 +30,7 @@ DELEGATIONS = (
     Delegation(Site("c.test"), Url("https://a.test/r"), 1),
     Delegation(Site("d.test"), Url("http://a.test/"), 0),
 )
+FORM = Form(Url("http://a.test/find"), "GET", (Field("q", "text"), Field("y", "select", "", ("1", "2"), True, "Year")))
 ROWS: dict[str, tuple[Callable[[State], Rows[Any]], str, list[Struct]]] = {
     "visits": (
         lambda state: state.visits,
@@ -46,6 +50,33 @@ ROWS: dict[str, tuple[Callable[[State], Rows[Any]], str, list[Struct]]] = {
         lambda state: state.domains,
         "domain",
         [DomainVisits("a.test"), DomainVisits(LONG, 2**40, 7, True), DomainVisits("é.test", hosts=1)],
+    ),
+    "forms": (
+        lambda state: state.forms,
+        "key",
+        [
+            FormRow(0, Site("a.test"), Url("http://a.test/"), FORM, "search", "found", "", 1.5),
+            FormRow(2**64 - 1, Site(LONG), Url("http://a.test/é"), FORM, "login", "refused", "form-kind", 2.5),
+            FormRow(
+                7,
+                Site("b.test"),
+                Url("https://b.test/"),
+                FORM,
+                "search",
+                "open",
+                "",
+                0.0,
+                "latin-1",
+                3,
+                b"\x00\xff",
+                1,
+                2,
+                1,
+                5,
+                4,
+                1e9,
+            ),
+        ],
     ),
     "trees": (
         lambda state: state.trees,

@@ -309,6 +309,8 @@ class Collection:
             schedule.is_crowded, schedule.rests_until, schedule.turn,
         )  # fmt: skip
         memory["stats"] = msgspec.to_builtins(self.machine.stats)
+        forms = self.machine.forms
+        memory["forms"] = (forms._due, forms._asked, +forms._begun, {key: forms._open[key].row for key in forms._open})
         memory["price"] = (self.machine.revisits.price, self.machine.revisits.quota.counts)
         return copy.deepcopy(memory)
 
@@ -359,5 +361,5 @@ TABLES = (
     "records", "queues", "lengths", "listings", "postponed", "calendar", "standings", "ranks",
     "forest", "forest-sites", "forest-due", "forest-memories", "sites", "robots", "payloads", "sketch-pages",
     "sketches", "sketch-bands", "site-ids", "site-names", "counters", "outbox", "numbers", "visits", "addresses",
-    "domains", "trees",
+    "domains", "forms", "trees",
 )  # fmt: skip

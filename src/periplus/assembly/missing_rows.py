@@ -35,6 +35,7 @@ _KEYS: Final = {
     "sitemap_entries": ("sitemap", "read_at", "url", "kind"),
     "changes": ("url", "seen_at"),
     "verdicts": ("subject", "judge", "verdict"),
+    "form_probes": ("form", "status", "requests"),
 }
 """The columns by which a row is known; without times that depend on when something was read."""
 _REPEATED: Final = frozenset({"discoveries"})

@@ -31,6 +31,7 @@ def crawl_settings(
     render: str | None = None,
     rate: float | None = None,
     workers: int | None = None,
+    forms: bool | None = None,
 ) -> dict[str, object]:
     """The settings of the options for what to crawl, and how fast."""
     return {
@@ -40,6 +41,7 @@ def crawl_settings(
         "crawl.for": duration("--for", for_),
         "crawl.rate": rate,
         "crawl.workers": workers,
+        "forms.enabled": None if forms is None else "submit" if forms else "discover",
         "crawl.ordering": order,
         "ordering.by": str(Path(order_by).resolve()) if order_by else None,
         "sitemaps.submitted": list(sitemap) if sitemap else None,

@@ -30,11 +30,13 @@ from periplus.crawl.wire import Wire
 from periplus.model import Clock, CollectionError, ConfigError, Learning, Ordering, Ranking, Url
 from periplus.policy.dust import GivenRules, read_rule_file
 from periplus.policy.filters import Scope, screening_chain, standard_chain
+from periplus.policy.forms import FormRules
 from periplus.policy.ordering import ALIASES, Scored
 from periplus.policy.refresh import DAY, PageWeights
 from periplus.policy.sitemaps import RankOf
 from periplus.store import Archive, DiskState, KnownRanks, LearntFiles, Replica, State, bring_home
 from periplus.store.tables import Tables
+from periplus.urls import site_of
 
 from .layout import Layout
 from .parts import NO_PARTS, OwnParts
@@ -230,6 +232,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         ),
         dust=config.dust,
         render=config.render,
+        forms=_form_rules(asked),
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         revisits_only=asked.revisits_only,
     )
@@ -246,6 +249,16 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         load_body=partial(with_body, layout.warc),
         load_learnt=LearntFiles(layout.learnt).read,
     )
+
+
+def _form_rules(asked: ShardMaker) -> FormRules:
+    """What is done with forms: a refresh submits none."""
+    config = asked.config
+    forms = config.forms.within(config.budgets.max_pages_per_site)
+    if asked.revisits_only and forms.are_submitted:
+        forms = replace(forms, enabled="discover")
+    signed_in = frozenset(site_of(Url(f"{origin}/")) for origin in asked.parts.credentials.sites)
+    return FormRules(forms, signed_in, config.scope.suffixes)
 
 
 def given_rules(config: Config, layout: Layout) -> GivenRules | None:

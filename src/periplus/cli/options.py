@@ -157,6 +157,14 @@ Render = Annotated[
         help="Which pages are opened in a browser, so that their scripts run. Needs Chromium.",
     ),
 ]
+Forms = Annotated[
+    bool | None,
+    typer.Option(
+        "--forms/--no-forms",
+        rich_help_panel=_FAR,
+        help="Submit search forms (GET only), or only find and report forms (the default).",
+    ),
+]
 Delay = Annotated[
     str | None,
     typer.Option(

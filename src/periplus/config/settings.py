@@ -44,6 +44,7 @@ from periplus.policy.filters import (
     Traps,
     TrapSettings,
 )
+from periplus.policy.forms import FormSettings
 from periplus.policy.mirrors import MirrorSettings
 from periplus.policy.ordering import ALIASES, ordering
 from periplus.policy.refresh import PageWeights, RefreshSettings, check_importance, objective
@@ -189,6 +190,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """How pages are read, and which of their links are followed."""
     render: RenderSettings = RenderSettings()
     """Pages that need scripts ([scripts.md](scripts.md)). Times are in seconds, sizes in bytes."""
+    forms: FormSettings = FormSettings()
+    """Which forms are submitted, and how often ([forms.md](forms.md))."""
     sitemaps: SitemapSettings = SitemapSettings()
     """Which sitemaps and feeds are read."""
     forest: TreeLimits = TreeLimits()

@@ -3,8 +3,8 @@
 A control belongs to the form that its `form` attribute names by id, otherwise to the form that was open where it
 stands, also if a table or a block has moved it out of the form's element (HTML Standard, 4.10.18.3). A group of radio
 buttons is one field with options, as is a select; an input with a datalist has its options. Buttons are fields of type
-"submit", "button", ... where they have a name, because the server may ask which one was pressed. Disabled controls are
-left out; the scanner does not report those of a disabled fieldset.
+"submit", "button", ... where they have a name, because the server may ask which one was pressed; `buttons` has the text
+of all that submit. Disabled controls are left out; the scanner does not report those of a disabled fieldset.
 
 Reasons of the problems: `too-many-forms`, `too-many-fields`: the rest was left out.
 """
@@ -40,6 +40,7 @@ class WrittenForm(NamedTuple):
     fields: tuple[Field, ...]
     enctype: str
     is_cut: bool
+    buttons: tuple[str, ...]
 
 
 def read_forms(elements: Sequence[FormElement]) -> list[WrittenForm]:
@@ -66,7 +67,7 @@ def forms_of(written: list[WrittenForm], actions: Urls) -> tuple[tuple[Form, ...
             continue
         if form.is_cut:
             problems.append(Problem("too-many-fields", action[:100]))
-        forms.append(Form(action, form.method, form.fields, form.enctype))
+        forms.append(Form(action, form.method, form.fields, form.enctype, form.buttons))
     return tuple(forms), problems
 
 
@@ -94,6 +95,7 @@ def _form(form: FormElement, controls: Sequence[int], reader: _FieldReader) -> W
         tuple(fields.values()),
         (attributes.get("enctype") or "").strip().lower()[:_MAX_WORD],
         len(controls) > MAX_FIELDS,
+        tuple([text for position in controls[:MAX_FIELDS] if (text := reader.button(position))]),
     )
 
 
@@ -138,6 +140,16 @@ class _FieldReader:
             options = self._choices(self._lists[listed])[1]
         is_required, label = "required" in attributes, self._label(control)
         return Field(name[:_MAX_WORD], kind[:_MAX_WORD] or "text", value, options, is_required, label)
+
+    def button(self, position: int) -> str:
+        """What a button says; empty if the control is not a button that submits."""
+        control = self._elements[position]
+        kind = (control.attributes.get("type") or "").strip().lower()
+        if control.tag == "button":
+            return control.content if kind in ("", "submit") else ""
+        if control.tag == "input" and kind in ("submit", "image"):
+            return folded(control.attributes.get("value") or control.attributes.get("alt") or "", _MAX_WORD)
+        return ""
 
     def _choices(self, position: int) -> tuple[str, tuple[str, ...]]:
         """The value that a select begins with, and all it offers."""

@@ -118,6 +118,8 @@ class DustLearner:
             if page is None or reading is None or answer.outcome.task.visited_at is not None or not page.main_text:
                 continue
             url = answer.outcome.task.url
+            if answer.outcome.task.source is Source.FORM:
+                continue  # results that show nothing are equal, and their parameters matter nevertheless
             dust = self._states.about(url).dust
             found = operations(url, path_template_of(url), dust.known.values() if dust else (), _split_names(dust))
             pages.append(_Found(page, reading, found, len(bases)))

@@ -16,17 +16,7 @@ from random import Random
 
 from msgspec.structs import replace
 
-from periplus.model import (
-    NO_PREFERENCES,
-    Fetched,
-    Filter,
-    Located,
-    Ordering,
-    Page,
-    Purpose,
-    Redirected,
-    Site,
-)
+from periplus.model import NO_PREFERENCES, Fetched, Filter, Located, Ordering, Page, Purpose, Redirected, Site
 from periplus.policy.dust import GivenRules
 from periplus.policy.filters import Guard, MediaTypes, Scope, SiteFilterState
 from periplus.policy.mirrors import GuardWithHosts, MirrorHosts, decode_hosts
@@ -36,6 +26,7 @@ from periplus.store import State
 from periplus.urls import site_of
 
 from .dust import PROBE_KIND, DustLearner
+from .forms import CHECK, Forms
 from .frontier import Domains, Frontier, Preview, SiteRecords, SpamFollower, preview
 from .inputs import (
     Acknowledged,
@@ -115,7 +106,7 @@ class Machine:
             saved=meta.revisits,
             sample=state.meta(SampleRows),
         )
-        guard = make_guard(self._traps_of)
+        guard = make_guard(lambda site: self._records.get(site).traps)
         self.frontier = Frontier(
             state,
             records=self._records,
@@ -168,11 +159,11 @@ class Machine:
             guard.states, state, self.frontier, self._events, self._forget_links, settings.dust, given
         )
         self._script_needs = ScriptNeeds(guard.states, settings.render, self._events)
-        if settings.render.is_on:
-            self.frontier.selector.how_to_render = self._script_needs.render
+        self.frontier.selector.how_to_render = self._script_needs.render if settings.render.is_on else None
+        self.forms = Forms(settings.forms, state, self._records, self.frontier, self.router, self._events)
         self._load_learnt = load_learnt
         self._takers_of_learnt: dict[str, TakeLearnt] = {}
-        self._takers_of_probes: dict[str, TakeProbe] = dict(self._judges.takers)
+        self._takers_of_probes: dict[str, TakeProbe] = {**self._judges.takers, CHECK: self.forms.checked}
         self.learnt = dict(meta.learnt)
         self.takes_probes(PROBE_KIND, self._dust.probed)
         self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
@@ -204,10 +195,6 @@ class Machine:
         content = self._load_learnt(kind, generation) if take is not None else None
         if take is not None and content is not None:
             take(content, now)
-
-    def _traps_of(self, site: Site) -> SiteFilterState | None:
-        """What trap guards learnt of a site."""
-        return self._records.get(site).traps
 
     def _page_pipeline(self, links: LinkState) -> PagePipeline:
         scores, media = self.frontier.scores, MediaTypes(self._settings.media)
@@ -253,6 +240,7 @@ class Machine:
                 if not is_read:
                     self.sitemaps.give_up_reading(now)
                 self.sitemaps.step(now)
+                self.forms.step(now)
                 self._held.release(now)
             case Discovered(discoveries=discoveries):
                 self.sitemaps.discovery.received(discoveries, now)
@@ -360,6 +348,7 @@ class Machine:
         outcome, page = processed.answer.outcome, processed.page
         task = outcome.task
         found = self._pipeline.links(processed, now, partial(self.frontier.scores.share, task.url))
+        found = self.forms.answered(outcome, page, found, now)
         if isinstance(outcome, Redirected) and task.purpose is Purpose.PAGE and self.router.follow_seed(outcome):
             self._forget_links(now)
         if found:
@@ -371,6 +360,7 @@ class Machine:
         elif page is not None:
             self.revisits.linked(task.url, page.links.to_others().urls, now)
             self.sitemaps.discovery.linked(page, now)
+            self.forms.page_read(page, task.depth, now)
         elif task.purpose is Purpose.SITEMAP:
             if isinstance(outcome, Fetched) and outcome.status == 200 and processed.answer.is_read:
                 self.sitemaps.read(outcome, processed.answer.stored, now)
@@ -400,6 +390,7 @@ class Machine:
         if sample is not None:
             self._state.put_meta(sample)
         links = self._pipeline.flush()
+        self.forms.flush()
         self._records.flush()
         return ShardMeta(
             ordering=self._settings.learning_ordering,
@@ -427,7 +418,7 @@ class Machine:
 
     def wants_tick(self, now: float) -> bool:
         """Whether a `Tick` would do something."""
-        return self.sitemaps.wants_step(now) or self._held.are_due(now)
+        return self.sitemaps.wants_step(now) or self.forms.wants_step(now) or self._held.are_due(now)
 
     def wants_grant(self, now: float) -> bool:
         """Whether a `Granted` could do something."""
@@ -445,7 +436,8 @@ class Machine:
         """Whether nothing waits and nothing is under way; or the page budget was fetched."""
         if not self.frontier.is_idle or self._held.are_due(now):
             return False
-        return self.frontier.is_satisfied or self._settings.revisits_only or self.sitemaps.is_idle(now)
+        is_done = self.sitemaps.is_idle(now) and self.forms.is_idle(now)
+        return self.frontier.is_satisfied or self._settings.revisits_only or is_done
 
     def preview(self, pattern: str) -> Preview:
         """Which waiting URLs a pattern matches."""

@@ -12,6 +12,7 @@ from periplus.model import Fetched, FetchOutcome, Page, Stored, Url
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.dust import DustSettings
 from periplus.policy.filters import MediaSettings
+from periplus.policy.forms import FormRules
 from periplus.policy.refresh import RefreshSettings
 from periplus.policy.rendering import RenderSettings
 from periplus.policy.reputation import DomainBudgets
@@ -83,6 +84,7 @@ class MachineSettings(Struct, frozen=True):
     judges: JudgeSettings = JudgeSettings()
     dust: DustSettings = DustSettings()
     render: RenderSettings = RenderSettings()
+    forms: FormRules = FormRules()
     watching: Watching | None = None
     revisits_only: bool = False
     follows_spam: bool = True

@@ -25,6 +25,7 @@ from periplus.assembly.auditing import audited
 from periplus.assembly.collection import existing
 from periplus.assembly.exporting import committed_of, export_file
 from periplus.assembly.facts import UrlFacts, url_facts
+from periplus.assembly.facts.forms import FormFacts, form_facts
 from periplus.assembly.indexing import Indexed, open_index, update_index
 from periplus.assembly.options import duration, moment_of
 from periplus.assembly.parts import OwnParts
@@ -252,6 +253,14 @@ class Collection:
     def index(self, *, rebuild: bool = False) -> Indexed:
         """Make the search index of the collection, or bring it up to date: `periplus index`."""
         return update_index(self._found, rebuild=rebuild)
+
+    def forms(self, site: str | None = None) -> list[FormFacts]:
+        """The forms of the collection or of a site: what each is for, what its queries brought, and which come next.
+
+        Not while a crawl of this process writes the collection.
+        """
+        self._check_not_running("forms")
+        return form_facts(self._found, site)
 
     def search(self, query: str, k: int = 10) -> Results:
         """The `k` best pages for a query, as `periplus search` shows them; `index` makes what is searched."""

@@ -1,9 +1,9 @@
 """Events for observers: the display, the tables and the tests read these, and return nothing.
 
-One event is one fact that has happened, with its time. The eight tables at rest are these facts written down:
+One event is one fact that has happened, with its time. The nine tables at rest are these facts written down:
 `discoveries` from `Discovered` and `Refused`, `fetches` from `FetchEnded`, `pages` and `links` from `PageRead`,
 `sitemaps` from `SitemapVisited`, `sitemap_entries` from `SitemapEntriesRead` and `SitemapRead`, `changes` from
-`ChangeSeen`, `verdicts` from `Judged`.
+`ChangeSeen`, `verdicts` from `Judged`, `form_probes` from `FormProbed`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from .page import Page
 from .state import Stored
-from .types import ChangeFreq, ChangeLevel, Discovery, FetchOutcome, Lastmod, Problem, Url
+from .types import ChangeFreq, ChangeLevel, Discovery, FetchOutcome, Lastmod, Problem, Site, Url
 
 
 class Discovered(Struct, frozen=True, tag=True):
@@ -130,6 +130,36 @@ class Judged(Struct, frozen=True, tag=True):
     judged_at: float
 
 
+class FormProbed(Struct, frozen=True, tag=True):
+    """Something became known of a form: when it is found, then every few requests, and at its end.
+
+    `key` names the form; `status` and `reason` are those of `FormRow`. `queries` counts submissions, `requests` all
+    pages of results; `records` are what these lead to, `new_records` those that no link and no sitemap had led to
+    before; a page of results shows up to `page_size` of them. `estimate` is about how many records there are, `low` and
+    `high` its bounds (95 %). `templates` says how each combination of fields did, `fields` which fields the form has.
+    """
+
+    key: int
+    site: Site
+    page: Url
+    action: Url
+    method: str
+    kind: str
+    fields: tuple[str, ...]
+    status: str
+    reason: str
+    at: float
+    queries: int = 0
+    requests: int = 0
+    records: int = 0
+    new_records: int = 0
+    estimate: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    templates: tuple[str, ...] = ()
+    page_size: int = 0
+
+
 Event = (
     Discovered
     | Refused
@@ -140,4 +170,5 @@ Event = (
     | SitemapRead
     | ChangeSeen
     | Judged
+    | FormProbed
 )

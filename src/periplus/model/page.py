@@ -170,12 +170,13 @@ class Field(Struct, frozen=True):
 
 
 class Form(Struct, frozen=True):
-    """A door to the deep web. `method` is in upper case; `action` is canonical."""
+    """A form of a page. `method` is in upper case; `action` is canonical; `buttons` is what its buttons say."""
 
     action: Url
     method: str
     fields: tuple[Field, ...]
     enctype: str = ""
+    buttons: tuple[str, ...] = ()
 
 
 class PageStatistics(Struct, frozen=True, gc=False):

@@ -16,6 +16,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from zstandard import ZstdCompressor, ZstdDecompressor
 
+from .page import Form
 from .types import ChangeLevel, Digests, Discovery, Lane, Site, Url
 
 
@@ -154,6 +155,36 @@ class TreeUse(Struct, frozen=True, array_like=True, gc=False):
     files: int = 0
     entries: int = 0
     size: int = 0
+
+
+class FormRow(Struct, array_like=True):
+    """A form of a site. Mutable: the crawl works on it, and the store keeps copies. Add fields at the end.
+
+    `page` is the page that showed it first, `depth` the distance of that from a seed, `charset` its encoding. `status`
+    is `refused` (it is never submitted), `found` (it may be), `checking` (its page is loaded a second time), `open` (it
+    is being submitted) or `ended`; `reason` says why it was refused or has ended. `state` is what is known of an open
+    or ended form (`policy.forms.ProberState`). `today` counts its requests of a `day`; `refusals` how often the server
+    refused; of the records that it led to, `known` were found otherwise before, and `listed` by a sitemap. `due_at` is
+    when something is to be done for it again.
+    """
+
+    key: int
+    site: Site
+    page: Url
+    form: Form
+    kind: str
+    status: str
+    reason: str
+    found_at: float
+    charset: str = "utf-8"
+    depth: int = 0
+    state: bytes = b""
+    day: int = 0
+    today: int = 0
+    refusals: int = 0
+    known: int = 0
+    listed: int = 0
+    due_at: float = 0.0
 
 
 class LinkChunk(Struct, frozen=True, array_like=True):

@@ -22,6 +22,7 @@ from periplus.model import (
     AddressVisits,
     DomainVisits,
     Exchange,
+    FormRow,
     InvariantError,
     LinkChunk,
     Listings,
@@ -169,7 +170,7 @@ class SiteState(Struct, array_like=True):
     differ at every visit. `visits_since_estimate` counts revisits since the change rates of its pages were last
     estimated together. `is_admitted`: it counts as a host of its domain. `absence` is how it answers for pages that do
     not exist, `cloaking` the comparisons of its pages with what browsers get, and `redirections` where its pages send
-    their readers.
+    their readers. `forms` counts its forms.
     """
 
     site: Site
@@ -204,6 +205,7 @@ class SiteState(Struct, array_like=True):
     absence: SiteAbsence | None = None
     cloaking: SiteProbes | None = None
     redirections: SiteRedirections | None = None
+    forms: int = 0
 
 
 class Sites(Protocol):
@@ -280,6 +282,10 @@ class State(Protocol):
     @property
     def domains(self) -> Rows[DomainVisits]:
         """How much was fetched of each registrable domain."""
+
+    @property
+    def forms(self) -> Rows[FormRow]:
+        """The forms of sites."""
 
     @property
     def recent_links(self) -> Rows[LinkChunk]:

@@ -22,6 +22,7 @@ from periplus.model import (
     Discovery,
     DomainVisits,
     Event,
+    FormRow,
     InvariantError,
     Lane,
     LinkChunk,
@@ -404,6 +405,7 @@ class MemoryState:
         self.visits: MemoryRows[SiteVisits] = MemoryRows("site")
         self.addresses: MemoryRows[AddressVisits] = MemoryRows("key")
         self.domains: MemoryRows[DomainVisits] = MemoryRows("domain")
+        self.forms: MemoryRows[FormRow] = MemoryRows("key")
         self.recent_links: MemoryRows[LinkChunk] = MemoryRows("number")
         self.trees: MemoryRows[TreeUse] = MemoryRows("tree")
         self._meta: dict[str, bytes] = {}

@@ -200,6 +200,7 @@ def test_forms() -> None:
             Field("city", "text", options=("Rome",)),
             Field("t", "textarea", "text"),
         ),
+        buttons=("Go",),
     )
     assert [form.action for form in page("<form method=POST></form>").forms] == [URL]
 

@@ -22,6 +22,7 @@ from periplus.model import (
     Failed,
     FetchEnded,
     FetchTask,
+    FormProbed,
     Judged,
     Lane,
     PageRead,
@@ -69,6 +70,7 @@ EVENTS = (
     ),
     SitemapEntriesRead(URL, NOW, (SitemapEntry("https://example.org/a"),)),
     ChangeSeen(URL, NOW, ChangeLevel.MINOR),
+    FormProbed(7, Site("example.org"), URL, URL, "GET", "search", ("q (text)",), "open", "", NOW, 1, 2, 3, 3, 4.0),
     Judged("site", "a.test", "spam", "spam", 0.9, ("every page has the same words",), NOW),
 )
 IN_SQL = {

@@ -114,6 +114,24 @@ def _cumulative(rows: Sequence[Row], label: str) -> str:
     return line_plot((chance, mine), x, y, ("fetches", "share of all PageRank"), label)
 
 
+def _form_records(rows: Sequence[Row], label: str) -> str:
+    """A curve for each form, and the fewest requests that lead to as many records."""
+    by_form: dict[str, list[Row]] = {}
+    for row in rows:
+        by_form.setdefault(row["form"], []).append(row)
+    styles = ("accent", "links", "sitemaps")
+    curves = [
+        Curve(each[0]["site"], style, ((0.0, 0.0), *((float(row["requests"]), float(row["records"])) for row in each)))
+        for each, style in zip(by_form.values(), styles, strict=False)
+    ]
+    most = max(rows, key=lambda row: int(row["records"]))
+    middle = (most["fewest"] * 0.6, most["records"] * 0.6)
+    end = (float(most["fewest"]), float(most["records"]))
+    fewest = Curve("fewest possible", "even", ((0.0, 0.0), middle, end), named=1)
+    x, y = (linear([row[name] for row in rows], whole=True) for name in ("requests", "records"))
+    return line_plot((fewest, *curves), x, y, ("requests: pages of results and records", "records"), label)
+
+
 _COVERED: Final = "share of unique pages in sitemaps"
 _NEW_URLS: Final = (("sitemaps", "sitemaps", "Sitemaps"), ("discovery", "links", "links"))
 _RATE: Final = (("requests", "accent", "requests"), ("errors", "bad", "errors"))
@@ -133,6 +151,7 @@ FIGURES: Final[dict[str, Draw]] = {
         "above it: the most linked pages are listed",
     ),
     "cumulative": _cumulative,
+    "form_records": _form_records,
     "first": bars.first_source,
     "status": bars.status,
     "page_depth": bars.page_depth,

@@ -36,6 +36,7 @@ CHAPTERS: Final = {
         "Fetches are the budget of a crawl; a source deserves as many as it has new pages.",
     ),
     "sitemaps": ("Sitemaps and feeds", "The files in which sites list their pages, and which fields they fill in."),
+    "forms": ("Forms", "Search forms, behind which there may be pages that no link leads to."),
     "ranks": (
         "Which pages matter",
         "PageRank: the share of visitors who would be on a page if all followed links at random.",
@@ -54,6 +55,15 @@ CHAPTERS: Final = {
 
 _SITE = Column("site", "site", "text")
 _URL = Column("url", "URL", "url")
+
+
+_FORM_RECORDS: Final = """\
+select any_value(site) as site, form, requests + records as requests, records,
+    round(records + records / greatest(any_value(page_size), 1))::bigint as fewest
+from form_probes
+where form in (select form from forms where records > 0 order by records desc, form limit 3) and requests is not null
+group by form, requests, records order by site, form, requests
+limit 300"""
 
 
 def _bounded(name: str, most: int = MOST_SITES) -> str:
@@ -200,6 +210,23 @@ BY_CHAPTER: Final = (
         "Only pages really missing are a gap; errors, redirects, copies and lists of links need not be listed.",
         QUESTIONS["missed"].sql + ', "class"', (Column("class", "class", "text"), Column("urls", "URLs")),
         "classes",
+    ),
+    Question(
+        "form_records", "forms", "Records against requests",
+        "How many records the queries of a form led to, against pages of results and records fetched for them.",
+        "A curve far from the fewest possible requests: give the form fewer requests (`forms.max_requests`).",
+        _FORM_RECORDS,
+        (_SITE, Column("requests", "requests"), Column("records", "records"), Column("fewest", "fewest possible")),
+        "form_records", 300,
+    ),
+    Question(
+        "forms", "forms", "What forms brought",
+        "The search forms with what their queries led to, and how many records there are by estimate.",
+        "`periplus crawl -o DIR --forms` submits search forms; `periplus forms DIR` shows what comes next.",
+        QUESTIONS["forms"].sql,
+        (_SITE, Column("action", "action", "url"), Column("status", "status", "text"),
+         Column("reason", "reason", "text"), Column("queries", "queries"), Column("requests", "pages of results"),
+         Column("records", "records"), Column("new_records", "by the form alone"), Column("estimate", "estimated")),
     ),
     Question(
         "depth", "ranks", "PageRank by distance",

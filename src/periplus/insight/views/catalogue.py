@@ -1,6 +1,6 @@
 """Every table that can be asked in SQL: its name, a sentence on what a row of it is, and how it is made.
 
-The eight tables come as the crawl wrote them (`docs/tables.md`). `urls` and `site_ranks` are computed once and kept
+The nine tables come as the crawl wrote them (`docs/tables.md`). `urls` and `site_ranks` are computed once and kept
 (`making`); all others are views on these, written down here and in `docs/measures.md`.
 
 The words are those of Schonfeld & Shivakumar (2009). *Sitemaps* stands for all that sites say of themselves (sitemaps,
@@ -42,6 +42,7 @@ TABLES: Final = (
     View("sitemap_entries", "The entries of sitemaps, reading by reading."),
     View("changes", "Every comparison of two visits to a URL."),
     View("verdicts", "Every judgement of a URL, a site or a domain, with its evidence."),
+    View("form_probes", "What became known of a form: when it was found, every few requests, and at its end."),
 )
 """As the crawl wrote them."""
 
@@ -296,6 +297,12 @@ DERIVED: Final = (
         "media",
         "Every file that is not a page, as it was last fetched: type, bytes, and width and height of pictures.",
         _MEDIA,
+    ),
+    View(
+        "forms",
+        "Every form with what is known of it last: its kind, whether it is submitted, and what it brought.",
+        "select * from form_probes\n"
+        "qualify row_number() over (partition by form order by seen_at desc, requests desc) = 1",
     ),
     View("change_rates", "How often pages of each site had changed when they were visited again.", _CHANGE_RATES),
     View(

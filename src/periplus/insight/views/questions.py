@@ -162,12 +162,20 @@ _ASKED: Final = (
         "select * from duplicates order by pages desc, url limit 20",
     ),
     Question(
+        "forms",
+        "Search forms, and what submitting them brought: queries, pages of results, records, and how many there are.",
+        "periplus crawl -o DIR --forms submits search forms; periplus forms DIR shows the next queries.",
+        "select site, action, kind, status, reason, queries, requests, records, new_records,\n"
+        "    round(estimate)::bigint as estimate\n"
+        "from forms where kind = 'search' order by records desc nulls last, site, action limit 50",
+    ),
+    Question(
         "wasted",
         "Sites, domains and URLs that judges found wanting, how many requests they had, and why.",
         "Name what was judged wrongly in `[spam] trusted`; `periplus spam explain DIR SITE` shows every feature.",
         "select subject, judge, verdict, score, coalesce(by_site.requests, by_domain.requests, 0) as requests,\n"
         "    array_to_string(evidence, '; ') as why\n"
-        "from (select * from verdicts where kind <> 'template'\n"
+        "from (select * from verdicts where kind <> 'template' and judge <> 'forms'\n"
         "        and verdict not in ('clean', 'trusted', 'unknown', 'dynamic-serving')\n"
         "    qualify row_number() over (partition by kind, subject, judge order by judged_at desc) = 1) as judged\n"
         "left join (select site, count(*) as requests from fetches group by site) as by_site\n"

@@ -17,7 +17,8 @@ and that the pages say the same (Olston & Najork 2010, section 6.2). So pages ar
 
 No URL is refused for lack of evidence: a shop with 50,000 products is not a trap because none of them was fetched yet.
 The price is that a trap's URLs enter the queue until its first window is full; `reconsider` asks again when such a URL
-is about to be fetched. Seeds are exempt. Everything is bounded: templates, parameters and their values for each site.
+is about to be fetched. Seeds are exempt; submissions of forms are exempt from
+`parameter-values`. Everything is bounded: templates, parameters and their values for each site.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Traps:
         lessons = self._lessons.about(url)
         if not lessons.throttled or discovery.source is Source.SEED:
             return ACCEPT
-        return self._judge_throttled(url, lessons)
+        return self._judge_throttled(url, lessons, has_values=discovery.source is Source.FORM)
 
     def reconsider(self, discovery: Discovery) -> Verdict:
         """Whether a URL that was admitted before there was evidence would be admitted still."""
@@ -81,7 +82,7 @@ class Traps:
     def admit(self, discovery: Discovery) -> Verdict:
         """Count the values of its parameters: it is new."""
         url = discovery.url
-        if "?" in url:
+        if "?" in url and discovery.source is not Source.FORM:
             self._count_values(url)
         return ACCEPT
 
@@ -99,7 +100,8 @@ class Traps:
             least = 0.0 if parameter.values is not None else settings.min_unique_values
             _note(parameter.window, is_unique, settings.window, least, lessons)
 
-    def _judge_throttled(self, url: Url, lessons: SiteFilterState) -> Verdict:
+    def _judge_throttled(self, url: Url, lessons: SiteFilterState, *, has_values: bool = False) -> Verdict:
+        """`has_values`: a form was submitted, whose parameters have values by design."""
         template = template_of(url)
         place = key_of(url)
         names = [template, *([_contents_of(template)] if template.endswith("/") else [])]
@@ -109,7 +111,7 @@ class Traps:
             window = lessons.templates.get(key_of(name))
             if window is not None and place >= self._limits[window.steps]:
                 return Reject("low-yield", template[:_LONGEST_RULE])
-        for name, parameter in _parameters(url, template, lessons):
+        for name, parameter in () if has_values else _parameters(url, template, lessons):
             if place >= self._limits[parameter.window.steps]:
                 return Reject("parameter-values", name[:_LONGEST_RULE])
         return ACCEPT

@@ -1,28 +1,52 @@
 """Forms: what a form is for, whether it may be submitted, and which submissions bring its records (the deep web).
 
 `kinds` says what a form is for, `submitting` whether we submit it, and the URL that does; `fields` what its fields are
-for, and their values; `words` which word to search for next; `prober` the order of all that for one form. Everything is
-a pure function of what was read; `crawl.forms` drives it.
+for, and their values; `words` which word to search for next; `prober` the order of all that for one form; `budget` how
+often, and when a form is left alone. Everything is a pure function of what was read; `crawl.forms` drives it.
 """
 
+from .budget import (
+    DAY,
+    MAX_REFUSALS,
+    asks_for_captcha,
+    count_request,
+    ending,
+    is_refusal,
+    max_requests,
+    next_day,
+)
 from .fields import Input, Use, inputs_of
 from .kinds import FormKind, kind_of
-from .prober import ProbedPage, Prober, ProberState
-from .submitting import form_key, needs_value, refusal, submission
+from .prober import ProbedPage, Prober, ProberState, Results
+from .settings import FormRules, FormSettings
+from .submitting import bounded, form_key, is_query, needs_value, refusal, submission
 from .words import Words
 
 __all__ = [
+    "DAY",
+    "MAX_REFUSALS",
     "FormKind",
+    "FormRules",
+    "FormSettings",
     "Input",
     "ProbedPage",
     "Prober",
     "ProberState",
+    "Results",
     "Use",
     "Words",
+    "asks_for_captcha",
+    "bounded",
+    "count_request",
+    "ending",
     "form_key",
     "inputs_of",
+    "is_query",
+    "is_refusal",
     "kind_of",
+    "max_requests",
     "needs_value",
+    "next_day",
     "refusal",
     "submission",
 ]

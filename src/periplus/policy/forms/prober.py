@@ -3,25 +3,27 @@
 First the field with choices whose every value leads to other records is found, by a sample (informative templates,
 Madhavan et al. 2008): its values are submitted, and where a result shows no more than a fixed number, together with
 another field as well. Then words go to the text field that finds most (`words`), until few records are new. A prober
-makes no request: `wanted` are URLs to be fetched, `learn` takes the links of a page of results. What it knows is
-`ProberState`.
+makes no request: `wanted` are URLs to be fetched, `learn` takes the links of a page of results; its next page is wanted
+before anything else. What it knows is `ProberState`.
 
-Records are the links of a page of results that pages without any result do not have.
+Records are the links of a page of results that pages without any result do not have, and that are not queries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
-from typing import Final
+import copy
+from collections.abc import Iterator, Sequence
+from itertools import count
+from math import gcd, prod
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
 from periplus.model import Form, Url
 
-from .fields import Binding, Input, Use, inputs_of
-from .submitting import submission
+from .fields import Binding, Use, inputs_of
+from .submitting import codec_of, is_query, submission
 from .words import Words
 
 MAX_RECORDS: Final = 200_000
@@ -41,6 +43,15 @@ _ROUND: Final = 15
 _MAX_PAGES: Final = 50
 """Pages of one result."""
 _MAX_DIMENSION: Final = 3
+"""Inputs that are bound together, at most."""
+_MAX_BINDINGS: Final = 2_000
+"""Bindings of a template that are used: as many as the requests of a form."""
+_CAPPED: Final = 2
+"""Results of the same largest size, all of full pages, from which on a template counts as capped."""
+_CONTROL: Final = 5
+"""Words after which nothing new is expected, if an informative template was submitted completely and not capped."""
+_STRIDE: Final = 0x9E3779B97F4A7C15
+"""A step that visits a long list in an order as good as random."""
 
 
 class ProbedPage(Struct, frozen=True):
@@ -65,7 +76,10 @@ class Asked(Struct):
 
 
 class Template(Struct):
-    """A set of inputs that are bound together, and what submissions of it have shown."""
+    """A set of inputs that are bound together, and what submissions of it have shown.
+
+    `most` is the largest number of records that a submission showed, and `at_most` how many showed that number.
+    """
 
     names: tuple[str, ...]
     is_sample_over: bool = False
@@ -73,17 +87,24 @@ class Template(Struct):
     submitted: int = 0
     empty: int = 0
     found: int = 0
-    capped: int = 0
+    most: int = 0
+    at_most: int = 0
     signatures: set[int] = field(default_factory=set)
     position: int = 0
 
+    def is_capped(self, page: int) -> bool:
+        """Whether results end at a fixed number, given how many records a page shows."""
+        return self.at_most >= _CAPPED and self.most >= 2 * page > 0 and self.most % page == 0
+
 
 class ProberState(Struct):
-    """What is known of a form."""
+    """What is known of a form. `following` are next pages that are not asked for yet, `round` the next words."""
 
     asked: dict[Url, Asked] = field(default_factory=dict)
+    following: dict[Url, Asked] = field(default_factory=dict)
     templates: dict[str, Template] = field(default_factory=dict)
     words: Words = field(default_factory=Words)
+    round: list[tuple[str, str]] = field(default_factory=list)
     chrome: set[int] = field(default_factory=set)
     records: set[int] = field(default_factory=set)
     text_fields: dict[str, int] = field(default_factory=dict)
@@ -94,15 +115,24 @@ class ProberState(Struct):
     ended: str = ""
 
 
+class Results(NamedTuple):
+    """What a page of results led to: all its records, and those that the form had not led to before."""
+
+    records: tuple[Url, ...] = ()
+    new: tuple[Url, ...] = ()
+
+
 class Prober:
     """Chooses the submissions of a form. `year` is the present one; `encoding` that of the page."""
 
     def __init__(self, form: Form, year: int, state: ProberState | None = None, encoding: str = "utf-8") -> None:
         self.form = form
+        self._year = year
         self.state = state or ProberState()
-        self._encoding = encoding
+        self._encoding = codec_of(encoding)
         self._inputs = {" ".join(each.names): each for each in inputs_of(form, year)}
         self._texts = [name for name, each in self._inputs.items() if each.use is Use.TEXT]
+        self._known_bindings: dict[tuple[str, ...], list[Binding]] = {}
 
     def read_form_page(self, links: tuple[tuple[Url, str], ...], text: str) -> None:
         """What the page of the form says: words to begin with, and links that are not records."""
@@ -121,17 +151,36 @@ class Prober:
         free = room - len(state.asked)
         if state.ended or free <= 0:
             return []
+        found = list(state.following)[:free]
+        for url in found:
+            state.asked[url] = state.following.pop(url)
+        if len(found) < free:
+            found += self._submitted(free - len(found))
+        if not found and not state.asked:
+            state.ended = "complete"
+        return found
+
+    def _submitted(self, number: int) -> list[Url]:
         found = []
         for asked in self._candidates():
             url = submission(self.form, dict(asked.binding), self._encoding)
-            if url is not None and url not in state.asked:
-                state.asked[url] = asked
-                state.submitted += 1
+            if url is not None and url not in self.state.asked:
+                self.state.asked[url] = asked
+                self.state.submitted += 1
                 found.append(url)
-            if len(found) >= free:
+            if len(found) >= number:
                 break
-        if not found and not state.asked:
-            state.ended = "complete"
+        return found
+
+    def preview(self, number: int) -> list[tuple[str, Url]]:
+        """The next submissions, as they would be made now: the fields with their values, and the URL."""
+        other = Prober(self.form, self._year, copy.deepcopy(self.state), self._encoding)
+        other.state.asked.clear()
+        other.state.nonsense, other.state.ended = _NONSENSE, ""
+        found = []
+        for url in other.wanted(number):
+            binding = other.state.asked[url].binding
+            found.append((", ".join(f"{name} = {value}" for name, value in binding), url))
         return found
 
     def _candidates(self) -> Iterator[Asked]:
@@ -167,30 +216,46 @@ class Prober:
         for name in choices:
             yield state.templates.setdefault(name, Template((name,)))
         for template in list(state.templates.values()):
-            if template.is_informative and template.capped and len(template.names) < _MAX_DIMENSION:
+            is_open = template.is_informative and template.is_capped(state.page_size)
+            if is_open and len(template.names) < _MAX_DIMENSION:
                 for name in choices:
                     if name not in template.names:
                         names = tuple(sorted((*template.names, name)))
                         yield state.templates.setdefault(" ".join(names), Template(names))
 
     def _bindings(self, template: Template) -> list[Binding]:
-        """All bindings of a template, in an order that is as good as random."""
-        parts: list[Input] = [self._inputs[name] for name in template.names]
-        bindings = [sum(each, ()) for each in product(*(part.bindings for part in parts))]
-        return sorted(bindings, key=lambda binding: xxh3_64_intdigest(repr(binding).encode()))
+        """The bindings of a template, at most `_MAX_BINDINGS`, in an order that is as good as random."""
+        known = self._known_bindings.get(template.names)
+        if known is None:
+            parts = [self._inputs[name].bindings for name in template.names]
+            total = prod(map(len, parts))
+            step = next(each for each in count(_STRIDE % total or 1) if gcd(each, total) == 1)
+            places = (place * step % total for place in range(min(total, _MAX_BINDINGS)))
+            known = self._known_bindings[template.names] = [_binding_at(parts, place) for place in places]
+        return known
 
     def _of_words(self) -> Iterator[Asked]:
         """Queries by words, to the text field that has found most; at first each is tried."""
         state = self.state
-        if not self._texts or state.words.is_done:
+        if not self._texts or state.words.is_done(_CONTROL if self._is_covered else None):
             return
-        if state.words.known == 0 and not state.words.counts:
-            return
-        tried = sum(asked.template == "words" for asked in state.asked.values())
-        for word, source in state.words.best(_ROUND - tried, state.page_size or 10):
-            state.words.issued.add(word)
-            name = self._text_field()
-            yield Asked("words", ((name, word),), word, source)
+        if not state.round:
+            state.round = state.words.next_round(_ROUND, state.page_size or 10)
+        while state.round:
+            word, source = state.round.pop(0)
+            if word not in state.words.issued:
+                state.words.issued.add(word)
+                yield Asked("words", ((self._text_field(), word),), word, source)
+
+    @property
+    def _is_covered(self) -> bool:
+        """Whether an informative template was submitted completely, and no result of it was cut off."""
+        return any(
+            template.is_informative
+            and template.position >= len(self._bindings(template))
+            and not template.is_capped(self.state.page_size)
+            for template in self.state.templates.values()
+        )
 
     def _text_field(self) -> str:
         """Every field in turn while none has found anything, then the one that found most."""
@@ -203,34 +268,52 @@ class Prober:
 
     # what answers say
 
-    def learn(self, page: ProbedPage) -> Url | None:
-        """Take a page of results; the next page of the same result, if that is to be fetched."""
+    def learn(self, page: ProbedPage) -> Results:
+        """Take a page of results."""
         asked = self.state.asked.pop(page.url, None)
         if asked is None:
-            return None
+            return Results()
         state = self.state
         state.requests += 1
         asked.pages += 1
         links = [(url, text, _hash(url)) for url, text in page.links]
         if asked.template == "nonsense":
             state.chrome.update(key for _, _, key in links)
-            return None
-        records = {key: text for url, text, key in links if key not in state.chrome and url != page.next}
-        new = [text for key, text in records.items() if key not in state.records]
+            return Results()
+        records = {
+            key: (url, text)
+            for url, text, key in links
+            if key not in state.chrome and url != page.next and not is_query(self.form, url)
+        }
+        new = {key: each for key, each in records.items() if key not in state.records}
         if len(state.records) < MAX_RECORDS:
             state.records.update(records)
         state.words.known = len(state.records)
-        state.words.add("records", new)
+        state.words.add("records", [text for _, text in new.values()])
         asked.shown += len(records)
         asked.known += len(records) - len(new)
         asked.signature ^= xxh3_64_intdigest(repr(sorted(records)).encode())
         state.page_size = max(state.page_size, len(records))
         is_worth_it = records and asked.pages < _MAX_PAGES
         if page.next is not None and is_worth_it and page.next not in state.asked:
-            state.asked[page.next] = asked
-            return page.next
-        self._ended(asked)
-        return None
+            state.following[page.next] = asked
+        else:
+            self._ended(asked)
+        return Results(*(tuple(url for url, _ in each.values()) for each in (records, new)))
+
+    def is_record(self, url: Url) -> bool:
+        """Whether a page of results led to a URL."""
+        return _hash(url) in self.state.records
+
+    def moved(self, url: Url, target: Url) -> bool:
+        """A submission was redirected: its result is at another URL. Whether that is awaited now."""
+        asked = self.state.asked.pop(url)
+        if target in self.state.asked or target in self.state.following:
+            self.state.requests += 1
+            self._ended(asked)
+            return False
+        self.state.asked[target] = asked
+        return True
 
     def missed(self, url: Url) -> None:
         """A submission brought no page."""
@@ -242,7 +325,6 @@ class Prober:
     def _ended(self, asked: Asked) -> None:
         """All pages of a result are read, as far as they are wanted."""
         state = self.state
-        is_capped = asked.shown > 0 and asked.shown == state.words.most_shown and asked.shown >= 2 * state.page_size
         new = asked.shown - asked.known
         if asked.template == "words":
             [(name, _)] = asked.binding
@@ -256,7 +338,9 @@ class Prober:
         template.submitted += 1
         template.empty += asked.shown == 0
         template.found += new
-        template.capped += is_capped
+        if asked.shown > template.most:
+            template.most, template.at_most = asked.shown, 0
+        template.at_most += asked.shown == template.most
         if asked.shown and len(template.signatures) < 1000:
             template.signatures.add(asked.signature)
         self._judge(template)
@@ -276,7 +360,34 @@ class Prober:
     @property
     def size(self) -> float:
         """About how many records the form leads to."""
+        if self._is_covered and not any(query.known for query in self.state.words.queries):
+            return float(len(self.state.records))
         return max(self.state.words.estimate, float(len(self.state.records)))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Between which numbers that is, with a probability of about 95 %."""
+        known = float(len(self.state.records))
+        low, high = self.state.words.bounds
+        return max(low, known), max(min(high, 2 * self.size), known)
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """How each template did, in words."""
+        return tuple(
+            f"{name}: {each.submitted} submitted, {len(each.signatures)} different results, {each.found} new records, "
+            + ("informative" if each.is_informative else "not informative" if each.is_sample_over else "not decided")
+            for name, each in self.state.templates.items()
+        )
+
+
+def _binding_at(parts: Sequence[tuple[Binding, ...]], place: int) -> Binding:
+    """The binding at a place of the product of all parts."""
+    found: Binding = ()
+    for part in parts:
+        place, index = divmod(place, len(part))
+        found += part[index]
+    return found
 
 
 def _hash(url: Url) -> int:

@@ -7,6 +7,7 @@ known before. The most frequent word not yet issued (Barbosa, Freire 2004) is ne
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -25,6 +26,8 @@ _LEAST_GAIN: Final = 0.02
 """New records a request below which queries are not worth it."""
 _SMALL_GAIN: Final = 0.25
 """New records a request below which the estimate is believed: words of one text go together, so it is often too low."""
+_TRIES: Final = 3
+"""Words of a source that are issued before it is compared with others."""
 _WORD: Final = re.compile(r"[^\W\d_]{3,30}")
 _STOP: Final = frozenset(
     ["the", "and", "for", "with", "from", "that", "this", "are", "was", "not", "all", "any", "der", "die", "das", "und",
@@ -87,18 +90,40 @@ class Words(Struct):
         return self.known * (shown / known if known else _BLIND_FACTOR) if self.known else 0.0
 
     @property
-    def is_done(self) -> bool:
-        """Whether further queries are not worth it."""
+    def bounds(self) -> tuple[float, float]:
+        """Between which numbers the number of records is, with a probability of about 95 %."""
+        shown, known = (sum(getattr(query, name) for query in self.queries) for name in ("shown", "known"))
+        if not known:
+            return float(self.known), self.estimate
+        error = 1.96 * self.estimate * math.sqrt((1 - known / shown) / known)
+        return max(self.estimate - error, float(self.known)), self.estimate + error
+
+    def is_done(self, control: int | None = None) -> bool:
+        """Whether further queries are not worth it; with `control`, also if as many of the last found nothing new."""
+        if control is not None:
+            last = [query for query in self.queries if query.shown][-control:]
+            if len(last) == control and all(query.shown == query.known for query in last):
+                return True
         if len(self.queries) < _WINDOW:
             return False
         gain = sum(query.shown - query.known for query in self.queries) / sum(query.requests for query in self.queries)
         return gain < _LEAST_GAIN or (gain < _SMALL_GAIN and self.known >= _ENOUGH * self.estimate)
 
-    def best(self, number: int, page: int = 10) -> list[tuple[str, str]]:
+    def next_round(self, number: int, page: int = 10) -> list[tuple[str, str]]:
+        """The words to issue next: some of each source that was not tried enough, then the best of all sources."""
+        for source in sorted(self.counts):
+            tries = self.sources.get(source, Source()).tries
+            if tries < _TRIES and (found := self.best(_TRIES - tries, page, source)):
+                return found
+        return self.best(number, page)
+
+    def best(self, number: int, page: int = 10, only: str = "") -> list[tuple[str, str]]:
         """The best words, with their sources. `page` is how many records a page of results shows."""
         estimate, cap = self.estimate, max(self.most_shown, page)
         ranked = []
         for source, counts in self.counts.items():
+            if only not in ("", source):
+                continue
             success = self.sources.get(source, Source()).success
             for word, records in counts.items():
                 if word not in self.issued:

@@ -23,6 +23,7 @@ from periplus.model import (
     CollectionDamaged,
     CollectionError,
     DomainVisits,
+    FormRow,
     LinkChunk,
     Site,
     SiteVisits,
@@ -232,6 +233,7 @@ class DiskState:
             self.visits = DiskRows(environment, "visits", SiteVisits, "site")
             self.addresses = DiskRows(environment, "addresses", AddressVisits, "key")
             self.domains = DiskRows(environment, "domains", DomainVisits, "domain")
+            self.forms = DiskRows(environment, "forms", FormRow, "key")
             self.trees = DiskRows(environment, "trees", TreeUse, "tree")
             self.recent_links = DiskRows(environment, "recent-links", LinkChunk, "number")
             environment.commit()

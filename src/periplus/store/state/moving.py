@@ -57,6 +57,7 @@ TABLES: Final = {
     "numbers": "of each pair of shards: see `forget_shards`",
     "visits": "dropped: see `park_sites`",
     "addresses": "dropped: see `park_sites`",
+    "forms": "by the name of a site",
     "recent-links": "dropped: see `park_sites`",
     "domains": "dropped: see `park_sites`",
     "trees": "by the names of trees, which only the crawl can match with files: the caller copies them",
@@ -314,4 +315,8 @@ def _site_first(row: bytes) -> Site:
     return Site(decode(row)[0])
 
 
-_NAMED: Final = (("sites", _site_first), ("robots", _site_first))
+def _site_second(row: bytes) -> Site:
+    return Site(decode(row)[1])
+
+
+_NAMED: Final = (("sites", _site_first), ("robots", _site_first), ("forms", _site_second))

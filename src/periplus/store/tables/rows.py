@@ -27,6 +27,7 @@ from periplus.model import (
     Event,
     Fetched,
     FetchEnded,
+    FormProbed,
     Granularity,
     Hints,
     Judged,
@@ -42,7 +43,7 @@ from periplus.urls import site_of
 from .columns import batch_of, lastmod_values, lists, moments, plain, sites, texts, words
 from .links import LinkRows
 from .schemas import DISCOVERIES, REAL, SCHEMAS, SITEMAP_ENTRIES, SIZE, TEXT
-from .single_rows import change_row, fetch_row, page_row, sitemap_row, verdict_row
+from .single_rows import change_row, fetch_row, form_row, page_row, sitemap_row, verdict_row
 
 Column = Sequence[Any]
 
@@ -202,6 +203,7 @@ class Rows:
             SitemapRead: self._take_sitemap,
             ChangeSeen: self._take_change,
             Judged: self._take_verdict,
+            FormProbed: self._take_form,
         }
 
     def add(self, events: Sequence[Event]) -> None:
@@ -264,6 +266,10 @@ class Rows:
     def _take_verdict(self, event: Judged) -> None:
         self._add("verdicts", verdict_row(event))
         self.weight += sum(map(len, event.evidence))
+
+    def _take_form(self, event: FormProbed) -> None:
+        self._add("form_probes", form_row(event))
+        self.weight += sum(map(len, (*event.fields, *event.templates, event.page, event.action)))
 
     def _add(self, table: str, row: tuple[Any, ...]) -> None:
         self._rows[table].append(row)

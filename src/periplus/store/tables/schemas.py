@@ -213,6 +213,30 @@ VERDICTS: Final = pa.schema(
     ]
 )
 
+FORM_PROBES: Final = pa.schema(
+    [
+        ("form", WORD),
+        ("site", WORD),
+        ("page", TEXT),
+        ("action", TEXT),
+        ("method", WORD),
+        ("kind", WORD),
+        ("fields", WORDS),
+        ("status", WORD),
+        ("reason", WORD),
+        ("queries", NUMBER),
+        ("requests", NUMBER),
+        ("records", NUMBER),
+        ("new_records", NUMBER),
+        ("estimate", REAL),
+        ("estimate_low", REAL),
+        ("estimate_high", REAL),
+        ("page_size", NUMBER),
+        ("templates", WORDS),
+        ("seen_at", MOMENT),
+    ]
+)
+
 SCHEMAS: Final[dict[str, pa.Schema]] = {
     "discoveries": DISCOVERIES,
     "fetches": FETCHES,
@@ -222,5 +246,6 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {
     "sitemap_entries": SITEMAP_ENTRIES,
     "changes": CHANGES,
     "verdicts": VERDICTS,
+    "form_probes": FORM_PROBES,
 }
 """The tables by name."""

@@ -1,4 +1,4 @@
-"""Rows of the tables that get one row an event: `fetches`, `pages`, `changes`, `sitemaps`, `verdicts`.
+"""Rows of the tables that get one row an event: `fetches`, `pages`, `changes`, `sitemaps`, `verdicts`, `form_probes`.
 
 `fetches` has every task that came back, well or not, and where the answer is stored; a `Located` outcome makes no row,
 since no server was asked. `pages` has what a page says, without its text, which stays in the WARC, and without its
@@ -21,6 +21,7 @@ from periplus.model import (
     FetchEnded,
     FetchOutcome,
     FetchTask,
+    FormProbed,
     Judged,
     Located,
     NotModified,
@@ -203,4 +204,18 @@ def verdict_row(event: Judged) -> Row:
     """The row of a judgement."""
     return (
         event.subject, event.kind, event.judge, event.verdict, event.score, list(event.evidence), event.judged_at,
+    )  # fmt: skip
+
+
+def form_row(event: FormProbed) -> Row:
+    """The row of what became known of a form. A form that was never open has no numbers."""
+    is_open = bool(event.requests or event.queries or event.status in ("open", "ended"))
+    numbers = (
+        event.queries, event.requests, event.records, event.new_records, event.estimate, event.low, event.high,
+        event.page_size,
+    )  # fmt: skip
+    return (
+        f"{event.key:016x}", event.site, event.page, event.action, event.method, event.kind, list(event.fields),
+        event.status, event.reason or None, *(numbers if is_open else (None,) * len(numbers)), list(event.templates),
+        event.at,
     )  # fmt: skip

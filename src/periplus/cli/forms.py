@@ -1,0 +1,65 @@
+"""`periplus forms`: lists the forms of a collection, what they brought, and which queries come next."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from periplus.assembly.collection import existing
+from periplus.assembly.facts.forms import FormFacts, form_facts, form_lines
+from periplus.assembly.wording import counted
+from periplus.model import UsageError
+
+from . import options
+from .consoles import stdout_console
+
+_SHOWN = 20
+"""Forms that a terminal shows in full without a site."""
+
+
+def forms(
+    collection: options.Collected,
+    site: Annotated[str | None, typer.Argument(metavar="[SITE]", show_default=False, help="A site of it.")] = None,
+    json: options.Json = False,
+) -> None:
+    """List the forms of a collection: what each is for, what its queries brought, and which come next.
+
+    Example: periplus forms docs docs.example.org
+    """
+    found = form_facts(existing(collection), site)
+    if site is not None and not found:
+        raise UsageError(f"{collection} has no form of {site}", hint=f"periplus forms {collection} lists all forms")
+    if json:
+        for each in found:
+            typer.echo(msgspec.json.encode(each))
+        return
+    console = stdout_console()
+    console.print(Text(_summary(found), style="bold"), soft_wrap=True)
+    for each in found[: None if site else _SHOWN]:
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, said in form_lines(each):
+            grid.add_row(f"  {name}", Text(said))
+        console.print(Text(f"\n{each.site}", style="bold"), soft_wrap=True)
+        console.print(grid)
+    folder = shlex.quote(str(collection))
+    if not site and len(found) > _SHOWN:
+        console.print(Text(f"\nperiplus forms {folder} SITE shows the others", style="dim"), soft_wrap=True)
+    if any(each.status == "found" for each in found):
+        console.print(Text(f"\nperiplus crawl -o {folder} --forms submits search forms", style="dim"), soft_wrap=True)
+
+
+def _summary(found: list[FormFacts]) -> str:
+    if not found:
+        return "no forms were found"
+    sites = counted(len({each.site for each in found}), "site")
+    statuses = Counter(each.status for each in found)
+    parts = ", ".join(f"{number} {status}" for status, number in statuses.items())
+    return f"{counted(len(found), 'form')} of {sites}: {parts}"

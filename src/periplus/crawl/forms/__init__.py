@@ -1,0 +1,11 @@
+"""Forms in a crawl: found and classified on every page, and submitted where that was asked for.
+
+A form is known by its site, action and fields, however many pages show it. `life` is one form that is being submitted:
+what it wants next, and what an answer means for it. `forms` holds all forms of a shard: it finds them, loads their
+pages a second time, opens them, and submits what is due. All decisions are in `policy.forms`.
+"""
+
+from .forms import CHECK, Forms
+from .life import OpenForm, reopened
+
+__all__ = ["CHECK", "Forms", "OpenForm", "reopened"]
