@@ -17,6 +17,8 @@ from msgspec import Struct
 
 ROOT = Path(__file__).parents[2]
 STORE = 100_000_000
+ATTEMPTS = 4
+"""How often a cluster is started at most: Ray gives its own processes 30 s, which they exceed on a busy machine."""
 
 
 class Raylets(Struct, frozen=True):
@@ -52,6 +54,24 @@ def command_of(process: int) -> str:
 @contextmanager
 def raylets(nodes: int, processors: int, folder: Path) -> Iterator[Raylets]:
     """`nodes` nodes with `processors` processors each."""
+    for number in range(ATTEMPTS):
+        place = folder.with_name(f"{folder.name}-{number}")
+        host = _begin(nodes, processors, place)
+        assert host.stdout is not None
+        try:
+            said = host.stdout.readline().split()
+            if said:
+                address, head, *others = said
+                yield Raylets(address, int(head), [int(each) for each in others])
+                return
+        finally:
+            host.communicate()
+            shutil.rmtree(place, ignore_errors=True)
+    raise AssertionError(f"Ray did not start in {ATTEMPTS} attempts")
+
+
+def _begin(nodes: int, processors: int, folder: Path) -> subprocess.Popen[str]:
+    """The process that has the nodes."""
     sources = os.pathsep.join([str(ROOT), str(ROOT / "src")])
     # At Ray's own niceness of 15, actors hardly run beside other tests.
     environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0", "PYTHONPATH": sources}
@@ -59,17 +79,10 @@ def raylets(nodes: int, processors: int, folder: Path) -> Iterator[Raylets]:
     environment["RAY_TMPDIR"] = str(folder)
     (folder / "ray").mkdir(parents=True, exist_ok=True)
     arguments = [sys.executable, "-m", "tests.system.raylets", str(nodes), str(processors), str(folder)]
-    host = subprocess.Popen(
+    return subprocess.Popen(
         arguments, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         text=True,
     )  # fmt: skip
-    try:
-        assert host.stdout is not None
-        address, head, *others = host.stdout.readline().split()
-        yield Raylets(address, int(head), [int(each) for each in others])
-    finally:
-        host.communicate()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main(nodes: int, processors: int, folder: str) -> None:

@@ -339,6 +339,6 @@ def test_ctrl_c_ends_it_with_130_and_says_what_was_kept(tmp_path: Path) -> None:
 
 def test_it_runs_as_a_program() -> None:
     """From the shell, on a machine that has nothing but the package."""
-    command = [*PROGRAM, "simulate", "freshness", "--pages", "60", "--workers", "1", "--json"]
+    command = [*PROGRAM, "simulate", "freshness", "--pages", "60", "--days", "40", "--json"]
     done = subprocess.run(command, capture_output=True, check=True)
     assert len(done.stdout.splitlines()) == 36
