@@ -23,7 +23,11 @@ def crawled(name: str, limit: int = 250) -> tuple[WorldCrawl, list[str]]:
 
 @pytest.mark.parametrize(
     ("name", "rule"),
-    [("idle", "drop-param ref"), ("indexed", "drop-suffix index.html"), ("printed", "drop-prefix /print")],
+    [
+        ("idle", "drop-param ref on /article/#.html"),
+        ("indexed", "drop-suffix index.html"),
+        ("printed", "drop-prefix /print"),
+    ],
 )
 def test_rule_is_learnt_and_spares_requests(name: str, rule: str) -> None:
     crawl, rules = crawled(name)

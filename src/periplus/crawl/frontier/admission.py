@@ -56,6 +56,8 @@ LANES = {
     Source.ARCHIVE: Lane.SITEMAPS,
 }
 """Which budget pays for the URLs of a source."""
+RENAMED = "renamed"
+"""The reason of URLs that a rule for duplicate URLs knows by another name."""
 _RETRIED_TOGETHER, _MAX_RETRIED = 1000, 100_000
 """URLs of an unreachable site that are queued again together, and in all; the others are tried another time."""
 
@@ -99,15 +101,18 @@ class Admission:
 
     def _admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
         events: list[Event] = []
-        renamed: dict[Url, Url] = {}
+        renamed: dict[Url, Discovery] = {}
         wanted = self._scores.unknown_judged(self._filter(discoveries, events, renamed))
+        if renamed:
+            self._remember(renamed)
         before = self._state.records.add_new([_record(discovery) for discovery in wanted])
         candidates: list[Candidate] = []
         changed: dict[Url, UrlRecord] = {}
+        targets = {found.url: variant for variant, found in renamed.items()}
         for discovery, known in zip(wanted, before, strict=True):
             if known is None:
-                if discovery.url in renamed:
-                    self._guard.renamed(renamed[discovery.url], discovery.url)
+                if discovery.url in targets:
+                    self._guard.renamed(targets[discovery.url], discovery.url)
                 self._admit_new(discovery, candidates, changed, events)
             else:
                 self._admit_known(discovery, changed.get(discovery.url, known), candidates, changed, events)
@@ -209,9 +214,20 @@ class Admission:
             score, level = max(score, 0.0) * worth + min(score, 0.0), lowered(level, worth)
         return discovery, score, Queued(discovery.url, site_of(discovery.url), lane, level)
 
+    def _remember(self, renamed: dict[Url, Discovery]) -> None:
+        """Give URLs that a learnt rule renamed a record: they are queued if it is withdrawn (`retry_renamed`)."""
+        known = self._state.records.get(list(renamed))
+        variants = [variant for variant, record in zip(renamed, known, strict=True) if record is None]
+        self._state.records.put(
+            replace(_record(replace(renamed[variant], url=variant)), reason=RENAMED)
+            for variant in variants
+            if self._guard.may_remember(variant)
+        )
+
     def _filter(
-        self, discoveries: Sequence[Discovery], events: list[Event], renamed: dict[Url, Url]
+        self, discoveries: Sequence[Discovery], events: list[Event], renamed: dict[Url, Discovery]
     ) -> list[Discovery]:
+        """Those that are wanted, by their names. `renamed` gets those that a learnt rule renamed, by the old ones."""
         wanted = []
         judge = self._judge if self._steering.state.excluded else self._guard.judge
         for discovery in discoveries:
@@ -222,8 +238,9 @@ class Admission:
                 if not discovery.is_more:  # it was reported when the URL was first found
                     events.append(Refused(discovery, verdict.reason, verdict.rule))
             elif isinstance(verdict, Rewrite):
-                renamed[verdict.url] = discovery.url
                 wanted.append(replace(discovery, url=verdict.url))
+                if verdict.learnt_from is not None:
+                    renamed[verdict.learnt_from] = wanted[-1]
             else:
                 wanted.append(discovery)
         return wanted
@@ -322,7 +339,7 @@ def _has_failed(record: UrlRecord) -> bool:
 
 
 def _is_renamed(record: UrlRecord) -> bool:
-    return record.reason == "renamed" and not record.visits and "#" not in record.url
+    return record.reason == RENAMED and not record.visits and "#" not in record.url
 
 
 def _discovered(record: UrlRecord) -> Discovery:

@@ -16,8 +16,18 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from .evidence import ACCEPTED, CANDIDATE, FAMILIAR, REFUTED, UNIFORM, WITHDRAWN, Counts, is_at_least
-from .pairs import Operation, key_of, url_key
+from .evidence import (
+    ACCEPTED,
+    CANDIDATE,
+    FAMILIAR,
+    MAX_TEMPLATES,
+    REFUTED,
+    UNIFORM,
+    WITHDRAWN,
+    Counts,
+    is_at_least,
+)
+from .pairs import PREFIXES, Operation, key_of, url_key
 from .rules import ORDER, Rule, parameters
 from .settings import DustSettings
 
@@ -25,13 +35,20 @@ MAX_KNOWN: Final = 16
 """Rules of a site that a URL alone does not show: each is tried on every page of the site."""
 MAX_TARGETS: Final = 64
 """Renamed URLs whose new URL was not fetched yet, of a site; the oldest is forgotten."""
-MAX_LOOKED: Final = 64
-"""What is spent at most on looking for pairs of a rule, and the number of rules of a site for which that is counted."""
-_COST_OF_PAIR: Final = 4
-"""What a pair costs that is fetched soon, where a lookup in vain costs 1: twice as many pairs as are needed."""
+MAX_REMEMBERED: Final = 10_000
+"""Renamed URLs of a site that are remembered until it is certain that no rule is withdrawn, which it never is. Of more
+URLs, those that are linked again come back."""
+MAX_LOOKED: Final = 2048
+"""What is spent at most on looking for pairs of a rule: a lookup in vain, which is cheap, costs 1."""
+MAX_LOOKED_RULES: Final = 64
+"""Rules of a site for which that is counted; the oldest is forgotten."""
+_COST_OF_PAIR: Final = 128
+"""What a pair costs that is fetched soon: 16 pairs, twice as many as a rule about spelling needs."""
+_COST_OF_UNKNOWN: Final = 50
+"""The same for a parameter or a segment of which nothing is known: 40 pairs, a few more than it needs."""
 _LOOKED_FOR: Final = frozenset({"drop-param", "drop-prefix", "drop-suffix", "lower-case", "replace-segment"})
-_LEAST_FOR_VALUE: Final = 0.95
-"""The quantile for one value of a parameter that is known to matter with others: 58 pairs without an unequal one."""
+_UNKNOWN: Final = frozenset({"drop-param", "drop-param-value", "replace-segment"})
+"""Kinds of rules about names whose meaning a site alone knows; a prefix that is not common is another."""
 _UNSEEN_KINDS: Final = frozenset({"drop-prefix", "replace-segment"})
 _TURNED: Final = frozenset({"replace-segment", "scheme"})
 """Kinds that can be applied in the other direction."""
@@ -47,7 +64,8 @@ class SiteDust(Struct, array_like=True):
     the key of the rule. `cleaned`: names and path of each `Clean-param` line of robots.txt. `split`: parameters that
     matter, but perhaps not with every value. `looked`: by key of a rule, how much was spent on looking for pairs.
     `anchors`: keys of bases that no page was read under, and are fetched before a rule is accepted, each with a URL of
-    that base and the key of the rule. `pages` counts pages that were read.
+    that base and the keys of the rule. `pages` counts pages that were read, `remembered` URLs that were renamed when
+    they were found, and have a record so that they are fetched if their rule is withdrawn.
     """
 
     pages: int = 0
@@ -60,7 +78,8 @@ class SiteDust(Struct, array_like=True):
     cleaned: tuple[tuple[tuple[str, ...], str], ...] = ()
     split: list[str] = field(default_factory=list)
     looked: dict[int, int] = field(default_factory=dict)
-    anchors: dict[int, tuple[str, int]] = field(default_factory=dict)
+    anchors: dict[int, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
+    remembered: int = 0
 
 
 class Pair(Struct, frozen=True, gc=False):
@@ -179,6 +198,7 @@ def count_pair(
 ) -> list[RuleChange]:
     """Count a pair for its rule in every context: the rules that are accepted or withdrawn now."""
     changes = []
+    is_new_template = False
     for rule in pair.operation.rules:
         key = key_of(rule)
         counts = dust.candidates.pop(key, None)
@@ -188,6 +208,10 @@ def count_pair(
         dust.candidates[key] = counts  # at the end: the most recently useful
         counts.count(bool(pair.is_equal), pair.vote)
         counts.is_anchored |= pair.is_anchored and bool(pair.is_equal)
+        if rule.path:
+            is_new_template = bool(pair.is_equal) and counts.equal == 1
+        else:
+            counts.templates = min(counts.templates + is_new_template, MAX_TEMPLATES)
         if rule.kind in _UNSEEN_KINDS:
             _keep_known(dust, key, rule)
         elif rule.kind == "drop-param" and not pair.is_equal and rule.name not in dust.split:
@@ -244,8 +268,15 @@ def _is_acceptable(rule: Rule, counts: Counts, settings: DustSettings, prior: tu
         return False
     if rule.kind == "sort-query" and counts.equal >= settings.sorted_pairs and not counts.unequal:
         return True
-    least = max(settings.accept, _LEAST_FOR_VALUE) if rule.kind == "drop-param-value" else settings.accept
+    if rule.kind == "drop-param" and not rule.path and counts.templates < settings.min_templates:
+        return False
+    least = settings.accept_unknown if _is_unknown(rule) and prior == UNIFORM else settings.accept
     return _is_clean(counts, settings) and is_at_least(counts.equal, counts.unequal, least, prior)
+
+
+def _is_unknown(rule: Rule) -> bool:
+    """Whether only the pages of the site can say what a rule is about."""
+    return rule.kind in _UNKNOWN or (rule.kind == "drop-prefix" and rule.name not in PREFIXES)
 
 
 def _is_clean(counts: Counts, settings: DustSettings) -> bool:
@@ -282,40 +313,49 @@ def looked_for(dust: SiteDust, operation: Operation, is_known: bool) -> None:
     """A base was looked up for a new URL: it is known, and both are fetched soon, or it is not."""
     key = key_of(operation.rules[-1])
     if key not in dust.looked:
-        while len(dust.looked) >= MAX_LOOKED:
+        while len(dust.looked) >= MAX_LOOKED_RULES:
             del dust.looked[next(iter(dust.looked))]
-    dust.looked[key] = dust.looked.get(key, 0) + (_COST_OF_PAIR if is_known else 1)
+    cost = _COST_OF_UNKNOWN if _is_unknown(operation.rules[-1]) else _COST_OF_PAIR
+    dust.looked[key] = dust.looked.get(key, 0) + (cost if is_known else 1)
 
 
 def wanted_anchors(dust: SiteDust, page: Observation, settings: DustSettings) -> list[str]:
     """Bases that no page was read under, and of which rules with enough pairs depend: they are to be fetched."""
     wanted = []
     for operation in page.unread:
-        key = key_of(operation.rules[-1])
-        counts = dust.candidates.get(key)
+        keys = tuple(key_of(rule) for rule in operation.rules)
+        counts = dust.candidates.get(keys[0])
         if counts is None or counts.is_anchored or counts.state == REFUTED or len(dust.anchors) >= MAX_KNOWN:
             continue
         is_due = counts.equal >= settings.sorted_pairs and _is_clean(counts, settings)
-        if is_due and all(waiting[1] != key for waiting in dust.anchors.values()):
-            dust.anchors[url_key(operation.base)] = (page.url, key)
+        if is_due and all(waiting[1] != keys for waiting in dust.anchors.values()):
+            dust.anchors[url_key(operation.base)] = (page.url, keys)
             wanted.append(operation.base)
     return wanted
 
 
-def anchor_of(dust: SiteDust, base: str) -> tuple[str, int] | None:
-    """The URL with which a base that was fetched is to be compared, and the key of the rule; `None`: it is no base."""
+def anchor_of(dust: SiteDust, base: str) -> tuple[str, tuple[int, ...]] | None:
+    """The URL with which a base that was fetched is to be compared, and the keys of the rule; `None`: not a base."""
     return dust.anchors.pop(url_key(base), None)
 
 
-def anchored(dust: SiteDust, key: int, is_equal: bool) -> None:
+def anchored(dust: SiteDust, keys: Sequence[int], is_equal: bool) -> None:
     """A base was fetched: it shows what the URLs show that would be renamed to it, or something else."""
-    counts = dust.candidates.get(key)
-    if counts is not None:
-        counts.is_anchored = is_equal
-        counts.state = counts.state if is_equal else REFUTED
+    for key in keys:
+        counts = dust.candidates.get(key)
+        if counts is not None and not counts.is_anchored:
+            counts.is_anchored = is_equal
+            counts.state = counts.state if is_equal else REFUTED
 
 
 # targets of renamed URLs
+
+
+def remember(dust: SiteDust) -> bool:
+    """Count a URL that was renamed and is remembered; `False` if there is no room for it."""
+    has_room = dust.remembered < MAX_REMEMBERED
+    dust.remembered += has_room
+    return has_room
 
 
 def note_target(dust: SiteDust, target: str, variant: str, key: int) -> None:

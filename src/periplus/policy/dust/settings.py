@@ -16,7 +16,15 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """A JSON file of rules, such as an edited `insight/dust.json`, read when the crawl starts; relative to the folder
     of the collection."""
     accept: float = 0.7
-    """Accept a rule when the 5 % quantile of its posterior is at least this: 8 equal pairs, none unequal."""
+    """Accept a rule about the spelling of URLs (index names, case, order of parameters, a common prefix such as
+    `/print`), or a parameter that was idle on many domains, when the 5 % quantile of its posterior is at least this: 8
+    equal pairs, none unequal."""
+    accept_unknown: float = 0.9
+    """The same for a parameter, a segment or a prefix of which nothing is known: 28 equal pairs. One that matters on
+    5 % of the pages would pass with 8 pairs two times in three."""
+    min_templates: int = 3
+    """Path templates in which pairs must be equal before a rule for a parameter holds for the whole site; fewer make a
+    rule for each template."""
     withdraw: float = 0.6
     """Withdraw an accepted rule when the quantile falls below this."""
     max_unequal: float = 0.01
@@ -44,11 +52,15 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Reject shares outside 0 to 1 and thresholds in the wrong order."""
-        for name in ("accept", "withdraw", "max_unequal", "probe", "equal_from", "unequal_below", "max_cluster"):
+        shares = ("accept", "accept_unknown", "withdraw", "max_unequal", "probe", "equal_from", "unequal_below")
+        for name in (*shares, "max_cluster"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"dust.{name} must be from 0 to 1, got {getattr(self, name)}")
-        if self.withdraw > self.accept:
-            raise ConfigError(f"dust.withdraw must not be above dust.accept, got {self.withdraw} and {self.accept}")
+        if self.withdraw > min(self.accept, self.accept_unknown):
+            raise ConfigError(
+                "dust.withdraw must not be above dust.accept and dust.accept_unknown, "
+                f"got {self.withdraw}, {self.accept} and {self.accept_unknown}"
+            )
         if self.unequal_below > self.equal_from:
             raise ConfigError(
                 f"dust.unequal_below must not be above dust.equal_from, got {self.unequal_below} and {self.equal_from}"

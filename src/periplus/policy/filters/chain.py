@@ -60,6 +60,9 @@ class Guard(LearningFilter, Protocol):
     def renamed(self, variant: Url, target: Url) -> None:
         """Note that a URL was rewritten to one that was not known before."""
 
+    def may_remember(self, variant: Url) -> bool:
+        """Whether there is room to remember a URL that was rewritten by a rule that may be withdrawn."""
+
     def wanted_pairs(self, url: Url) -> list[Operation]:
         """The rules for duplicate URLs for which a new URL and another one would be a pair, and little is known."""
 
@@ -110,6 +113,10 @@ class Chain:
         for each in self._renames:
             each.noted(variant, target)
 
+    def may_remember(self, variant: Url) -> bool:
+        """Whether there is room to remember a URL that was rewritten by a rule that may be withdrawn."""
+        return bool(self._renames) and self._renames[0].may_remember(variant)
+
     def wanted_pairs(self, url: Url) -> list[Operation]:
         """The rules for duplicate URLs for which a new URL and another one would be a pair, and little is known."""
         return self._renames[0].wanted_pairs(url) if self._renames else []
@@ -134,15 +141,16 @@ class Chain:
 
     def _judge_again(self, discovery: Discovery, verdict: Rewrite) -> Verdict:
         """Ask every filter about the rewritten URL, and about the next if there is one."""
-        rules = [verdict.rule]
+        rules, learnt_from = [verdict.rule], verdict.learnt_from
         for _ in range(MAX_REWRITES):
             discovery = replace(discovery, url=verdict.url)
             again = self._first_word(discovery)
             if isinstance(again, Reject):
                 return again
             if isinstance(again, Accept):
-                return Rewrite(discovery.url, ", ".join(rules))
+                return Rewrite(discovery.url, ", ".join(rules), learnt_from)
             verdict = again
+            learnt_from = learnt_from or verdict.learnt_from
             rules.append(verdict.rule)
         return Reject("rewrite-loop", ", ".join(rules))
 

@@ -22,6 +22,7 @@ from ..dust import (
     note_target,
     open_operations,
     operations,
+    remember,
     renamed,
 )
 from .site_states import FilterStates
@@ -50,7 +51,7 @@ class Renames:
         found = self.renamed(url, dust)
         if found is None or (discovery.source is Source.REDIRECT and discovery.referrer in (found.url, None)):
             return ACCEPT
-        return Rewrite(Url(found.url), found.text)
+        return Rewrite(Url(found.url), found.text, None if found.is_given else url)
 
     def renamed(self, url: Url, dust: SiteDust | None) -> Renamed | None:
         """The new name of a URL; `None` if it keeps its own."""
@@ -83,6 +84,11 @@ class Renames:
             changing = self._states.changing(variant).dust
             if changing is not None:
                 note_target(changing, target, variant, found.key)
+
+    def may_remember(self, variant: Url) -> bool:
+        """Whether there is room to remember a URL that was renamed, in case its rule is withdrawn. It is counted."""
+        dust = self._states.changing(variant).dust
+        return dust is not None and remember(dust)
 
     def wanted_pairs(self, url: Url) -> list[Operation]:
         """The rules for which a new URL and its base would be a pair, and of which too little is known."""

@@ -152,6 +152,7 @@ class GuardWithHosts:
         self.observe = guard.observe
         self.changed = guard.changed
         self.renamed = guard.renamed
+        self.may_remember = guard.may_remember
         self.wanted_pairs = guard.wanted_pairs
         self.looked_for = guard.looked_for
 
