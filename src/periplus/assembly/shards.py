@@ -235,10 +235,10 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
     )
 
 
-def given_rules(config: Config, layout: Layout) -> GivenRules | None:
+def given_rules(config: Config, layout: Layout) -> GivenRules:
     """The rules for duplicate URLs of the file that the settings name."""
     if not config.dust.file:
-        return None
+        return GivenRules()
     path = layout.folder / config.dust.file
     try:
         return read_rule_file(path.read_bytes(), str(path))

@@ -167,6 +167,7 @@ class Machine:
         self._takers_of_probes: dict[str, TakeProbe] = dict(self._judges.takers)
         self.learnt = dict(meta.learnt)
         self.takes_probes(PROBE_KIND, self._dust.probed)
+        self.takes_learnt("dust", self._dust.take_learnt)
         self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
         self.takes_learnt("reputation", self.frontier.schedule.learn_reputation)
         if settings.follows_spam:

@@ -9,6 +9,7 @@ from periplus.lab.web import Answer, Request
 from periplus.lab.web.spam_web import Dust, HostileWorld
 from periplus.lab.web.spam_web.dust import page_of
 from periplus.model import Judged, Refused
+from periplus.policy.dust import DustSettings, GivenRule, RuleFile, is_probe
 
 WORLD = HostileWorld(7, 2, pages=20, parts=(Dust,))
 
@@ -41,6 +42,31 @@ def test_parameter_that_matters_is_kept() -> None:
     crawl, rules = crawled("paged")
     assert not rules
     assert len({page_of(url) for url, _ in crawl.fetched}) == len(crawl.fetched)
+
+
+def test_rules_that_were_written_down_are_used_from_the_first_page_on() -> None:
+    known = GivenRule("indexed-dust.lab.test", "drop-suffix", "index.html", state="accepted", equal=40)
+    crawl = WorldCrawl(
+        WORLD,
+        ["http://indexed-dust.lab.test/"],
+        hurried(scope__kind="host", dust__enabled=True),
+        limit=60,
+        learnt=RuleFile((known,)),
+    ).run()
+    assert len(crawl.fetched) == 60
+    assert all(is_probe(url, DustSettings().probe) for url, _ in crawl.fetched if url.endswith("index.html"))
+
+
+def test_what_a_withdrawn_rule_renamed_is_fetched_after_all() -> None:
+    wrong = GivenRule("paged-dust.lab.test", "drop-param", "page", state="accepted", equal=40)
+    crawl = WorldCrawl(
+        WORLD,
+        ["http://paged-dust.lab.test/"],
+        hurried(scope__kind="host", dust__enabled=True),
+        learnt=RuleFile((wrong,)),
+    ).run()
+    assert [each.verdict for each in crawl.events if isinstance(each, Judged)] == ["withdrawn"]
+    assert len({page_of(url) for url, _ in crawl.fetched}) == 1201
 
 
 class RefreshWorld(HostileWorld):

@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from periplus.config import Config
-from periplus.crawl.inputs import Answer, Answered, Discovered, Effect, Emit, Fetch, Flushed, Granted, PageBudgetSet
+from periplus.crawl.inputs import (
+    Answer,
+    Answered,
+    Discovered,
+    Effect,
+    Emit,
+    Fetch,
+    Flushed,
+    Granted,
+    Learnt,
+    PageBudgetSet,
+)
 from periplus.crawl.machine import Machine
 from periplus.crawl.machine_settings import MachineSettings
 from periplus.crawl.sitemaps import SitemapRules, SitemapSettings
@@ -26,7 +37,7 @@ from periplus.model import (
     Source,
     Url,
 )
-from periplus.policy.dust import GivenRules
+from periplus.policy.dust import GivenRules, RuleFile, write_rule_file
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.store import MemoryState
 from periplus.urls import canonical
@@ -40,7 +51,10 @@ _DURATION = 0.001
 
 
 class WorldCrawl:
-    """One crawl of a world. `fetched` are the URLs of pages that were asked for, in order, with their status."""
+    """One crawl of a world. `fetched` are the URLs of pages that were asked for, in order, with their status.
+
+    `given` are rules for duplicate URLs from a file that a person names, `learnt` those that `periplus judge` wrote.
+    """
 
     def __init__(
         self,
@@ -50,6 +64,7 @@ class WorldCrawl:
         *,
         limit: int | None = None,
         given: GivenRules | None = None,
+        learnt: RuleFile | None = None,
     ) -> None:
         self._world = world
         self._seeds = [url for seed in seeds if (url := canonical(seed)) is not None]
@@ -72,10 +87,13 @@ class WorldCrawl:
             make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, given=given),
             screen=screening_chain(scope, config.filters),
             given=given,
+            load_learnt=lambda _kind, _generation: None if learnt is None else write_rule_file(learnt),
         )
         self.fetched: list[tuple[Url, int]] = []
         self.events: list[Event] = []
         self.now = world.epoch
+        if learnt is not None:
+            self.machine.apply(Learnt("dust", 1, self.now))
         self._limit = limit
 
     def run(self) -> WorldCrawl:

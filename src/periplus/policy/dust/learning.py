@@ -258,8 +258,7 @@ def _decide(
         return []
     turned = Rule(rule.kind, rule.value, rule.name) if counts.votes < 0 else rule
     counts.state = ACCEPTED
-    rules = {**dust.rules, key: turned}
-    dust.rules = dict(sorted(rules.items(), key=lambda item: (ORDER[item[1].kind], not item[1].path)))
+    dust.rules = _in_order({**dust.rules, key: turned})
     return [RuleChange(turned, True, counts.equal, counts.unequal)]
 
 
@@ -293,6 +292,22 @@ def withdraw(dust: SiteDust, key: int, reason: str, *, is_final: bool = False) -
     counts.state = REFUTED if is_final else WITHDRAWN
     counts.new = 0
     return [RuleChange(rule, False, counts.equal, counts.unequal, reason)]
+
+
+def adopt(dust: SiteDust, rule: Rule, equal: int, unequal: int, settings: DustSettings) -> None:
+    """Accept a rule that an earlier crawl learnt of the site, with the pairs that it had."""
+    key = key_of(rule)
+    if key not in dust.candidates and len(dust.rules) < settings.max_rules:
+        _make_room(dust, settings)
+        dust.candidates[key] = Counts(
+            equal, unequal, state=ACCEPTED, is_anchored=True, templates=settings.min_templates
+        )
+        dust.rules = _in_order({**dust.rules, key: rule})
+
+
+def _in_order(rules: dict[int, Rule]) -> dict[int, Rule]:
+    """Rules in the order in which they are tried: by kind, and those for a template first."""
+    return dict(sorted(rules.items(), key=lambda item: (ORDER[item[1].kind], not item[1].path)))
 
 
 # pairs that are worth fetching soon

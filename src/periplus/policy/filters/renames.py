@@ -38,7 +38,7 @@ class Renames:
     ) -> None:
         self._states = states
         self._settings = settings or DustSettings()
-        self.given = given or GivenRules()
+        self.given = given if given is not None else GivenRules()
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Cheap for a site without rules, which is nearly every site."""
