@@ -91,15 +91,15 @@ class Admission:
         self._politeness = politeness
         self._steering = steering
 
-    def admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
-        """Record discoveries, and queue those that are wanted and new: which those are."""
+    def admit(self, discoveries: Sequence[Discovery], page_budget: int | None = None) -> list[Queued]:
+        """Record discoveries, and queue those that are wanted and new: which those are. `page_budget`: of the crawl."""
         if self._scores.learns:
             self._mention_known(discoveries)
-        queued = self._admit(self._scores.unknown(discoveries))
+        queued = self._admit(self._scores.unknown(discoveries), may_raise=page_budget is None)
         self._scores.link(discoveries)
         return queued
 
-    def _admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
+    def _admit(self, discoveries: Sequence[Discovery], *, may_raise: bool) -> list[Queued]:
         events: list[Event] = []
         renamed: dict[Url, Discovery] = {}
         wanted = self._scores.unknown_judged(self._filter(discoveries, events, renamed))
@@ -122,14 +122,15 @@ class Admission:
         if events:
             self._events.record(events)
             self._revisits.found_new(events)
-        if candidates and not self._scores.learns:
+        if candidates and may_raise and not self._scores.learns:
             candidates = self._with_pairs_first(candidates)
         return self._scores.queue(candidates) if candidates else []
 
     def _with_pairs_first(self, candidates: list[Candidate]) -> list[Candidate]:
         """Raise new URLs that may be second names of known ones, a few for each rule, and those with them.
 
-        All of them would be fetched later anyway. The sooner a pair is read, the sooner a rule spares the others.
+        All of them would be fetched later anyway, if the crawl has no limit. The sooner a pair is read, the sooner a
+        rule spares the others.
         """
         wanted = [(place, each) for place, (found, _, _) in enumerate(candidates) for each in self._wanted_pairs(found)]
         if not wanted:

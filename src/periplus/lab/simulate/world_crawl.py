@@ -6,7 +6,7 @@ politeness asks for it. So a crawl of some ten thousand pages takes seconds to a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from periplus.config import Config
 from periplus.crawl.inputs import (
@@ -34,13 +34,15 @@ from periplus.model import (
     Located,
     Purpose,
     Redirected,
+    Rewrite,
+    Site,
     Source,
     Url,
 )
 from periplus.policy.dust import GivenRules, RuleFile, write_rule_file
-from periplus.policy.filters import Scope, screening_chain, standard_chain
+from periplus.policy.filters import Chain, Guard, Scope, SiteFilterState, screening_chain, standard_chain
 from periplus.store import MemoryState
-from periplus.urls import canonical
+from periplus.urls import canonical, site_of
 
 _TOGETHER = 16
 """Requests that are answered together, as those of a crawl with a few connections."""
@@ -79,12 +81,18 @@ class WorldCrawl:
             dust=config.dust,
         )
         self.state = MemoryState()
+        self._guard: Guard = Chain([])
+
+        def make_guard(recall: Callable[[Site], SiteFilterState | None]) -> Guard:
+            self._guard = standard_chain(scope, config.filters, recall=recall, given=given)
+            return self._guard
+
         self.machine = Machine(
             settings,
             self.state,
             ordering=config.ordered(),
             scope=scope,
-            make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, given=given),
+            make_guard=make_guard,
             screen=screening_chain(scope, config.filters),
             given=given,
             load_learnt=lambda _kind, _generation: None if learnt is None else write_rule_file(learnt),
@@ -121,6 +129,14 @@ class WorldCrawl:
                 self._apply(self.machine.apply(Flushed(self.now)))
                 self.machine.flush()
         return self
+
+    def renamed(self) -> list[tuple[Url, Url]]:
+        """URLs that were not fetched because rules of their site know their pages by other names, and those names."""
+        sites = dict.fromkeys(site_of(url) for url, _ in self.fetched)
+        records = [record for site in sites for record in self.state.records.of_site(site)]
+        old = [record.url for record in records if record.reason == "renamed"]
+        judged = [(url, self._guard.judge(Discovery(url, Source.LINK, self.now))) for url in old]
+        return [(url, verdict.url) for url, verdict in judged if isinstance(verdict, Rewrite)]
 
     def _apply(self, effects: Sequence[Effect]) -> list[FetchTask]:
         for effect in effects:

@@ -40,6 +40,11 @@ MAX_REMEMBERED: Final = 10_000
 URLs, those that are linked again come back."""
 MAX_LOOKED: Final = 2048
 """What is spent at most on looking for pairs of a rule: a lookup in vain, which is cheap, costs 1."""
+MAX_PAIRED: Final = 512
+"""Pages of a site of which is known for which rules they were a pair; the oldest is forgotten. A page counts once for
+a rule: twenty names of the home page say nothing of other pages."""
+FIRST_PAIRS: Final = 8
+"""Pairs that are fetched early on any site: what a rule about spelling needs."""
 MAX_LOOKED_RULES: Final = 64
 """Rules of a site for which that is counted; the oldest is forgotten."""
 _COST_OF_PAIR: Final = 128
@@ -65,7 +70,8 @@ class SiteDust(Struct, array_like=True):
     matter, but perhaps not with every value. `looked`: by key of a rule, how much was spent on looking for pairs.
     `anchors`: keys of bases that no page was read under, and are fetched before a rule is accepted, each with a URL of
     that base and the keys of the rule. `pages` counts pages that were read, `remembered` URLs that were renamed when
-    they were found, and have a record so that they are fetched if their rule is withdrawn.
+    they were found, and have a record so that they are fetched if their rule is withdrawn; `raised` pairs that were
+    fetched early. `paired`: keys of a rule and of a base of which a pair was counted.
     """
 
     pages: int = 0
@@ -80,6 +86,8 @@ class SiteDust(Struct, array_like=True):
     looked: dict[int, int] = field(default_factory=dict)
     anchors: dict[int, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
     remembered: int = 0
+    raised: int = 0
+    paired: dict[int, bool] = field(default_factory=dict)
 
 
 class Pair(Struct, frozen=True, gc=False):
@@ -197,7 +205,9 @@ def count_pair(
     dust: SiteDust, pair: Pair, settings: DustSettings, familiar: Collection[tuple[str, str, str]] = ()
 ) -> list[RuleChange]:
     """Count a pair for its rule in every context: the rules that are accepted or withdrawn now."""
-    changes = []
+    changes: list[RuleChange] = []
+    if not _is_new(dust, pair):
+        return changes
     is_new_template = False
     for rule in pair.operation.rules:
         key = key_of(rule)
@@ -218,6 +228,17 @@ def count_pair(
             dust.split = [*dust.split[-MAX_KNOWN + 1 :], rule.name]
         changes += _decide(dust, key, rule, counts, settings, familiar)
     return changes
+
+
+def _is_new(dust: SiteDust, pair: Pair) -> bool:
+    """Whether a pair says something of another page than earlier ones. Unequal pairs always do."""
+    key = url_key(f"{key_of(pair.operation.rules[-1])} {pair.operation.base}")
+    if pair.is_equal and dust.paired.get(key):
+        return False
+    while len(dust.paired) >= MAX_PAIRED:
+        del dust.paired[next(iter(dust.paired))]
+    dust.paired[key] = True
+    return True
 
 
 def _make_room(dust: SiteDust, settings: DustSettings) -> None:
@@ -313,15 +334,19 @@ def _in_order(rules: dict[int, Rule]) -> dict[int, Rule]:
 # pairs that are worth fetching soon
 
 
-def open_operations(dust: SiteDust | None, found: Sequence[Operation]) -> list[Operation]:
+def open_operations(dust: SiteDust | None, found: Sequence[Operation], settings: DustSettings) -> list[Operation]:
     """Of the operations of a new URL those whose rules are not decided: pairs for them are wanted soon."""
+    if dust is not None and dust.raised >= FIRST_PAIRS + settings.early * dust.pages:
+        return []
     wanted = [each for each in found if each.rules[0].kind in _LOOKED_FOR]
-    return wanted if dust is None else [each for each in wanted if _is_open(dust, key_of(each.rules[-1]))]
+    return wanted if dust is None else [each for each in wanted if _is_open(dust, each)]
 
 
-def _is_open(dust: SiteDust, key: int) -> bool:
+def _is_open(dust: SiteDust, operation: Operation) -> bool:
+    key = key_of(operation.rules[-1])
     counts = dust.candidates.get(key)
-    return dust.looked.get(key, 0) < MAX_LOOKED and (counts is None or counts.state == CANDIDATE)
+    is_undecided = dust.looked.get(key, 0) < MAX_LOOKED and (counts is None or counts.state == CANDIDATE)
+    return is_undecided and url_key(f"{key} {operation.base}") not in dust.paired
 
 
 def looked_for(dust: SiteDust, operation: Operation, is_known: bool) -> None:
@@ -332,6 +357,9 @@ def looked_for(dust: SiteDust, operation: Operation, is_known: bool) -> None:
             del dust.looked[next(iter(dust.looked))]
     cost = _COST_OF_UNKNOWN if _is_unknown(operation.rules[-1]) else _COST_OF_PAIR
     dust.looked[key] = dust.looked.get(key, 0) + (cost if is_known else 1)
+    if is_known:
+        dust.raised += 1
+        dust.paired.setdefault(url_key(f"{key} {operation.base}"), False)
 
 
 def wanted_anchors(dust: SiteDust, page: Observation, settings: DustSettings) -> list[str]:

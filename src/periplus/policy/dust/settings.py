@@ -10,7 +10,7 @@ from ...model import ConfigError
 class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When a rule that renames URLs is accepted, probed and withdrawn."""
 
-    enabled: bool = False
+    enabled: bool = True
     """Learn rules and apply them. Rules of `file` and of robots.txt are applied in any case."""
     file: str = ""
     """A JSON file of rules, such as an edited `insight/dust.json`, read when the crawl starts; relative to the folder
@@ -32,6 +32,9 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
     quantile."""
     probe: float = 0.05
     """The share of the URLs that a rule would rename which is fetched under its own name, to check the rule."""
+    early: float = 0.25
+    """Pairs of pages that are fetched before their turn to learn rules, as a share of the pages of a site that were
+    read; none in a crawl with a limit of pages, where they would take the place of other pages."""
     new_pairs: int = 20
     """Pairs that a withdrawn rule needs before it can be accepted again."""
     sorted_pairs: int = 3
@@ -52,7 +55,16 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Reject shares outside 0 to 1 and thresholds in the wrong order."""
-        shares = ("accept", "accept_unknown", "withdraw", "max_unequal", "probe", "equal_from", "unequal_below")
+        shares = (
+            "accept",
+            "accept_unknown",
+            "withdraw",
+            "max_unequal",
+            "probe",
+            "early",
+            "equal_from",
+            "unequal_below",
+        )
         for name in (*shares, "max_cluster"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"dust.{name} must be from 0 to 1, got {getattr(self, name)}")

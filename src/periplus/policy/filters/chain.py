@@ -25,6 +25,7 @@ from ...model import Accept, Discovery, Filter, Reject, Rewrite, Site, Url, Verd
 from ..dust import Operation
 from .renames import Renames
 from .site_states import FilterStates, SiteFilterState
+from .traps import Traps
 from .verdicts import ACCEPT
 
 MAX_REWRITES = 4
@@ -57,6 +58,9 @@ class Guard(LearningFilter, Protocol):
     def changed(self) -> list[tuple[Site, SiteFilterState]]:
         """The data that changed since the last call, by site: to be stored with the next commit."""
 
+    def page_read(self, url: Url, depth: int, sketch: bytes, links: Sequence[Url]) -> None:
+        """Learn from a page that was read for the first time: how far from the seeds, its text, and where it leads."""
+
     def renamed(self, variant: Url, target: Url) -> None:
         """Note that a URL was rewritten to one that was not known before."""
 
@@ -76,6 +80,7 @@ class Chain:
     def __init__(self, filters: Sequence[Filter], lessons: FilterStates | None = None) -> None:
         self._judges = [each.judge for each in filters]
         self._learning = [each for each in filters if isinstance(each, LearningFilter)]
+        self._traps = [each for each in filters if isinstance(each, Traps)]
         self._renames = [each for each in filters if isinstance(each, Renames)]
         self._lessons = lessons if lessons is not None else FilterStates()
 
@@ -107,6 +112,11 @@ class Chain:
         """A page was fetched; `is_unique`: its text was not known by another URL."""
         for each in self._learning:
             each.observe(url, is_unique)
+
+    def page_read(self, url: Url, depth: int, sketch: bytes, links: Sequence[Url]) -> None:
+        """Learn from a page that was read for the first time: how far from the seeds, its text, and where it leads."""
+        for each in self._traps:
+            each.page_read(url, depth, sketch, links)
 
     def renamed(self, variant: Url, target: Url) -> None:
         """Note that a URL was rewritten to one that was not known before."""

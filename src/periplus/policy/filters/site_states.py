@@ -20,6 +20,7 @@ from ...model import InvariantError, Site, Url
 from ...urls import site_of
 from ..dust import SiteDust
 from .evidence import Parameter, Window
+from .page_chains import PageChain
 
 
 class SiteFilterState(Struct, array_like=True):
@@ -27,6 +28,7 @@ class SiteFilterState(Struct, array_like=True):
 
     `dust` are rules for duplicate URLs, and pairs of pages that speak for or against them.
     `dated` are templates whose URLs name dates, `ahead` the days that those of a template name more than a month ahead.
+    `chains` are pages that each led to one more.
     """
 
     admitted: int = 0
@@ -36,6 +38,7 @@ class SiteFilterState(Struct, array_like=True):
     dust: SiteDust | None = None
     dated: list[int] = field(default_factory=list)
     ahead: dict[int, list[int]] = field(default_factory=dict)
+    chains: list[PageChain] = field(default_factory=list)
 
 
 _NOTHING = SiteFilterState()

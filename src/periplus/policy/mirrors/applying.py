@@ -150,6 +150,7 @@ class GuardWithHosts:
         self.judge = guard.judge
         self.admit = guard.admit
         self.observe = guard.observe
+        self.page_read = guard.page_read
         self.changed = guard.changed
         self.renamed = guard.renamed
         self.may_remember = guard.may_remember
