@@ -14,6 +14,7 @@ Everything is pure. What is learnt of a site is one bounded value, `SiteDust`, s
 """
 
 from .discarder import DiscarderRules, from_discarder
+from .early_pairs import anchor_of, anchored, looked_for, open_operations, wanted_anchors
 from .evidence import Counts, lower_quantile
 from .given import GivenRule, GivenRules, RuleFile, clean_params, read_rule_file, write_rule_file
 from .learning import (
@@ -22,19 +23,14 @@ from .learning import (
     RuleChange,
     SiteDust,
     adopt,
-    anchor_of,
-    anchored,
     checked,
     count_pair,
     learn,
-    looked_for,
     note_target,
-    open_operations,
     redirected_back,
     remember,
     target_failed,
     target_read,
-    wanted_anchors,
     withdraw,
 )
 from .pairs import PREFIXES, Operation, key_of, operation_between, operations

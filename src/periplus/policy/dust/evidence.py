@@ -20,6 +20,8 @@ FAMILIAR: Final = (5, 1)
 """The prior of a rule that holds on many domains: four equal pairs are enough."""
 MAX_COUNT: Final = 1000
 """Pairs beyond which both counts are halved: a site that changes can be learnt again."""
+MAX_VOTES: Final = 100
+"""Votes for a direction beyond which more are not counted: one byte."""
 MAX_TEMPLATES: Final = 100
 """Path templates beyond which more are not counted: one byte, and no setting asks for that many."""
 _STEPS: Final = 40
@@ -49,7 +51,7 @@ class Counts(Struct, array_like=True, gc=False):
         self.equal += is_equal
         self.unequal += not is_equal
         self.new = min(self.new + 1, MAX_COUNT)
-        self.votes = max(-100, min(100, self.votes + vote))
+        self.votes = max(-MAX_VOTES, min(MAX_VOTES, self.votes + vote))
         if self.equal + self.unequal > MAX_COUNT:
             self.equal //= 2
             self.unequal //= 2

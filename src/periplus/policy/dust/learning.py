@@ -21,6 +21,7 @@ from .evidence import (
     CANDIDATE,
     FAMILIAR,
     MAX_TEMPLATES,
+    MAX_VOTES,
     REFUTED,
     UNIFORM,
     WITHDRAWN,
@@ -38,20 +39,12 @@ MAX_TARGETS: Final = 64
 MAX_REMEMBERED: Final = 10_000
 """Renamed URLs of a site that are remembered until it is certain that no rule is withdrawn, which it never is. Of more
 URLs, those that are linked again come back."""
-MAX_LOOKED: Final = 2048
-"""What is spent at most on looking for pairs of a rule: a lookup in vain, which is cheap, costs 1."""
 MAX_PAIRED: Final = 512
 """Pages of a site of which is known for which rules they were a pair; the oldest is forgotten. A page counts once for
 a rule: twenty names of the home page say nothing of other pages."""
-FIRST_PAIRS: Final = 8
-"""Pairs that are fetched early on any site: what a rule about spelling needs."""
-MAX_LOOKED_RULES: Final = 64
-"""Rules of a site for which that is counted; the oldest is forgotten."""
-_COST_OF_PAIR: Final = 128
-"""What a pair costs that is fetched soon: 16 pairs, twice as many as a rule about spelling needs."""
-_COST_OF_UNKNOWN: Final = 50
-"""The same for a parameter or a segment of which nothing is known: 40 pairs, a few more than it needs."""
-_LOOKED_FOR: Final = frozenset({"drop-param", "drop-prefix", "drop-suffix", "lower-case", "replace-segment"})
+MANY_VALUES: Final = 8
+"""Values of a parameter from which on it is varied: it says where a link stands, or who follows it, and does not choose
+one of a few views of a page."""
 _UNKNOWN: Final = frozenset({"drop-param", "drop-param-value", "replace-segment"})
 """Kinds of rules about names whose meaning a site alone knows; a prefix that is not common is another."""
 _UNSEEN_KINDS: Final = frozenset({"drop-prefix", "replace-segment"})
@@ -71,7 +64,8 @@ class SiteDust(Struct, array_like=True):
     `anchors`: keys of bases that no page was read under, and are fetched before a rule is accepted, each with a URL of
     that base and the keys of the rule. `pages` counts pages that were read, `remembered` URLs that were renamed when
     they were found, and have a record so that they are fetched if their rule is withdrawn; `raised` pairs that were
-    fetched early. `paired`: keys of a rule and of a base of which a pair was counted.
+    fetched early. `paired`: keys of a rule and of a base of which a pair was counted. `values`: by
+    name of a parameter, the keys of the values that were read, at most `MANY_VALUES`, of `MAX_KNOWN` parameters.
     """
 
     pages: int = 0
@@ -88,6 +82,7 @@ class SiteDust(Struct, array_like=True):
     remembered: int = 0
     raised: int = 0
     paired: dict[int, bool] = field(default_factory=dict)
+    values: dict[str, list[int]] = field(default_factory=dict)
 
 
 class Pair(Struct, frozen=True, gc=False):
@@ -132,6 +127,7 @@ def learn(
     """Count the pairs of a page: the rules that changed. `familiar`: kind, name and value of priors."""
     changes: list[RuleChange] = []
     dust.pages += 1
+    _note_values(dust, page.url)
     if not any(operation.base == page.url for operation in page.unread):
         _meet_waiting(dust, page, settings)
     for pair in page.pairs:
@@ -143,6 +139,16 @@ def learn(
     for operation in page.unread:
         changes += _wait(dust, page, operation, settings, familiar)
     return changes
+
+
+def _note_values(dust: SiteDust, url: str) -> None:
+    """Note the values of the parameters of a page that was read."""
+    for name, equals, value in (each.partition("=") for each in parameters(url.partition("?")[2])[:MAX_KNOWN]):
+        known = dust.values.get(name)
+        if known is None and equals and len(dust.values) < MAX_KNOWN:
+            known = dust.values[name] = []
+        if known is not None and len(known) < MANY_VALUES and url_key(value) not in known:
+            known.append(url_key(value))
 
 
 def _count_values(dust: SiteDust, url: str, pair: Pair, settings: DustSettings) -> list[RuleChange]:
@@ -267,11 +273,13 @@ def _decide(
 ) -> list[RuleChange]:
     prior = FAMILIAR if (rule.kind, rule.name, rule.value) in familiar else UNIFORM
     if counts.state == ACCEPTED:
-        is_kept = _is_clean(counts, settings)
+        is_kept = is_clean(counts, settings)
         if counts.unequal:
             is_kept = is_kept and is_at_least(counts.equal, counts.unequal, settings.withdraw, prior)
         return [] if is_kept else withdraw(dust, key, "pages differ")
-    if not _is_acceptable(rule, counts, settings, prior):
+    is_varied = rule.kind == "drop-param" and len(dust.values.get(rule.name, ())) >= MANY_VALUES
+    is_harmless = is_varied or 2 * counts.votes >= min(counts.pairs, MAX_VOTES)
+    if not _is_acceptable(rule, counts, settings, prior, is_harmless=is_harmless):
         return []
     if not counts.is_anchored or (counts.votes < 0 and rule.kind not in _TURNED):
         return []
@@ -283,23 +291,29 @@ def _decide(
     return [RuleChange(turned, True, counts.equal, counts.unequal)]
 
 
-def _is_acceptable(rule: Rule, counts: Counts, settings: DustSettings, prior: tuple[int, int]) -> bool:
+def _is_acceptable(
+    rule: Rule, counts: Counts, settings: DustSettings, prior: tuple[int, int], *, is_harmless: bool
+) -> bool:
     if counts.state == REFUTED or (counts.state == WITHDRAWN and counts.new < settings.new_pairs):
         return False
     if rule.kind == "sort-query" and counts.equal >= settings.sorted_pairs and not counts.unequal:
         return True
     if rule.kind == "drop-param" and not rule.path and counts.templates < settings.min_templates:
         return False
-    least = settings.accept_unknown if _is_unknown(rule) and prior == UNIFORM else settings.accept
-    return _is_clean(counts, settings) and is_at_least(counts.equal, counts.unequal, least, prior)
+    least = settings.accept
+    if is_unknown(rule) and prior == UNIFORM:
+        least = settings.accept_varied if is_harmless else settings.accept_unknown
+        if counts.unequal:
+            return False
+    return is_clean(counts, settings) and is_at_least(counts.equal, counts.unequal, least, prior)
 
 
-def _is_unknown(rule: Rule) -> bool:
+def is_unknown(rule: Rule) -> bool:
     """Whether only the pages of the site can say what a rule is about."""
     return rule.kind in _UNKNOWN or (rule.kind == "drop-prefix" and rule.name not in PREFIXES)
 
 
-def _is_clean(counts: Counts, settings: DustSettings) -> bool:
+def is_clean(counts: Counts, settings: DustSettings) -> bool:
     """Whether few pairs were unequal; one among few pairs is too many."""
     return counts.unequal <= settings.max_unequal * counts.pairs
 
@@ -329,66 +343,6 @@ def adopt(dust: SiteDust, rule: Rule, equal: int, unequal: int, settings: DustSe
 def _in_order(rules: dict[int, Rule]) -> dict[int, Rule]:
     """Rules in the order in which they are tried: by kind, and those for a template first."""
     return dict(sorted(rules.items(), key=lambda item: (ORDER[item[1].kind], not item[1].path)))
-
-
-# pairs that are worth fetching soon
-
-
-def open_operations(dust: SiteDust | None, found: Sequence[Operation], settings: DustSettings) -> list[Operation]:
-    """Of the operations of a new URL those whose rules are not decided: pairs for them are wanted soon."""
-    if dust is not None and dust.raised >= FIRST_PAIRS + settings.early * dust.pages:
-        return []
-    wanted = [each for each in found if each.rules[0].kind in _LOOKED_FOR]
-    return wanted if dust is None else [each for each in wanted if _is_open(dust, each)]
-
-
-def _is_open(dust: SiteDust, operation: Operation) -> bool:
-    key = key_of(operation.rules[-1])
-    counts = dust.candidates.get(key)
-    is_undecided = dust.looked.get(key, 0) < MAX_LOOKED and (counts is None or counts.state == CANDIDATE)
-    return is_undecided and url_key(f"{key} {operation.base}") not in dust.paired
-
-
-def looked_for(dust: SiteDust, operation: Operation, is_known: bool) -> None:
-    """A base was looked up for a new URL: it is known, and both are fetched soon, or it is not."""
-    key = key_of(operation.rules[-1])
-    if key not in dust.looked:
-        while len(dust.looked) >= MAX_LOOKED_RULES:
-            del dust.looked[next(iter(dust.looked))]
-    cost = _COST_OF_UNKNOWN if _is_unknown(operation.rules[-1]) else _COST_OF_PAIR
-    dust.looked[key] = dust.looked.get(key, 0) + (cost if is_known else 1)
-    if is_known:
-        dust.raised += 1
-        dust.paired.setdefault(url_key(f"{key} {operation.base}"), False)
-
-
-def wanted_anchors(dust: SiteDust, page: Observation, settings: DustSettings) -> list[str]:
-    """Bases that no page was read under, and of which rules with enough pairs depend: they are to be fetched."""
-    wanted = []
-    for operation in page.unread:
-        keys = tuple(key_of(rule) for rule in operation.rules)
-        counts = dust.candidates.get(keys[0])
-        if counts is None or counts.is_anchored or counts.state == REFUTED or len(dust.anchors) >= MAX_KNOWN:
-            continue
-        is_due = counts.equal >= settings.sorted_pairs and _is_clean(counts, settings)
-        if is_due and all(waiting[1] != keys for waiting in dust.anchors.values()):
-            dust.anchors[url_key(operation.base)] = (page.url, keys)
-            wanted.append(operation.base)
-    return wanted
-
-
-def anchor_of(dust: SiteDust, base: str) -> tuple[str, tuple[int, ...]] | None:
-    """The URL with which a base that was fetched is to be compared, and the keys of the rule; `None`: not a base."""
-    return dust.anchors.pop(url_key(base), None)
-
-
-def anchored(dust: SiteDust, keys: Sequence[int], is_equal: bool) -> None:
-    """A base was fetched: it shows what the URLs show that would be renamed to it, or something else."""
-    for key in keys:
-        counts = dust.candidates.get(key)
-        if counts is not None and not counts.is_anchored:
-            counts.is_anchored = is_equal
-            counts.state = counts.state if is_equal else REFUTED
 
 
 # targets of renamed URLs
