@@ -237,7 +237,9 @@ def count_pair(
 
 
 def _is_new(dust: SiteDust, pair: Pair) -> bool:
-    """Whether a pair says something of another page than earlier ones. Unequal pairs always do."""
+    """Whether a pair says something that earlier ones did not: of another page, order, or that it differs."""
+    if _is_order(pair.operation):
+        return True
     key = url_key(f"{key_of(pair.operation.rules[-1])} {pair.operation.base}")
     if pair.is_equal and dust.paired.get(key):
         return False
