@@ -35,6 +35,9 @@ from periplus.urls import site_of
 _WAY = re.compile(rb'<(?:a href|link rel="canonical" href)="([^"]*)"')
 _IDLE = re.compile(r"[?&]utm_source=[^&]*$")
 
+EVERY_URL: dict[str, object] = {"dust.enabled": False, "absence.enabled": False}
+"""Settings for a crawl that is compared with everything that the lab links to: duplicates are fetched as well, and
+nothing that is linked nowhere."""
 TABLES = ("discoveries", "fetches", "pages", "links", "sitemaps", "sitemap_entries", "changes")
 
 
@@ -59,9 +62,12 @@ def as_domains(lab: RunningLab) -> dict[str, object]:
 
 
 def crawl(folder: Path, seeds: Iterable[str], options: dict[str, object], workers: int = 1) -> list[Status]:
-    """Crawl to the end, or continue to the end: how every shard was doing then. Sitemaps are read only if asked for."""
+    """Crawl to the end, or continue to the end: how every shard was doing then.
+
+    Sitemaps are read, and rules for duplicate URLs learnt, only if asked for: what is fetched is then exactly known.
+    """
     folder.mkdir(exist_ok=True)
-    config = Config().with_options({"sitemaps.follow": False} | options)
+    config = Config().with_options({"sitemaps.follow": False} | EVERY_URL | options)
     config.check()
     statuses = open_crawl(config, folder, seeds_from(list(seeds)), workers).run()
     settle(folder)

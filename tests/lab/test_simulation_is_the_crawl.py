@@ -36,7 +36,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from numpy.typing import NDArray
 from tests.hypothesis_depth import examples
-from tests.lab.crawling import by_proxy, crawl, place, rows, standing
+from tests.lab.crawling import EVERY_URL, by_proxy, crawl, place, rows, standing
 from tests.lab.lab_in_virtual_time import Latency, Lockstep, StandingClock, WorldWeb, latency_of, web_of_world
 
 from periplus.assembly import seeds_from
@@ -52,7 +52,7 @@ from periplus.policy.ordering import RandomOrder
 
 Options = dict[str, object]
 
-BUSY: Options = {"politeness.delay": 2.0, "politeness.slow_factor": 0.5}
+BUSY: Options = EVERY_URL | {"politeness.delay": 2.0, "politeness.slow_factor": 0.5}
 """With some eight sites and 0.7 s a fetch, several are ready at a time, and several rest."""
 AS_ONE: Options = BUSY | {"engine.checkpoint_interval": 1e6}
 """Nothing is committed before the end: that takes real time, and decides nothing."""

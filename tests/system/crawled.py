@@ -58,10 +58,15 @@ rows_per_file = 60
 checkpoint_interval = 0.2
 [sitemaps]
 follow = true
+[dust]
+enabled = false
+[absence]
+enabled = false
 [cluster]
 lease = {lease}
 """
-"""Of a crawl on a cluster: in a hurry, with small files and frequent commits."""
+"""Of a crawl on a cluster: in a hurry, with small files and frequent commits, and of every URL: which of two names of a
+page is fetched first depends on the order of the answers."""
 
 domain_of(Site("a.test"))  # reads the Public Suffix List, and the next line all settings: once, before any life
 Config().with_options({"politeness.delay": 0.0})
@@ -78,7 +83,10 @@ class Asked(Struct, frozen=True):
 
 
 def asked(lab: RunningLab, workers: int = 1, **options: object) -> Asked:
-    """A crawl of everything in a lab, in a hurry, with small files and frequent commits."""
+    """A crawl of every URL in a lab, in a hurry, with small files and frequent commits.
+
+    Rules for duplicate URLs are not learnt: which name of a page is fetched depends on the order of the answers.
+    """
     settings: dict[str, object] = {
         "politeness.delay": 0.01,
         "politeness.slow_factor": 0.0,
@@ -89,6 +97,8 @@ def asked(lab: RunningLab, workers: int = 1, **options: object) -> Asked:
         "tables.rows_per_group": 20,
         "tables.rows_per_file": 60,
         "engine.checkpoint_interval": 0.2,
+        "dust.enabled": False,
+        "absence.enabled": False,
     }
     settings |= {name.replace("__", "."): value for name, value in options.items()}
     return Asked(tuple(f"http://{host}/" for host in lab.world.hosts[:4]), settings, workers)

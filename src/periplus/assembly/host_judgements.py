@@ -18,14 +18,16 @@ from periplus.store import LearntFiles
 from .collection import Collection
 
 KIND = "mirrors"
-"""The kind of the learnt file."""
+"""The kind of the learnt file of hosts."""
+DUST = "dust"
+"""The kind of the learnt file of rules for duplicate URLs: the same as `insight/dust.json`."""
 
 
 def judge(found: Collection, now: float) -> JudgedHosts:
     """Judge the hosts of a collection: its view `verdicts` has the results, and a crawl that runs takes them over.
 
     The rules for duplicate URLs that the crawl learnt are written to `insight/dust.json`, beside those that a person
-    added to it. Raises `ConfigError` if that file cannot be read.
+    added to it, and the crawl takes that file over as well. Raises `ConfigError` if that file cannot be read.
     """
     config, layout = found.config, found.layout
     place = found.folder / "insight" / FILE
@@ -37,7 +39,9 @@ def judge(found: Collection, now: float) -> JudgedHosts:
         rules = learnt_rules(views, edited, config.scope.suffixes)
     verdicts.write(found.folder, JUDGE, judged.mirrors)
     verdicts.write(found.folder, PARKED, judged.parked)
-    LearntFiles(layout.learnt).write(KIND, encode_hosts(judged.learnt))
+    learnt = LearntFiles(layout.learnt)
+    learnt.write(KIND, encode_hosts(judged.learnt))
+    learnt.write(DUST, write_rule_file(rules))
     draft = place.with_name(f".{FILE}")
     draft.write_bytes(write_rule_file(rules))
     draft.replace(place)

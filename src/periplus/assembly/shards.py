@@ -261,10 +261,10 @@ def _form_rules(asked: ShardMaker) -> FormRules:
     return FormRules(forms, signed_in, config.scope.suffixes)
 
 
-def given_rules(config: Config, layout: Layout) -> GivenRules | None:
+def given_rules(config: Config, layout: Layout) -> GivenRules:
     """The rules for duplicate URLs of the file that the settings name."""
     if not config.dust.file:
-        return None
+        return GivenRules()
     path = layout.folder / config.dust.file
     try:
         return read_rule_file(path.read_bytes(), str(path))

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from periplus.content import likeness, version_of
 from periplus.formats.robots import parse
 from periplus.model import (
@@ -36,7 +38,9 @@ from periplus.policy.dust import (
     Operation,
     Pair,
     RuleChange,
+    RuleFile,
     SiteDust,
+    adopt,
     anchor_of,
     anchored,
     apply,
@@ -95,7 +99,12 @@ class DustLearner:
         self._events = events
         self._forget_links = forget_links
         self._settings = settings or DustSettings()
-        self._familiar = (given or GivenRules()).familiar
+        self._given = given if given is not None else GivenRules()
+
+    def take_learnt(self, content: bytes, now: float) -> None:
+        """Use the rules that `periplus judge` wrote down: a file as people edit it."""
+        self._given.take_learnt(msgspec.json.decode(content, type=RuleFile))
+        self._forget_links(now)
 
     def learn(self, processed: Sequence[Processed], now: float) -> None:
         """Learn from answers that were reported to the frontier, so that their records are current."""
@@ -132,6 +141,8 @@ class DustLearner:
         dust = state.dust
         if dust is None:
             dust = state.dust = SiteDust()
+        if not dust.pages:
+            self._begin(dust, site_of(url))
         target_read(dust, url)
         pairs, unread = [], []
         own = self._records.get([url])[0] if each.found else None
@@ -144,10 +155,15 @@ class DustLearner:
         pairs += _pair_of_cluster(url, reading, each.found)
         is_countable = self._is_countable(each.page, reading, dust)
         page = Observation(url, _identity(reading), tuple(pairs), tuple(unread), is_countable)
-        self._report(site_of(url), learn(dust, page, self._settings, self._familiar), now)
+        self._report(site_of(url), learn(dust, page, self._settings, self._given.familiar), now)
         bases = wanted_anchors(dust, page, self._settings)
         if bases:
             self._frontier.queue_probes([Probe(Url(base), PROBE_KIND) for base in bases], now)
+
+    def _begin(self, dust: SiteDust, site: Site) -> None:
+        """The first page of a site was read: use the rules that an earlier crawl had learnt."""
+        for each in self._given.adopted(site):
+            adopt(dust, each.rule, each.equal, each.unequal, self._settings)
 
     def _is_equal(self, digests: Digests, version: bytes, record: UrlRecord) -> bool | None:
         if record.digests is None:

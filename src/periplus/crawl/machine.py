@@ -56,6 +56,7 @@ from .inputs import (
 from .judging import Judges
 from .links import LinkState, PageReader
 from .machine_settings import LoadBody, LoadLearnt, MachineSettings, ShardMeta, TakeLearnt, TakeProbe, with_bodies
+from .page_chains import follow_chains
 from .pipeline import PagePipeline, Pipeline, Processed, with_last_visits
 from .revisit import PageComparer, Revisits, SampleRows
 from .router import ShardRouter
@@ -155,6 +156,7 @@ class Machine:
         )
         held = (url for url in settings.held_seeds if self.router.owns_site(site_of(url)))
         self._held = HeldSeeds(held, state, self.frontier, self.sitemaps, self.router.deliver)
+        self._guard = guard
         self._dust = DustLearner(
             guard.states, state, self.frontier, self._events, self._forget_links, settings.dust, given
         )
@@ -166,6 +168,7 @@ class Machine:
         self._takers_of_probes: dict[str, TakeProbe] = {**self._judges.takers, CHECK: self.forms.checked}
         self.learnt = dict(meta.learnt)
         self.takes_probes(PROBE_KIND, self._dust.probed)
+        self.takes_learnt("dust", self._dust.take_learnt)
         self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
         self.takes_learnt("reputation", self.frontier.schedule.learn_reputation)
         if settings.follows_spam:
@@ -306,6 +309,7 @@ class Machine:
                 self._state.payloads.add_new(answer.payload)
             self._events.stats.copies += reading is not None and reading.is_copy
             self.frontier.report(answer.outcome, now, reading)
+        follow_chains(self._guard, processed)
         self._dust.learn(processed, now)
         self._script_needs.learn(processed, now)
         for each in processed:
@@ -321,6 +325,7 @@ class Machine:
         for answer, _, reading in processed:
             self._events.stats.copies += given.is_counted and reading is not None and reading.is_copy
             self.frontier.adopt(answer.outcome, now, reading, is_counted=given.is_counted)
+        follow_chains(self._guard, processed)
         self._dust.learn(processed, now)
         self._script_needs.learn(processed, now)
         for each in processed:

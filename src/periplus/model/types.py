@@ -392,10 +392,14 @@ class Reject(Struct, frozen=True, tag=True):
 
 
 class Rewrite(Struct, frozen=True, tag=True):
-    """A filter knows the same page by another URL."""
+    """A filter knows the same page by another URL.
+
+    `learnt_from`: the URL that a learnt rule renamed. Such a rule may be withdrawn, and the URL wanted then.
+    """
 
     url: Url
     rule: str = ""
+    learnt_from: Url | None = None
 
 
 Verdict = Accept | Reject | Rewrite

@@ -9,34 +9,59 @@ from periplus.lab.web import Answer, Request
 from periplus.lab.web.spam_web import Dust, HostileWorld
 from periplus.lab.web.spam_web.dust import page_of
 from periplus.model import Judged, Refused
+from periplus.policy.dust import DustSettings, GivenRule, RuleFile, is_probe
 
 WORLD = HostileWorld(7, 2, pages=20, parts=(Dust,))
 
 
-def crawled(name: str, limit: int = 250) -> tuple[WorldCrawl, list[str]]:
+def crawled(name: str, limit: int | None = None) -> tuple[WorldCrawl, list[str]]:
     """A crawl of a site, and the rules that were learnt."""
-    crawl = WorldCrawl(
-        WORLD, [f"http://{name}-dust.lab.test/"], hurried(scope__kind="host", dust__enabled=True), limit=limit
-    ).run()
+    crawl = WorldCrawl(WORLD, [f"http://{name}-dust.lab.test/"], hurried(scope__kind="host"), limit=limit).run()
     return crawl, [each.evidence[0] for each in crawl.events if isinstance(each, Judged) and each.verdict == "learnt"]
 
 
 @pytest.mark.parametrize(
-    ("name", "rule"),
-    [("idle", "drop-param ref"), ("indexed", "drop-suffix index.html"), ("printed", "drop-prefix /print")],
+    ("name", "rule", "urls"),
+    [("idle", "drop-param ref on /article/#.html", 2718), ("indexed", "drop-suffix index.html", 800)],
 )
-def test_rule_is_learnt_and_spares_requests(name: str, rule: str) -> None:
+def test_rule_spares_nine_of_ten_duplicates_and_loses_no_page(name: str, rule: str, urls: int) -> None:
+    """By default, and although 5 % of them are fetched to check the rule."""
     crawl, rules = crawled(name)
-    assert rule in rules
-    urls = [url for url, _ in crawl.fetched]
-    late = [url for url in urls[100:] if page_of(url) in {page_of(each) for each in urls[: urls.index(url)]}]
-    assert len(late) < 0.2 * len(urls[100:])
+    assert rules == [rule]
+    assert len({page_of(url) for url, _ in crawl.fetched}) == 401
+    assert len(crawl.fetched) - 401 < 0.1 * (urls - 401)
+    assert all(page_of(old) == page_of(new) for old, new in crawl.renamed())
 
 
 def test_parameter_that_matters_is_kept() -> None:
-    crawl, rules = crawled("paged")
+    crawl, rules = crawled("paged", limit=250)
     assert not rules
     assert len({page_of(url) for url, _ in crawl.fetched}) == len(crawl.fetched)
+
+
+def test_rules_that_were_written_down_are_used_from_the_first_page_on() -> None:
+    known = GivenRule("indexed-dust.lab.test", "drop-suffix", "index.html", state="accepted", equal=40)
+    crawl = WorldCrawl(
+        WORLD,
+        ["http://indexed-dust.lab.test/"],
+        hurried(scope__kind="host"),
+        limit=60,
+        learnt=RuleFile((known,)),
+    ).run()
+    assert len(crawl.fetched) == 60
+    assert all(is_probe(url, DustSettings().probe) for url, _ in crawl.fetched if url.endswith("index.html"))
+
+
+def test_what_a_withdrawn_rule_renamed_is_fetched_after_all() -> None:
+    wrong = GivenRule("paged-dust.lab.test", "drop-param", "page", state="accepted", equal=40)
+    crawl = WorldCrawl(
+        WORLD,
+        ["http://paged-dust.lab.test/"],
+        hurried(scope__kind="host"),
+        learnt=RuleFile((wrong,)),
+    ).run()
+    assert [each.verdict for each in crawl.events if isinstance(each, Judged)] == ["withdrawn"]
+    assert len({page_of(url) for url, _ in crawl.fetched}) == 1201
 
 
 class RefreshWorld(HostileWorld):
@@ -51,9 +76,27 @@ class RefreshWorld(HostileWorld):
 
 
 def test_chain_of_refreshes_is_bounded_as_redirects_are() -> None:
-    crawl = WorldCrawl(
-        RefreshWorld(7, 2, pages=20, parts=()), ["http://a.lab.test/"], hurried(scope__kind="host", dust__enabled=True)
-    )
+    crawl = WorldCrawl(RefreshWorld(7, 2, pages=20, parts=()), ["http://a.lab.test/"], hurried(scope__kind="host"))
     crawl.run()
     assert len(crawl.fetched) == 11
     assert [each.reason for each in crawl.events if isinstance(each, Refused)] == ["redirect-chain"]
+
+
+class ChainWorld(HostileWorld):
+    """Every page leads to the next, and says nearly the same, with a number of its own."""
+
+    def answer(self, request: Request) -> Answer:
+        number = int(request.target.rpartition("/")[2] or 0) if request.target != "/robots.txt" else 0
+        words = " ".join(f"word{place}" for place in range(60))
+        links = f'<a href="/day/{number + 1}">next</a> <a href="/day/{max(number - 1, 0)}">before</a>'
+        text = f"<main><p>{words} number{number} is here {words[:200]} again{number}</p></main>"
+        return Answer(200, (("Content-Type", "text/html"),), f"<html><body>{text}{links}</body></html>".encode())
+
+
+def test_chain_of_pages_that_say_nearly_the_same_ends() -> None:
+    crawl = WorldCrawl(
+        ChainWorld(7, 2, pages=20, parts=()), ["http://a.lab.test/day/0"], hurried(scope__kind="host"), limit=400
+    ).run()
+    assert 20 <= len(crawl.fetched) <= 45
+    refused = [each for each in crawl.events if isinstance(each, Refused)]
+    assert {(each.reason, each.rule) for each in refused} == {("low-yield", "/day/#")}

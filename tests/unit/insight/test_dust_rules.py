@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from periplus.assembly import Layout
 from periplus.assembly.collection import Collection
 from periplus.assembly.host_judgements import judge
 from periplus.config import Config
 from periplus.insight import verdicts
 from periplus.model import ConfigError, Judged
 from periplus.policy.dust import GivenRule, Rule, RuleFile, describe, read_rule_file, write_rule_file
+from periplus.store import LearntFiles
 
 REF = Rule("drop-param", "ref")
 
@@ -37,6 +39,7 @@ def test_the_last_verdict_on_each_rule_is_written(tmp_path: Path) -> None:
     )  # fmt: skip
     rules = read_rule_file(data)
     assert rules.applied("a.net") == [REF, local]
+    assert LearntFiles(Layout(tmp_path).learnt).read("dust", 1) == data, "a crawl takes the same over"
     assert b'"state":"withdrawn","equal":9,"reason":"pages differ"' in data
 
 

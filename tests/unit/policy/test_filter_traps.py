@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import Any
 
 import msgspec
 import pytest
@@ -256,3 +257,47 @@ def test_paths_that_grow_without_new_contents_are_throttled_whatever_their_templ
         assert (sum(grown) == len(words)) if is_unique else (sum(grown) < 0.2 * len(words))
         assert all(traps.judge(link(f"/docs/{word}/")) == Accept() for word in words)
         assert traps.judge(link("/2026/11/11/")) == Accept()
+
+
+SAME, OTHER = bytes(range(256)) * 2, bytes(reversed(range(256))) * 2
+"""Two sketches that have nothing in common."""
+
+
+def read_chain(traps: Traps, count: int, *, is_alike: bool = True, is_flat: bool = False, more: str = "") -> None:
+    """Read pages that link to the one before and the next; flat: all were found on one page."""
+    for number in range(count):
+        links = [at(f"/p/{number - 1}"), at(f"/p/{number + 1}"), at("/about"), *([at(more)] if more else [])]
+        sketch = SAME if is_alike or number % 2 else OTHER
+        traps.page_read(at(f"/p/{number}"), 1 if is_flat else number, sketch, links)
+
+
+def test_a_chain_of_pages_that_say_the_same_throttles_their_template() -> None:
+    traps = Traps(FilterStates())
+    read_chain(traps, 19)
+    assert share(traps, "/p/{}") == 1.0
+    traps = Traps(FilterStates())
+    read_chain(traps, 20)
+    assert 0.05 < share(traps, "/p/{}") < 0.15
+    assert share(traps, "/q/{}") == 1.0
+
+
+@pytest.mark.parametrize("page", [{"is_alike": False}, {"is_flat": True}, {"more": "/p/999"}])
+def test_pages_that_differ_or_are_linked_from_one_place_or_lead_to_several_are_not_a_chain(
+    page: dict[str, Any],
+) -> None:
+    traps = Traps(FilterStates())
+    read_chain(traps, 200, **page)
+    assert share(traps, "/p/{}") == 1.0
+
+
+def test_combined_parameters_are_throttled_together_but_not_a_template_that_has_new_pages() -> None:
+    """Of each combination few pages are read; one that says something new stays open, and so does one without pages."""
+    traps = Traps(FilterStates())
+    for number in range(12):
+        for names in ("a", "b", "a=1&b", "b=1&c", "a=1&c", "c"):
+            traps.observe(at(f"/find?{names}={number}"), False)
+        traps.observe(at(f"/find?id={number}"), number == 0)
+    assert share(traps, "/find?a=1&b={}") < 0.15
+    assert share(traps, "/find?id={}") == 1.0
+    assert share(traps, "/find?d={}") == 1.0
+    assert share(traps, "/other?a={}") == 1.0

@@ -244,6 +244,7 @@ def audit(
         "scope.kind": scope.value if scope else "host",
         "sitemaps.follow": True,
         "sitemaps.submitted": sitemap or None,
+        "dust.enabled": False,  # duplicates are among what an audit is for
         "patterns.include": include or None,
         "patterns.exclude": exclude or None,
         **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),

@@ -56,6 +56,8 @@ LANES = {
     Source.ARCHIVE: Lane.SITEMAPS,
 }
 """Which budget pays for the URLs of a source."""
+RENAMED = "renamed"
+"""The reason of URLs that a rule for duplicate URLs knows by another name."""
 _RETRIED_TOGETHER, _MAX_RETRIED = 1000, 100_000
 """URLs of an unreachable site that are queued again together, and in all; the others are tried another time."""
 
@@ -89,25 +91,28 @@ class Admission:
         self._politeness = politeness
         self._steering = steering
 
-    def admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
-        """Record discoveries, and queue those that are wanted and new: which those are."""
+    def admit(self, discoveries: Sequence[Discovery], page_budget: int | None = None) -> list[Queued]:
+        """Record discoveries, and queue those that are wanted and new: which those are. `page_budget`: of the crawl."""
         if self._scores.learns:
             self._mention_known(discoveries)
-        queued = self._admit(self._scores.unknown(discoveries))
+        queued = self._admit(self._scores.unknown(discoveries), may_raise=page_budget is None)
         self._scores.link(discoveries)
         return queued
 
-    def _admit(self, discoveries: Sequence[Discovery]) -> list[Queued]:
+    def _admit(self, discoveries: Sequence[Discovery], *, may_raise: bool) -> list[Queued]:
         events: list[Event] = []
-        renamed: dict[Url, Url] = {}
+        renamed: dict[Url, Discovery] = {}
         wanted = self._scores.unknown_judged(self._filter(discoveries, events, renamed))
+        if renamed:
+            self._remember(renamed)
         before = self._state.records.add_new([_record(discovery) for discovery in wanted])
         candidates: list[Candidate] = []
         changed: dict[Url, UrlRecord] = {}
+        targets = {found.url: variant for variant, found in renamed.items()}
         for discovery, known in zip(wanted, before, strict=True):
             if known is None:
-                if discovery.url in renamed:
-                    self._guard.renamed(renamed[discovery.url], discovery.url)
+                if discovery.url in targets:
+                    self._guard.renamed(targets[discovery.url], discovery.url)
                 self._admit_new(discovery, candidates, changed, events)
             else:
                 self._admit_known(discovery, changed.get(discovery.url, known), candidates, changed, events)
@@ -117,14 +122,15 @@ class Admission:
         if events:
             self._events.record(events)
             self._revisits.found_new(events)
-        if candidates and not self._scores.learns:
+        if candidates and may_raise and not self._scores.learns:
             candidates = self._with_pairs_first(candidates)
         return self._scores.queue(candidates) if candidates else []
 
     def _with_pairs_first(self, candidates: list[Candidate]) -> list[Candidate]:
         """Raise new URLs that may be second names of known ones, a few for each rule, and those with them.
 
-        All of them would be fetched later anyway. The sooner a pair is read, the sooner a rule spares the others.
+        All of them would be fetched later anyway, if the crawl has no limit. The sooner a pair is read, the sooner a
+        rule spares the others.
         """
         wanted = [(place, each) for place, (found, _, _) in enumerate(candidates) for each in self._wanted_pairs(found)]
         if not wanted:
@@ -209,9 +215,20 @@ class Admission:
             score, level = max(score, 0.0) * worth + min(score, 0.0), lowered(level, worth)
         return discovery, score, Queued(discovery.url, site_of(discovery.url), lane, level)
 
+    def _remember(self, renamed: dict[Url, Discovery]) -> None:
+        """Give URLs that a learnt rule renamed a record: they are queued if it is withdrawn (`retry_renamed`)."""
+        known = self._state.records.get(list(renamed))
+        variants = [variant for variant, record in zip(renamed, known, strict=True) if record is None]
+        self._state.records.put(
+            replace(_record(replace(renamed[variant], url=variant)), reason=RENAMED)
+            for variant in variants
+            if self._guard.may_remember(variant)
+        )
+
     def _filter(
-        self, discoveries: Sequence[Discovery], events: list[Event], renamed: dict[Url, Url]
+        self, discoveries: Sequence[Discovery], events: list[Event], renamed: dict[Url, Discovery]
     ) -> list[Discovery]:
+        """Those that are wanted, by their names. `renamed` gets those that a learnt rule renamed, by the old ones."""
         wanted = []
         judge = self._judge if self._steering.state.excluded else self._guard.judge
         for discovery in discoveries:
@@ -222,8 +239,9 @@ class Admission:
                 if not discovery.is_more:  # it was reported when the URL was first found
                     events.append(Refused(discovery, verdict.reason, verdict.rule))
             elif isinstance(verdict, Rewrite):
-                renamed[verdict.url] = discovery.url
                 wanted.append(replace(discovery, url=verdict.url))
+                if verdict.learnt_from is not None:
+                    renamed[verdict.learnt_from] = wanted[-1]
             else:
                 wanted.append(discovery)
         return wanted
@@ -322,7 +340,7 @@ def _has_failed(record: UrlRecord) -> bool:
 
 
 def _is_renamed(record: UrlRecord) -> bool:
-    return record.reason == "renamed" and not record.visits and "#" not in record.url
+    return record.reason == RENAMED and not record.visits and "#" not in record.url
 
 
 def _discovered(record: UrlRecord) -> Discovery:

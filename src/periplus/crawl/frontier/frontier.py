@@ -211,7 +211,7 @@ class Frontier:
     def discover(self, discoveries: Sequence[Discovery], now: float) -> None:
         """Add discovered URLs. Known ones gain a source; refused ones are reported with their rule."""
         pages = self._queue_robots(discoveries, now)
-        queued = [*self._admission.retry_unreachable(pages, now), *self._admission.admit(pages)]
+        queued = [*self._admission.retry_unreachable(pages, now), *self._admission.admit(pages, self.page_budget)]
         self._queued(queued, now)
 
     def _queue_robots(self, discoveries: Sequence[Discovery], now: float) -> Sequence[Discovery]:

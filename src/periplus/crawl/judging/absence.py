@@ -136,11 +136,23 @@ class AbsenceJudge:
             self._report(site, found, f"it redirects to {outcome.target}, as {asked} does", now)
         elif isinstance(outcome, Fetched) and outcome.status in _GONE:
             learn_honest(known, self._settings, now)
-        elif page is not None:
+        elif page is not None and self._says_something(site.site, page, asked):
             self._learn_template(site, known, page, asked, now)
         else:
             learn_nothing(known)
         self._records.changed(site)
+
+    def _says_something(self, site: Site, page: Page, asked: Url) -> bool:
+        """Whether the answer for a URL that cannot exist shows how the site answers for missing pages.
+
+        If a value of a parameter was made up, pages with another value must differ, or the parameter may be idle.
+        """
+        if "?" not in asked:
+            return True
+        start = asked.rpartition("=")[0] + "="
+        others = (each for each in islice(self._state.records.of_site(site), _MAX_COMPARED) if each.digests is not None)
+        least = self._settings.least_likeness
+        return any(each.url.startswith(start) and not _resembles(each, page, least) for each in others)
 
     def _learn_template(self, site: SiteState, known: SiteAbsence, page: Page, asked: Url, now: float) -> None:
         home = self._state.records.get([_home_of(asked)])[0]

@@ -321,9 +321,8 @@ BY_CHAPTER: Final = (
         "Sites, domains and URLs that judges found wanting (spam, mirrors, soft 404s, ...), and the requests they had.",
         "They get less from now on; name those judged wrongly in `[spam] trusted`.",
         _bounded("wasted", 50),
-        (Column("subject", "site, domain or URL", "text"), Column("judge", "judge", "text"),
-         Column("verdict", "verdict", "text"), Column("score", "sure", "share"), Column("requests", "requests"),
-         Column("why", "why", "text")),
+        (Column("subject", "site, domain or URL", "text"), Column("verdict", "verdict", "text"),
+         Column("requests", "requests"), Column("why", "why", "text")),
     ),
     Question(
         "scripts", "troubles", "Templates that need scripts",

@@ -175,7 +175,7 @@ _ASKED: Final = (
         "Name what was judged wrongly in `[spam] trusted`; `periplus spam explain DIR SITE` shows every feature.",
         "select subject, judge, verdict, score, coalesce(by_site.requests, by_domain.requests, 0) as requests,\n"
         "    array_to_string(evidence, '; ') as why\n"
-        "from (select * from verdicts where kind <> 'template' and judge <> 'forms'\n"
+        "from (select * from verdicts where kind <> 'template' and judge not in ('forms', 'dust')\n"
         "        and verdict not in ('clean', 'trusted', 'unknown', 'dynamic-serving')\n"
         "    qualify row_number() over (partition by kind, subject, judge order by judged_at desc) = 1) as judged\n"
         "left join (select site, count(*) as requests from fetches group by site) as by_site\n"

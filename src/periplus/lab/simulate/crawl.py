@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from periplus.crawl.frontier import FrontierSettings, PolitenessSettings, RetrySettings
 from periplus.crawl.inputs import Answer, Answered, Discovered, Emit, Fetch, Granted, Input, PageBudgetSet
+from periplus.crawl.judging import JudgeSettings
 from periplus.crawl.links import Share
 from periplus.crawl.machine import Machine
 from periplus.crawl.machine_settings import MachineSettings
@@ -44,6 +45,8 @@ from periplus.model import (
     Source,
     Url,
 )
+from periplus.policy.absence import AbsenceSettings
+from periplus.policy.dust import DustSettings
 from periplus.policy.filters import Chain, Guard, Scope, ScopeSettings
 from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
@@ -192,6 +195,8 @@ class SimulatedCrawl:
                 retries=retries or RetrySettings(),
                 frontier=FrontierSettings(max_sites=len(web.sites) + 1),
                 sitemaps=_NO_SITEMAPS,
+                judges=JudgeSettings(absence=AbsenceSettings(enabled=False)),  # pages have no texts here
+                dust=DustSettings(enabled=False),
             ),
             self._state,
             ordering=ordering,

@@ -6,10 +6,21 @@ politeness asks for it. So a crawl of some ten thousand pages takes seconds to a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from periplus.config import Config
-from periplus.crawl.inputs import Answer, Answered, Discovered, Effect, Emit, Fetch, Flushed, Granted, PageBudgetSet
+from periplus.crawl.inputs import (
+    Answer,
+    Answered,
+    Discovered,
+    Effect,
+    Emit,
+    Fetch,
+    Flushed,
+    Granted,
+    Learnt,
+    PageBudgetSet,
+)
 from periplus.crawl.machine import Machine
 from periplus.crawl.machine_settings import MachineSettings
 from periplus.crawl.sitemaps import SitemapRules, SitemapSettings
@@ -23,13 +34,15 @@ from periplus.model import (
     Located,
     Purpose,
     Redirected,
+    Rewrite,
+    Site,
     Source,
     Url,
 )
-from periplus.policy.dust import GivenRules
-from periplus.policy.filters import Scope, screening_chain, standard_chain
+from periplus.policy.dust import GivenRules, RuleFile, write_rule_file
+from periplus.policy.filters import Chain, Guard, Scope, SiteFilterState, screening_chain, standard_chain
 from periplus.store import MemoryState
-from periplus.urls import canonical
+from periplus.urls import canonical, site_of
 
 _TOGETHER = 16
 """Requests that are answered together, as those of a crawl with a few connections."""
@@ -40,7 +53,10 @@ _DURATION = 0.001
 
 
 class WorldCrawl:
-    """One crawl of a world. `fetched` are the URLs of pages that were asked for, in order, with their status."""
+    """One crawl of a world. `fetched` are the URLs of pages that were asked for, in order, with their status.
+
+    `given` are rules for duplicate URLs from a file that a person names, `learnt` those that `periplus judge` wrote.
+    """
 
     def __init__(
         self,
@@ -50,6 +66,7 @@ class WorldCrawl:
         *,
         limit: int | None = None,
         given: GivenRules | None = None,
+        learnt: RuleFile | None = None,
     ) -> None:
         self._world = world
         self._seeds = [url for seed in seeds if (url := canonical(seed)) is not None]
@@ -64,18 +81,27 @@ class WorldCrawl:
             dust=config.dust,
         )
         self.state = MemoryState()
+        self._guard: Guard = Chain([])
+
+        def make_guard(recall: Callable[[Site], SiteFilterState | None]) -> Guard:
+            self._guard = standard_chain(scope, config.filters, recall=recall, given=given)
+            return self._guard
+
         self.machine = Machine(
             settings,
             self.state,
             ordering=config.ordered(),
             scope=scope,
-            make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, given=given),
+            make_guard=make_guard,
             screen=screening_chain(scope, config.filters),
             given=given,
+            load_learnt=lambda _kind, _generation: None if learnt is None else write_rule_file(learnt),
         )
         self.fetched: list[tuple[Url, int]] = []
         self.events: list[Event] = []
         self.now = world.epoch
+        if learnt is not None:
+            self.machine.apply(Learnt("dust", 1, self.now))
         self._limit = limit
 
     def run(self) -> WorldCrawl:
@@ -103,6 +129,14 @@ class WorldCrawl:
                 self._apply(self.machine.apply(Flushed(self.now)))
                 self.machine.flush()
         return self
+
+    def renamed(self) -> list[tuple[Url, Url]]:
+        """URLs that were not fetched because rules of their site know their pages by other names, and those names."""
+        sites = dict.fromkeys(site_of(url) for url, _ in self.fetched)
+        records = [record for site in sites for record in self.state.records.of_site(site)]
+        old = [record.url for record in records if record.reason == "renamed"]
+        judged = [(url, self._guard.judge(Discovery(url, Source.LINK, self.now))) for url in old]
+        return [(url, verdict.url) for url, verdict in judged if isinstance(verdict, Rewrite)]
 
     def _apply(self, effects: Sequence[Effect]) -> list[FetchTask]:
         for effect in effects:

@@ -43,7 +43,7 @@ _LONGEST_EXTENSION: Final = 6
 class AbsenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When a page counts as an error page that was sent with status 200."""
 
-    enabled: bool = False
+    enabled: bool = True
     """Whether sites are asked for URLs that cannot exist."""
     max_probes: int = 2
     """Maximum number of such requests to one site within `honest_days`."""
@@ -184,21 +184,26 @@ def begin_probe(known: SiteAbsence, suspect: Url, settings: AbsenceSettings, now
     if now >= known.first_probe_at + settings.honest_days * 86400.0:
         known.probes, known.first_probe_at = 0, now
     known.probes += 1
-    known.probe = impossible_url(suspect)
+    known.probe = impossible_url(suspect, known.probes)
     return known.probe
 
 
-def impossible_url(suspect: Url) -> Url:
-    """A URL beside a suspect that cannot exist: 16 letters from a hash in place of its name, or of its last value."""
-    letters = "".join(_LETTERS[int(digit, 16)] for digit in xxh3_64_hexdigest(f"absent {suspect}".encode()))
+def impossible_url(suspect: Url, number: int = 1) -> Url:
+    """A URL beside a suspect that cannot exist: 16 letters from a hash in place of its name, or of its last value.
+
+    `number`: of the probe. Suspects in one directory have the same URL, whichever of them was read first.
+    """
     path, mark, query = suspect.partition("?")
     if "=" in query:
-        return Url(f"{path}{mark}{query.rpartition('=')[0]}={letters}")
-    slash = "/" if path.endswith("/") and not is_home(suspect) else ""
-    directory, _, name = path.removesuffix(slash).rpartition("/")
-    extension = name.rpartition(".")[2] if "." in name else ""
-    is_plain = extension.isalnum() and len(extension) <= _LONGEST_EXTENSION
-    return Url(f"{directory}/{letters}{'.' + extension if is_plain else ''}{slash}")
+        before, after = f"{path}{mark}{query.rpartition('=')[0]}=", ""
+    else:
+        slash = "/" if path.endswith("/") and not is_home(suspect) else ""
+        directory, _, name = path.removesuffix(slash).rpartition("/")
+        extension = name.rpartition(".")[2] if "." in name else ""
+        is_plain = extension.isalnum() and len(extension) <= _LONGEST_EXTENSION
+        before, after = f"{directory}/", f"{'.' + extension if is_plain else ''}{slash}"
+    letters = xxh3_64_hexdigest(f"absent {number} {before} {after}".encode())
+    return Url(before + "".join(_LETTERS[int(digit, 16)] for digit in letters) + after)
 
 
 def learn_honest(known: SiteAbsence, settings: AbsenceSettings, now: float) -> None:

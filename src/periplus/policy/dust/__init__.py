@@ -14,6 +14,7 @@ Everything is pure. What is learnt of a site is one bounded value, `SiteDust`, s
 """
 
 from .discarder import DiscarderRules, from_discarder
+from .early_pairs import anchor_of, anchored, looked_for, open_operations, wanted_anchors
 from .evidence import Counts, lower_quantile
 from .given import GivenRule, GivenRules, RuleFile, clean_params, read_rule_file, write_rule_file
 from .learning import (
@@ -21,18 +22,15 @@ from .learning import (
     Pair,
     RuleChange,
     SiteDust,
-    anchor_of,
-    anchored,
+    adopt,
     checked,
     count_pair,
     learn,
-    looked_for,
     note_target,
-    open_operations,
     redirected_back,
+    remember,
     target_failed,
     target_read,
-    wanted_anchors,
     withdraw,
 )
 from .pairs import PREFIXES, Operation, key_of, operation_between, operations
@@ -58,6 +56,7 @@ __all__ = [
     "RuleChange",
     "RuleFile",
     "SiteDust",
+    "adopt",
     "anchor_of",
     "anchored",
     "apply",
@@ -79,6 +78,7 @@ __all__ = [
     "priors_of",
     "read_rule_file",
     "redirected_back",
+    "remember",
     "renamed",
     "target_failed",
     "target_read",

@@ -17,9 +17,13 @@ QUANTILE: Final = 0.05
 UNIFORM: Final = (1, 1)
 """The prior of a rule of which nothing is known."""
 FAMILIAR: Final = (5, 1)
-"""The prior of a rule that holds on many domains: three equal pairs are enough."""
+"""The prior of a rule that holds on many domains: four equal pairs are enough."""
 MAX_COUNT: Final = 1000
 """Pairs beyond which both counts are halved: a site that changes can be learnt again."""
+MAX_VOTES: Final = 100
+"""Votes for a direction beyond which more are not counted: one byte."""
+MAX_TEMPLATES: Final = 100
+"""Path templates beyond which more are not counted: one byte, and no setting asks for that many."""
 _STEPS: Final = 40
 """Halvings of an interval in which a quantile is found: more than a float has digits for."""
 
@@ -27,10 +31,11 @@ CANDIDATE, ACCEPTED, WITHDRAWN, REFUTED = 0, 1, 2, 3
 
 
 class Counts(Struct, array_like=True, gc=False):
-    """The pairs of one rule of a site: 24 bytes at most, with its key, when stored.
+    """The pairs of one rule of a site: 26 bytes at most, with its key, when stored.
 
     `votes` is how many more pairs speak for the direction of the rule than against it (sitemaps and canonical links);
-    `new` counts pairs since the rule was withdrawn; `is_anchored`: a page was read under a URL that the rule makes.
+    `new` counts pairs since the rule was withdrawn; `is_anchored`: a page was read under a URL that the rule makes;
+    `templates`: of a rule for the whole site, the path templates in which a pair was equal, at most `MAX_TEMPLATES`.
     """
 
     equal: int = 0
@@ -39,13 +44,14 @@ class Counts(Struct, array_like=True, gc=False):
     state: int = CANDIDATE
     new: int = 0
     is_anchored: bool = False
+    templates: int = 0
 
     def count(self, is_equal: bool, vote: int) -> None:
         """Count a pair."""
         self.equal += is_equal
         self.unequal += not is_equal
         self.new = min(self.new + 1, MAX_COUNT)
-        self.votes = max(-100, min(100, self.votes + vote))
+        self.votes = max(-MAX_VOTES, min(MAX_VOTES, self.votes + vote))
         if self.equal + self.unequal > MAX_COUNT:
             self.equal //= 2
             self.unequal //= 2

@@ -70,22 +70,39 @@ class RuleFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GivenRules:
-    """The rules of a file, by site, and priors."""
+    """The rules of a file, by site, and priors; and those that `periplus judge` wrote down later (`take_learnt`)."""
 
     def __init__(self, file: RuleFile | None = None, discarder: DiscarderRules | None = None) -> None:
-        file = file or RuleFile()
+        self._file = file or RuleFile()
+        self.discarder = discarder
+        self._index(self._file, RuleFile())
+
+    def take_learnt(self, learnt: RuleFile) -> None:
+        """Use what was learnt: priors, what a person added, and accepted rules for sites that are new (`adopted`)."""
+        self._index(self._file, learnt)
+
+    def _index(self, file: RuleFile, learnt: RuleFile) -> None:
         self._applied: dict[str, list[Rule]] = {}
         self._refused: dict[str, list[Rule]] = {}
-        for each in file.rules:
+        self._adopted: dict[str, list[GivenRule]] = {}
+        for each in learnt.rules:
+            if each.state == "accepted":
+                self._adopted.setdefault(each.site, []).append(each)
+        for each in (*file.rules, *(rule for rule in learnt.rules if rule.state != "accepted")):
             if each.state in ("accepted", "given"):
                 self._applied.setdefault(each.site, []).append(each.rule)
             elif each.state == "never":
                 self._refused.setdefault(each.site, []).append(each.rule)
-        self.familiar = frozenset((prior.kind, prior.name, prior.value) for prior in file.priors)
-        self.discarder = discarder
+        priors = (*file.priors, *learnt.priors)
+        self.familiar = frozenset((prior.kind, prior.name, prior.value) for prior in priors)
 
     def __bool__(self) -> bool:
-        return bool(self._applied or self._refused or self.familiar or self.discarder)
+        """Whether some URLs are renamed by these rules."""
+        return bool(self._applied or self.discarder)
+
+    def adopted(self, site: str) -> list[GivenRule]:
+        """Rules with which a site begins of which nothing is known yet; they are probed as any that was learnt."""
+        return self._adopted.get(site, [])
 
     def applied(self, site: str) -> list[Rule]:
         """Rules that hold on a site from the start."""

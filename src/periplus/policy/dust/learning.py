@@ -16,8 +16,19 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from .evidence import ACCEPTED, CANDIDATE, FAMILIAR, REFUTED, UNIFORM, WITHDRAWN, Counts, is_at_least
-from .pairs import Operation, key_of, url_key
+from .evidence import (
+    ACCEPTED,
+    CANDIDATE,
+    FAMILIAR,
+    MAX_TEMPLATES,
+    MAX_VOTES,
+    REFUTED,
+    UNIFORM,
+    WITHDRAWN,
+    Counts,
+    is_at_least,
+)
+from .pairs import PREFIXES, Operation, key_of, url_key
 from .rules import ORDER, Rule, parameters
 from .settings import DustSettings
 
@@ -25,13 +36,17 @@ MAX_KNOWN: Final = 16
 """Rules of a site that a URL alone does not show: each is tried on every page of the site."""
 MAX_TARGETS: Final = 64
 """Renamed URLs whose new URL was not fetched yet, of a site; the oldest is forgotten."""
-MAX_LOOKED: Final = 64
-"""What is spent at most on looking for pairs of a rule, and the number of rules of a site for which that is counted."""
-_COST_OF_PAIR: Final = 4
-"""What a pair costs that is fetched soon, where a lookup in vain costs 1: twice as many pairs as are needed."""
-_LOOKED_FOR: Final = frozenset({"drop-param", "drop-prefix", "drop-suffix", "lower-case", "replace-segment"})
-_LEAST_FOR_VALUE: Final = 0.95
-"""The quantile for one value of a parameter that is known to matter with others: 58 pairs without an unequal one."""
+MAX_REMEMBERED: Final = 10_000
+"""Renamed URLs of a site that are remembered until it is certain that no rule is withdrawn, which it never is. Of more
+URLs, those that are linked again come back."""
+MAX_PAIRED: Final = 512
+"""Pages of a site of which is known for which rules they were a pair; the oldest is forgotten. A page counts once for
+a rule: twenty names of the home page say nothing of other pages."""
+MANY_VALUES: Final = 8
+"""Values of a parameter from which on it is varied: it says where a link stands, or who follows it, and does not choose
+one of a few views of a page."""
+_UNKNOWN: Final = frozenset({"drop-param", "drop-param-value", "replace-segment"})
+"""Kinds of rules about names whose meaning a site alone knows; a prefix that is not common is another."""
 _UNSEEN_KINDS: Final = frozenset({"drop-prefix", "replace-segment"})
 _TURNED: Final = frozenset({"replace-segment", "scheme"})
 """Kinds that can be applied in the other direction."""
@@ -47,7 +62,10 @@ class SiteDust(Struct, array_like=True):
     the key of the rule. `cleaned`: names and path of each `Clean-param` line of robots.txt. `split`: parameters that
     matter, but perhaps not with every value. `looked`: by key of a rule, how much was spent on looking for pairs.
     `anchors`: keys of bases that no page was read under, and are fetched before a rule is accepted, each with a URL of
-    that base and the key of the rule. `pages` counts pages that were read.
+    that base and the keys of the rule. `pages` counts pages that were read, `remembered` URLs that were renamed when
+    they were found, and have a record so that they are fetched if their rule is withdrawn; `raised` pairs that were
+    fetched early. `paired`: keys of a rule and of a base of which a pair was counted. `values`: by
+    name of a parameter, the keys of the values that were read, at most `MANY_VALUES`, of `MAX_KNOWN` parameters.
     """
 
     pages: int = 0
@@ -60,7 +78,11 @@ class SiteDust(Struct, array_like=True):
     cleaned: tuple[tuple[tuple[str, ...], str], ...] = ()
     split: list[str] = field(default_factory=list)
     looked: dict[int, int] = field(default_factory=dict)
-    anchors: dict[int, tuple[str, int]] = field(default_factory=dict)
+    anchors: dict[int, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
+    remembered: int = 0
+    raised: int = 0
+    paired: dict[int, bool] = field(default_factory=dict)
+    values: dict[str, list[int]] = field(default_factory=dict)
 
 
 class Pair(Struct, frozen=True, gc=False):
@@ -105,6 +127,7 @@ def learn(
     """Count the pairs of a page: the rules that changed. `familiar`: kind, name and value of priors."""
     changes: list[RuleChange] = []
     dust.pages += 1
+    _note_values(dust, page.url)
     if not any(operation.base == page.url for operation in page.unread):
         _meet_waiting(dust, page, settings)
     for pair in page.pairs:
@@ -116,6 +139,16 @@ def learn(
     for operation in page.unread:
         changes += _wait(dust, page, operation, settings, familiar)
     return changes
+
+
+def _note_values(dust: SiteDust, url: str) -> None:
+    """Note the values of the parameters of a page that was read."""
+    for name, equals, value in (each.partition("=") for each in parameters(url.partition("?")[2])[:MAX_KNOWN]):
+        known = dust.values.get(name)
+        if known is None and equals and len(dust.values) < MAX_KNOWN:
+            known = dust.values[name] = []
+        if known is not None and len(known) < MANY_VALUES and url_key(value) not in known:
+            known.append(url_key(value))
 
 
 def _count_values(dust: SiteDust, url: str, pair: Pair, settings: DustSettings) -> list[RuleChange]:
@@ -178,7 +211,10 @@ def count_pair(
     dust: SiteDust, pair: Pair, settings: DustSettings, familiar: Collection[tuple[str, str, str]] = ()
 ) -> list[RuleChange]:
     """Count a pair for its rule in every context: the rules that are accepted or withdrawn now."""
-    changes = []
+    changes: list[RuleChange] = []
+    if not _is_new(dust, pair):
+        return changes
+    is_new_template = False
     for rule in pair.operation.rules:
         key = key_of(rule)
         counts = dust.candidates.pop(key, None)
@@ -188,12 +224,29 @@ def count_pair(
         dust.candidates[key] = counts  # at the end: the most recently useful
         counts.count(bool(pair.is_equal), pair.vote)
         counts.is_anchored |= pair.is_anchored and bool(pair.is_equal)
+        if rule.path:
+            is_new_template = bool(pair.is_equal) and counts.equal == 1
+        else:
+            counts.templates = min(counts.templates + is_new_template, MAX_TEMPLATES)
         if rule.kind in _UNSEEN_KINDS:
             _keep_known(dust, key, rule)
         elif rule.kind == "drop-param" and not pair.is_equal and rule.name not in dust.split:
             dust.split = [*dust.split[-MAX_KNOWN + 1 :], rule.name]
         changes += _decide(dust, key, rule, counts, settings, familiar)
     return changes
+
+
+def _is_new(dust: SiteDust, pair: Pair) -> bool:
+    """Whether a pair says something that earlier ones did not: of another page, order, or that it differs."""
+    if _is_order(pair.operation):
+        return True
+    key = url_key(f"{key_of(pair.operation.rules[-1])} {pair.operation.base}")
+    if pair.is_equal and dust.paired.get(key):
+        return False
+    while len(dust.paired) >= MAX_PAIRED:
+        del dust.paired[next(iter(dust.paired))]
+    dust.paired[key] = True
+    return True
 
 
 def _make_room(dust: SiteDust, settings: DustSettings) -> None:
@@ -222,11 +275,13 @@ def _decide(
 ) -> list[RuleChange]:
     prior = FAMILIAR if (rule.kind, rule.name, rule.value) in familiar else UNIFORM
     if counts.state == ACCEPTED:
-        is_kept = _is_clean(counts, settings)
+        is_kept = is_clean(counts, settings)
         if counts.unequal:
             is_kept = is_kept and is_at_least(counts.equal, counts.unequal, settings.withdraw, prior)
         return [] if is_kept else withdraw(dust, key, "pages differ")
-    if not _is_acceptable(rule, counts, settings, prior):
+    is_varied = rule.kind == "drop-param" and len(dust.values.get(rule.name, ())) >= MANY_VALUES
+    is_harmless = is_varied or 2 * counts.votes >= min(counts.pairs, MAX_VOTES)
+    if not _is_acceptable(rule, counts, settings, prior, is_harmless=is_harmless):
         return []
     if not counts.is_anchored or (counts.votes < 0 and rule.kind not in _TURNED):
         return []
@@ -234,21 +289,33 @@ def _decide(
         return []
     turned = Rule(rule.kind, rule.value, rule.name) if counts.votes < 0 else rule
     counts.state = ACCEPTED
-    rules = {**dust.rules, key: turned}
-    dust.rules = dict(sorted(rules.items(), key=lambda item: (ORDER[item[1].kind], not item[1].path)))
+    dust.rules = _in_order({**dust.rules, key: turned})
     return [RuleChange(turned, True, counts.equal, counts.unequal)]
 
 
-def _is_acceptable(rule: Rule, counts: Counts, settings: DustSettings, prior: tuple[int, int]) -> bool:
+def _is_acceptable(
+    rule: Rule, counts: Counts, settings: DustSettings, prior: tuple[int, int], *, is_harmless: bool
+) -> bool:
     if counts.state == REFUTED or (counts.state == WITHDRAWN and counts.new < settings.new_pairs):
         return False
     if rule.kind == "sort-query" and counts.equal >= settings.sorted_pairs and not counts.unequal:
         return True
-    least = max(settings.accept, _LEAST_FOR_VALUE) if rule.kind == "drop-param-value" else settings.accept
-    return _is_clean(counts, settings) and is_at_least(counts.equal, counts.unequal, least, prior)
+    if rule.kind == "drop-param" and not rule.path and counts.templates < settings.min_templates:
+        return False
+    least = settings.accept
+    if is_unknown(rule) and prior == UNIFORM:
+        least = settings.accept_varied if is_harmless else settings.accept_unknown
+        if counts.unequal:
+            return False
+    return is_clean(counts, settings) and is_at_least(counts.equal, counts.unequal, least, prior)
 
 
-def _is_clean(counts: Counts, settings: DustSettings) -> bool:
+def is_unknown(rule: Rule) -> bool:
+    """Whether only the pages of the site can say what a rule is about."""
+    return rule.kind in _UNKNOWN or (rule.kind == "drop-prefix" and rule.name not in PREFIXES)
+
+
+def is_clean(counts: Counts, settings: DustSettings) -> bool:
     """Whether few pairs were unequal; one among few pairs is too many."""
     return counts.unequal <= settings.max_unequal * counts.pairs
 
@@ -264,58 +331,30 @@ def withdraw(dust: SiteDust, key: int, reason: str, *, is_final: bool = False) -
     return [RuleChange(rule, False, counts.equal, counts.unequal, reason)]
 
 
-# pairs that are worth fetching soon
+def adopt(dust: SiteDust, rule: Rule, equal: int, unequal: int, settings: DustSettings) -> None:
+    """Accept a rule that an earlier crawl learnt of the site, with the pairs that it had."""
+    key = key_of(rule)
+    if key not in dust.candidates and len(dust.rules) < settings.max_rules:
+        _make_room(dust, settings)
+        dust.candidates[key] = Counts(
+            equal, unequal, state=ACCEPTED, is_anchored=True, templates=settings.min_templates
+        )
+        dust.rules = _in_order({**dust.rules, key: rule})
 
 
-def open_operations(dust: SiteDust | None, found: Sequence[Operation]) -> list[Operation]:
-    """Of the operations of a new URL those whose rules are not decided: pairs for them are wanted soon."""
-    wanted = [each for each in found if each.rules[0].kind in _LOOKED_FOR]
-    return wanted if dust is None else [each for each in wanted if _is_open(dust, key_of(each.rules[-1]))]
-
-
-def _is_open(dust: SiteDust, key: int) -> bool:
-    counts = dust.candidates.get(key)
-    return dust.looked.get(key, 0) < MAX_LOOKED and (counts is None or counts.state == CANDIDATE)
-
-
-def looked_for(dust: SiteDust, operation: Operation, is_known: bool) -> None:
-    """A base was looked up for a new URL: it is known, and both are fetched soon, or it is not."""
-    key = key_of(operation.rules[-1])
-    if key not in dust.looked:
-        while len(dust.looked) >= MAX_LOOKED:
-            del dust.looked[next(iter(dust.looked))]
-    dust.looked[key] = dust.looked.get(key, 0) + (_COST_OF_PAIR if is_known else 1)
-
-
-def wanted_anchors(dust: SiteDust, page: Observation, settings: DustSettings) -> list[str]:
-    """Bases that no page was read under, and of which rules with enough pairs depend: they are to be fetched."""
-    wanted = []
-    for operation in page.unread:
-        key = key_of(operation.rules[-1])
-        counts = dust.candidates.get(key)
-        if counts is None or counts.is_anchored or counts.state == REFUTED or len(dust.anchors) >= MAX_KNOWN:
-            continue
-        is_due = counts.equal >= settings.sorted_pairs and _is_clean(counts, settings)
-        if is_due and all(waiting[1] != key for waiting in dust.anchors.values()):
-            dust.anchors[url_key(operation.base)] = (page.url, key)
-            wanted.append(operation.base)
-    return wanted
-
-
-def anchor_of(dust: SiteDust, base: str) -> tuple[str, int] | None:
-    """The URL with which a base that was fetched is to be compared, and the key of the rule; `None`: it is no base."""
-    return dust.anchors.pop(url_key(base), None)
-
-
-def anchored(dust: SiteDust, key: int, is_equal: bool) -> None:
-    """A base was fetched: it shows what the URLs show that would be renamed to it, or something else."""
-    counts = dust.candidates.get(key)
-    if counts is not None:
-        counts.is_anchored = is_equal
-        counts.state = counts.state if is_equal else REFUTED
+def _in_order(rules: dict[int, Rule]) -> dict[int, Rule]:
+    """Rules in the order in which they are tried: by kind, and those for a template first."""
+    return dict(sorted(rules.items(), key=lambda item: (ORDER[item[1].kind], not item[1].path)))
 
 
 # targets of renamed URLs
+
+
+def remember(dust: SiteDust) -> bool:
+    """Count a URL that was renamed and is remembered; `False` if there is no room for it."""
+    has_room = dust.remembered < MAX_REMEMBERED
+    dust.remembered += has_room
+    return has_room
 
 
 def note_target(dust: SiteDust, target: str, variant: str, key: int) -> None:

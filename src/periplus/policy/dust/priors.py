@@ -1,7 +1,7 @@
 """Names that held on many domains: a new site needs fewer pairs for them.
 
 A kind and a name (such as `drop-param ref`) that was accepted on at least 20 domains, and withdrawn on at most 2 % of
-them, becomes a prior Beta(5, 1): three equal pairs are then enough.
+them, becomes a prior Beta(5, 1): four equal pairs are then enough.
 """
 
 from __future__ import annotations

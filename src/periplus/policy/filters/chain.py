@@ -25,6 +25,7 @@ from ...model import Accept, Discovery, Filter, Reject, Rewrite, Site, Url, Verd
 from ..dust import Operation
 from .renames import Renames
 from .site_states import FilterStates, SiteFilterState
+from .traps import Traps
 from .verdicts import ACCEPT
 
 MAX_REWRITES = 4
@@ -57,8 +58,14 @@ class Guard(LearningFilter, Protocol):
     def changed(self) -> list[tuple[Site, SiteFilterState]]:
         """The data that changed since the last call, by site: to be stored with the next commit."""
 
+    def page_read(self, url: Url, depth: int, sketch: bytes, links: Sequence[Url]) -> None:
+        """Learn from a page that was read for the first time: how far from the seeds, its text, and where it leads."""
+
     def renamed(self, variant: Url, target: Url) -> None:
         """Note that a URL was rewritten to one that was not known before."""
+
+    def may_remember(self, variant: Url) -> bool:
+        """Whether there is room to remember a URL that was rewritten by a rule that may be withdrawn."""
 
     def wanted_pairs(self, url: Url) -> list[Operation]:
         """The rules for duplicate URLs for which a new URL and another one would be a pair, and little is known."""
@@ -73,6 +80,7 @@ class Chain:
     def __init__(self, filters: Sequence[Filter], lessons: FilterStates | None = None) -> None:
         self._judges = [each.judge for each in filters]
         self._learning = [each for each in filters if isinstance(each, LearningFilter)]
+        self._traps = [each for each in filters if isinstance(each, Traps)]
         self._renames = [each for each in filters if isinstance(each, Renames)]
         self._lessons = lessons if lessons is not None else FilterStates()
 
@@ -105,10 +113,19 @@ class Chain:
         for each in self._learning:
             each.observe(url, is_unique)
 
+    def page_read(self, url: Url, depth: int, sketch: bytes, links: Sequence[Url]) -> None:
+        """Learn from a page that was read for the first time: how far from the seeds, its text, and where it leads."""
+        for each in self._traps:
+            each.page_read(url, depth, sketch, links)
+
     def renamed(self, variant: Url, target: Url) -> None:
         """Note that a URL was rewritten to one that was not known before."""
         for each in self._renames:
             each.noted(variant, target)
+
+    def may_remember(self, variant: Url) -> bool:
+        """Whether there is room to remember a URL that was rewritten by a rule that may be withdrawn."""
+        return bool(self._renames) and self._renames[0].may_remember(variant)
 
     def wanted_pairs(self, url: Url) -> list[Operation]:
         """The rules for duplicate URLs for which a new URL and another one would be a pair, and little is known."""
@@ -134,15 +151,16 @@ class Chain:
 
     def _judge_again(self, discovery: Discovery, verdict: Rewrite) -> Verdict:
         """Ask every filter about the rewritten URL, and about the next if there is one."""
-        rules = [verdict.rule]
+        rules, learnt_from = [verdict.rule], verdict.learnt_from
         for _ in range(MAX_REWRITES):
             discovery = replace(discovery, url=verdict.url)
             again = self._first_word(discovery)
             if isinstance(again, Reject):
                 return again
             if isinstance(again, Accept):
-                return Rewrite(discovery.url, ", ".join(rules))
+                return Rewrite(discovery.url, ", ".join(rules), learnt_from)
             verdict = again
+            learnt_from = learnt_from or verdict.learnt_from
             rules.append(verdict.rule)
         return Reject("rewrite-loop", ", ".join(rules))
 

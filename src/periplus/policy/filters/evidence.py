@@ -46,6 +46,11 @@ class Window(Struct, array_like=True):
             self.bits = self.length = 0
         return change
 
+    def throttle(self) -> None:
+        """Throttle one step more, whatever the window says; it starts afresh."""
+        self.steps = min(self.steps + 1, MAX_STEPS)
+        self.bits = self.length = 0
+
 
 class Values(Struct, array_like=True):
     """How many different values were there, about."""

@@ -22,6 +22,7 @@ from ..dust import (
     note_target,
     open_operations,
     operations,
+    remember,
     renamed,
 )
 from .site_states import FilterStates
@@ -37,7 +38,7 @@ class Renames:
     ) -> None:
         self._states = states
         self._settings = settings or DustSettings()
-        self.given = given or GivenRules()
+        self.given = given if given is not None else GivenRules()
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Cheap for a site without rules, which is nearly every site."""
@@ -50,7 +51,7 @@ class Renames:
         found = self.renamed(url, dust)
         if found is None or (discovery.source is Source.REDIRECT and discovery.referrer in (found.url, None)):
             return ACCEPT
-        return Rewrite(Url(found.url), found.text)
+        return Rewrite(Url(found.url), found.text, None if found.is_given else url)
 
     def renamed(self, url: Url, dust: SiteDust | None) -> Renamed | None:
         """The new name of a URL; `None` if it keeps its own."""
@@ -84,12 +85,18 @@ class Renames:
             if changing is not None:
                 note_target(changing, target, variant, found.key)
 
+    def may_remember(self, variant: Url) -> bool:
+        """Whether there is room to remember a URL that was renamed, in case its rule is withdrawn. It is counted."""
+        dust = self._states.changing(variant).dust
+        return dust is not None and remember(dust)
+
     def wanted_pairs(self, url: Url) -> list[Operation]:
         """The rules for which a new URL and its base would be a pair, and of which too little is known."""
         if not self._settings.enabled or not _may_vary(url):
             return []
         dust = self._states.about(url).dust
-        return open_operations(dust, operations(url, path_template_of(url), dust.known.values() if dust else ()))
+        found = operations(url, path_template_of(url), dust.known.values() if dust else ())
+        return open_operations(dust, found, self._settings)
 
     def looked_for(self, url: Url, operation: Operation, is_known: bool) -> None:
         """The base of a new URL was looked up."""

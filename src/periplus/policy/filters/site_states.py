@@ -21,6 +21,7 @@ from ...urls import site_of
 from ..dust import SiteDust
 from ..rendering import SiteRendering
 from .evidence import Parameter, Window
+from .page_chains import PageChain
 
 
 class SiteFilterState(Struct, array_like=True):
@@ -29,6 +30,7 @@ class SiteFilterState(Struct, array_like=True):
     `dust` are rules for duplicate URLs, and pairs of pages that speak for or against them.
     `rendering` is which templates need their scripts.
     `dated` are templates whose URLs name dates, `ahead` the days that those of a template name more than a month ahead.
+    `chains` are pages that each led to one more.
     """
 
     admitted: int = 0
@@ -39,6 +41,7 @@ class SiteFilterState(Struct, array_like=True):
     dated: list[int] = field(default_factory=list)
     ahead: dict[int, list[int]] = field(default_factory=dict)
     rendering: SiteRendering | None = None
+    chains: list[PageChain] = field(default_factory=list)
 
 
 _NOTHING = SiteFilterState()

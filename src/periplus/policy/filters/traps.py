@@ -12,6 +12,10 @@ and that the pages say the same (Olston & Najork 2010, section 6.2). So pages ar
   it is throttled with them;
 * URLs whose last segment their path already held count together for each site: relative links that lost their slash
   make paths of any template (`/a/b/a/`), which grow hop by hop. Honest paths of this form have contents of their own;
+* all URLs of a path that have parameters count together as well: combined filters make many templates, each with few
+  pages. A poor window of these throttles only templates of which ten pages were read and hardly one was new;
+* a chain of 20 pages that each led to one more page of their template, and resembled the one before, counts as a poor
+  window of that template, however new each page is (`page_chains`);
 * a parameter of a path that has taken more than 1,000 values is an identifier if its pages differ, and otherwise a
   session, a date or a facet: from then on 20 % of its last 50 pages must be unique, or it is throttled alike.
 
@@ -23,12 +27,13 @@ is about to be fetched. Seeds are exempt; submissions of forms are exempt from
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
 from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Values, Window
+from .page_chains import follow
 from .site_states import FilterStates, SiteFilterState
 from .templates import directory_of, key_of, parameters_of, path_template_of, template_of
 from .verdicts import ACCEPT
@@ -47,6 +52,13 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Minimum share of them with new contents."""
     throttle: float = 0.1
     """The share of URLs that is let through for each step of throttling."""
+    least_pages: int = 10
+    """Minimum number of pages of a template before it is throttled with the other URLs of its path that have
+    parameters."""
+    chain_pages: int = 20
+    """Pages that each led to one more page of their template from which on that template is throttled."""
+    chain_likeness: float = 0.8
+    """Minimum resemblance of each of these pages to the one before."""
     max_values: int = 1000
     """Values of one parameter from which on it has to prove itself."""
     min_unique_values: float = 0.2
@@ -100,6 +112,21 @@ class Traps:
             least = 0.0 if parameter.values is not None else settings.min_unique_values
             _note(parameter.window, is_unique, settings.window, least, lessons)
 
+    def page_read(self, url: Url, depth: int, sketch: bytes, links: Sequence[Url]) -> None:
+        """A page was read for the first time: throttle its template if it ends a long chain of pages that say nothing.
+
+        `depth`: how far from the seeds; `sketch`: of its main text; `links`: where it leads.
+        """
+        settings, lessons = self._settings, self._lessons.changing(url)
+        chain = follow(lessons.chains, url, depth, sketch, links, settings.chain_likeness)
+        if chain is None or chain.length < settings.chain_pages:
+            return
+        chain.length = 0
+        window = _filed(template_of(url), lessons, settings.max_templates)
+        if window is not None:
+            lessons.throttled += not window.steps
+            window.throttle()
+
     def _judge_throttled(self, url: Url, lessons: SiteFilterState, *, has_values: bool = False) -> Verdict:
         """`has_values`: a form was submitted, whose parameters have values by design."""
         template = template_of(url)
@@ -111,13 +138,24 @@ class Traps:
             window = lessons.templates.get(key_of(name))
             if window is not None and place >= self._limits[window.steps]:
                 return Reject("low-yield", template[:_LONGEST_RULE])
+        if "?" in template and self._is_poor_combination(template, place, lessons):
+            return Reject("low-yield", template[:_LONGEST_RULE])
         for name, parameter in () if has_values else _parameters(url, template, lessons):
             if place >= self._limits[parameter.window.steps]:
                 return Reject("parameter-values", name[:_LONGEST_RULE])
         return ACCEPT
 
+    def _is_poor_combination(self, template: str, place: int, lessons: SiteFilterState) -> bool:
+        """Whether a template is throttled with all URLs of its path that have parameters."""
+        together = lessons.templates.get(key_of(_combinations_of(template)))
+        if together is None or place < self._limits[together.steps]:
+            return False
+        own = lessons.templates.get(key_of(template))
+        is_known = own is not None and own.length >= self._settings.least_pages
+        return is_known and own is not None and own.bits.bit_count() < self._settings.min_unique * own.length
+
     def _windows(self, url: Url, template: str, lessons: SiteFilterState) -> Iterator[Window]:
-        """Where a page counts: with its template, with what its directory holds, and with grown paths."""
+        """Where a page counts: with its template, its directory, combined parameters, and grown paths."""
         room = self._settings.max_templates
         window = _filed(template, lessons, room)
         if window is not None:
@@ -126,6 +164,9 @@ class Traps:
         contents = _filed(_contents_of(directory), lessons, room) if directory else None
         if contents is not None:
             yield contents
+        combined = _filed(_combinations_of(template), lessons, room) if "?" in template else None
+        if combined is not None:
+            yield combined
         grown = _filed(_GROWN, lessons, room) if _is_grown(url) else None
         if grown is not None:
             yield grown
@@ -175,6 +216,11 @@ def _note(window: Window, is_unique: bool, size: int, least: float, lessons: Sit
 def _contents_of(directory: str) -> str:
     """The name under which the pages directly in a directory count together. No template holds a space."""
     return f"in {directory}"
+
+
+def _combinations_of(template: str) -> str:
+    """The name under which all URLs of a path that have parameters count together. No template holds a space."""
+    return f"with parameters {template.partition('?')[0]}"
 
 
 def _is_grown(url: Url) -> bool:

@@ -150,8 +150,10 @@ class GuardWithHosts:
         self.judge = guard.judge
         self.admit = guard.admit
         self.observe = guard.observe
+        self.page_read = guard.page_read
         self.changed = guard.changed
         self.renamed = guard.renamed
+        self.may_remember = guard.may_remember
         self.wanted_pairs = guard.wanted_pairs
         self.looked_for = guard.looked_for
 
