@@ -23,6 +23,8 @@ from periplus.policy.spam.training import Example, TrainingSettings, train
 
 DOCS = Path(__file__).parent / ".peers" / "docs"
 WEIGHTS = Path(__file__).parent.parent / "src" / "periplus" / "policy" / "spam" / "weights.json"
+DOCS_HOST = ".docs.test"
+"""How the hosts of documentation end."""
 HOSTS = 900
 """Generated hosts of each kind."""
 PAGES_A_PROJECT = 120
@@ -33,8 +35,8 @@ PENALTY = 1.0
 PRIOR = 0.138
 """The share of spam to assume: that of the 17,168 pages that Ntoulas et al. judged."""
 FEATURES = (
-    "title_words", "anchor_share", "compression", "distinct_share", "hidden_share", "link_density", "title_repeats",
-    "outgoing_domains", "duplicate_share", "support", "reciprocity",
+    "title_words", "anchor_share", "compression", "distinct_share", "common_share", "stuffing", "hidden_share",
+    "link_density", "title_repeats", "outgoing_domains", "duplicate_share", "support", "reciprocity",
     "anti_trust_rank", "spam_mass",
 )  # fmt: skip
 """What generated hosts can teach: not the length of words and pages nor names, which are those of the generator."""
@@ -47,7 +49,7 @@ def documentation(folder: Path, *, trains: bool) -> dict[str, list[tuple[str, by
         if (sha256(project.name.encode()).digest()[0] % 2 == 0) is trains:
             files = sorted(file for file in project.rglob("*.html") if file.is_file())
             some = files[:: max(1, len(files) // PAGES_A_PROJECT)][:PAGES_A_PROJECT]
-            host = f"{project.name.replace('.', '')}.docs.test"
+            host = f"{project.name.replace('.', '')}{DOCS_HOST}"
             found[host] = [(f"http://{host}/{file.relative_to(project)}", file.read_bytes()) for file in some]
     return found
 
@@ -66,6 +68,17 @@ def examples(chance: Random, docs: Path) -> list[Example]:
         read = [features_of(url, html) for url, html in some]
         hosts += [(name, False, read[at : at + PAGES_A_HOST]) for at in range(0, len(read), PAGES_A_HOST)]
     return [_example(each, chance, links.of(_number(each[1], chance, graph, honest_count))) for each in hosts]
+
+
+def with_single_pages(hosts: list[Example]) -> list[Example]:
+    """The same, and single pages of them, without shrinkage: of documentation every other one, of others two a host."""
+    docs = [_single(each, page) for each in hosts if each.host.endswith(DOCS_HOST) for page in each.pages]
+    others = [_single(each, page) for each in hosts for page in each.pages[:2]]
+    return hosts + docs[::2] + others
+
+
+def _single(host: Example, page: Features) -> Example:
+    return Example(host.host, host.is_spam, (page,))
 
 
 def _number(is_spam: bool, chance: Random, graph: DomainGraph, honest: int) -> int:
@@ -123,7 +136,16 @@ def cost(docs: dict[str, list[tuple[str, bytes]]]) -> tuple[float, float]:
     """Microseconds a page: the statistics, and reading the page as a whole."""
     pages = [(html, read_page(html, url, "text/html; charset=utf-8")) for some in docs.values() for url, html in some]
     given = [
-        (html, page.text.encode(), page.main_text.encode(), page.title, page.links.anchors, page.url, page.digests.raw)
+        (
+            html,
+            page.text.encode(),
+            page.main_text.encode(),
+            page.title,
+            page.links.anchors,
+            page.url,
+            page.digests.raw,
+            page.language,
+        )
         for html, page in pages
     ]
     begun = time.process_time()
@@ -147,7 +169,8 @@ def main() -> None:
         settings = TrainingSettings(
             features=FEATURES, has_kinds=False, has_grams=False, penalty=PENALTY, prior=PRIOR, trained_on=said
         )
-        WEIGHTS.write_bytes(encoded(train(examples(Random(20), asked.docs), settings)) + b"\n")
+        learnt = train(with_single_pages(examples(Random(20), asked.docs)), settings)
+        WEIGHTS.write_bytes(encoded(learnt) + b"\n")
     model = shipped()
     others = documentation(asked.docs, trains=False)
     print(
