@@ -32,7 +32,7 @@ from .spam import judge_spam
 
 log = logging.getLogger(__name__)
 
-FIRST_PAGES: Final = 1_000
+FIRST_PAGES: Final = 500
 """Pages after which jobs first run: smaller crawls end before a job could change anything."""
 EVERY_PAGES: Final = 100_000
 """Pages after which jobs run again, at the latest."""

@@ -59,6 +59,11 @@ def farm_host(chance: Random, pages: int = 12, *, adapts: bool = False) -> Host:
     return _host(name, True, chance, pages, (lambda: chance.choice(templates)) if adapts else (lambda: own))
 
 
+def stuffed_host(chance: Random, pages: int = 6) -> Host:
+    """A host of a farm whose pages repeat one to three key words."""
+    return _host(_farm_name(chance), True, chance, pages, lambda: _stuffed_with_few)
+
+
 def farm_graph(chance: np.random.Generator, honest: int = 1000, farm: int = 200) -> DomainGraph:
     """Honest domains of uneven popularity, and a farm that links to itself; few links lead from the first to it."""
     popularity = 1.0 / np.arange(1, honest + 1)
@@ -169,7 +174,15 @@ def _menu(chance: Random, host: str) -> str:
 
 def _stuffed(chance: Random, host: str) -> tuple[str, str]:
     """Few key words, each time among as many others as this page has: from a short list to a small dictionary."""
-    keys = chance.sample(_KEY_WORDS, chance.randrange(1, 7))
+    return _stuffed_with(chance, host, chance.randrange(1, 7))
+
+
+def _stuffed_with_few(chance: Random, host: str) -> tuple[str, str]:
+    return _stuffed_with(chance, host, chance.randrange(1, 4))
+
+
+def _stuffed_with(chance: Random, host: str, count: int) -> tuple[str, str]:
+    keys = chance.sample(_KEY_WORDS, count)
     others = [topics()[chance.randrange(2048)].decode() for _ in range(chance.randrange(20, 150))]
     every = chance.randrange(3, 9)
     some = range(chance.randrange(150, 700))

@@ -1,9 +1,10 @@
 """Judges hosts of which few pages were read by their neighbours: what a site links to says what it is.
 
-Hosts and domains cost a farm nothing, so each has few pages. Pages of the same domain count like the host's own; those
-of domains that it links to half as much, and of domains that those link to a quarter (Castillo, Donato, Gionis, Murdock
-& Silvestri, "Know your neighbors", 2007). Only links *from* a host count, which are in its owner's hands: a link to a
-host accuses nothing. And neighbours only raise a suspicion: links to good sites are cheap camouflage.
+Hosts and domains cost a farm nothing, so each has few pages. Pages of the same domain count like the host's own, and so
+do those of domains that it links to, and that those link to (Castillo, Donato, Gionis, Murdock & Silvestri, "Know your
+neighbors", 2007). Only links *from* a host count, which are in its owner's hands: a link to a host accuses nothing. And
+neighbours only add to a suspicion that its own pages raise: comments on a good site lead to spam, and links to good
+sites are cheap camouflage.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from scipy.sparse import csr_array
 
 from .model import SHRINKAGE, Part, shrinkage
 
-LINKED: Final = 0.5
-"""Weight of a page of a linked domain; of one that is two links away, its square."""
+LINKED: Final = 1.0
+"""Weight of a page of a linked domain, compared with an own page; of one that is two links away, its square."""
 MOST_PAGES: Final = 5.0
 """Pages of a linked domain that count, at most: its size must not outweigh the others."""
 ENOUGH_PAGES: Final = 20
@@ -48,7 +49,7 @@ def pooled_pages(
 
 def neighbour_part(total: float, count: float, own: float, pages: int) -> Part | None:
     """What neighbours add to a host beyond its own pages, which are worth `own` in all; `None` if nothing."""
-    if pages >= ENOUGH_PAGES or count <= pages:
+    if pages >= ENOUGH_PAGES or count <= pages or own <= 0.0:
         return None
     effective = min(count, float(ENOUGH_PAGES))
     weight = effective / (effective + SHRINKAGE) * total / count - shrinkage(pages) * own / max(pages, 1)
