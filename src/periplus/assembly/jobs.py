@@ -2,7 +2,7 @@
 
     python -m periplus.assembly.jobs DIR     runs every job that the settings of a collection want, once
 
-A `CrawlRun` starts that as a process of low priority: after the first thousand pages, whenever the pages have doubled
+A `CrawlRun` starts that as a process of low priority: after the first 500 pages, whenever the pages have doubled
 since, at the latest every `EVERY_PAGES` pages or `EVERY_SECONDS` seconds, and when the crawl has ended. One runs at a
 time. A job that fails is logged and tried again the next time; the crawl goes on with what it had. Nothing waits for a
 job but the end of a crawl, and no job queues a URL: a finished crawl stays finished.
