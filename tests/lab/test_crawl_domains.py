@@ -9,6 +9,7 @@ from tests.lab.crawling import as_domains, crawl, rows, standing
 
 from periplus.lab.web import Answer, Request
 from periplus.lab.web.spam_web import HostileWorld, Part
+from periplus.policy.reputation import pass_of
 
 TRAP, GOOD = "trap.lab.test", "island.lab.test"
 PAGES = 150
@@ -19,6 +20,7 @@ class Subdomains(Part):
     """Every page of a domain links to hosts that were never named; beside it a good site, linked once."""
 
     hosts = (TRAP, GOOD)
+    pages = PAGES
 
     def answer(self, request: Request) -> Answer | None:
         """Links to ten new hosts; of the good site to the next page."""
@@ -29,7 +31,7 @@ class Subdomains(Part):
             return Answer(404, _HTML, b"")
         if host == GOOD:
             number = int(target.strip("/") or 0)
-            links = [f"/{number * 2 + step}" for step in (1, 2) if number * 2 + step < PAGES]
+            links = [f"/{number * 2 + step}" for step in (1, 2) if number * 2 + step < self.pages]
         else:
             name = host.removesuffix(TRAP).strip(".").replace(".", "")[-20:]
             links = [f"http://{name}{letter}.{TRAP}/" for letter in "abcdefghij"]
@@ -63,3 +65,19 @@ def test_an_island_without_reputation_is_complete(world: HostileWorld, tmp_path:
         crawl(tmp_path / "c", [f"http://{GOOD}/"], options | {"budgets.seed_budget": 3})
     found = rows(tmp_path / "c", "select count(distinct url) n from pages")
     assert found[0]["n"] == PAGES
+
+
+class LargeIsland(Subdomains):
+    """The same with a larger good site."""
+
+    pages = 500
+
+
+@pytest.mark.slow
+def test_an_island_of_500_pages_is_complete_with_the_base_budget(tmp_path: Path) -> None:
+    """Its last page belongs to pass 5 of a domain with 10 pages in the first."""
+    assert pass_of(LargeIsland.pages, 10) == 5
+    with standing(HostileWorld(7, 2, pages=20, parts=(LargeIsland,))) as lab:
+        options = as_domains(lab) | {"politeness.delay": 0.0, "politeness.slow_factor": 0.0}
+        crawl(tmp_path / "c", [f"http://{GOOD}/"], options | {"budgets.seed_budget": 10})
+    assert rows(tmp_path / "c", "select count(distinct url) n from pages") == [{"n": 500}]

@@ -2,7 +2,7 @@
 
     python -m periplus.assembly.jobs DIR     runs every job that the settings of a collection want, once
 
-A `CrawlRun` starts that as a process of low priority: after the first thousand pages, whenever the pages have doubled
+A `CrawlRun` starts that as a process of low priority: after the first 500 pages, whenever the pages have doubled
 since, at the latest every `EVERY_PAGES` pages or `EVERY_SECONDS` seconds, and when the crawl has ended. One runs at a
 time. A job that fails is logged and tried again the next time; the crawl goes on with what it had. Nothing waits for a
 job but the end of a crawl, and no job queues a URL: a finished crawl stays finished.
@@ -24,18 +24,22 @@ from msgspec import Struct
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.router import owner_of
 from periplus.model import Site
+from periplus.policy.spam import SpamScores
 from periplus.store import LearntFiles
 
-from .collection import Collection, existing
+from .collection import Collection, existing, tally_of
+from .spam import judge_spam
 
 log = logging.getLogger(__name__)
 
-FIRST_PAGES: Final = 1_000
+FIRST_PAGES: Final = 500
 """Pages after which jobs first run: smaller crawls end before a job could change anything."""
 EVERY_PAGES: Final = 100_000
 """Pages after which jobs run again, at the latest."""
 EVERY_SECONDS: Final = 1800.0
 """Seconds after which jobs run again, at the latest, if pages were fetched since."""
+_JUDGED_PAGES: Final = "spam-pages"
+"""The file, beside other results, with the number of pages that the collection had when spam was last judged."""
 _PRIORITY: Final = 10
 """Low: the crawl has the processor first, and a job still ends on a busy machine."""
 
@@ -72,12 +76,47 @@ def learn_reputation(collection: Collection) -> None:
         lambda site: owner_of(Site(site), shards),
     )
     layout = collection.layout
-    found = learn(layout.folder, layout.spooled, seeds=collection.seeds, settings=settings, now=SystemClock().now())
+    found = learn(
+        layout.folder,
+        layout.spooled,
+        seeds=collection.seeds,
+        settings=settings,
+        spam=_known_spam(collection),
+        now=SystemClock().now(),
+    )
     LearntFiles(layout.learnt).write("reputation", found.known().written())
 
 
-JOBS: Final = (Job("reputation", _wants_reputation, learn_reputation),)
-"""Every job, in the order in which they run."""
+def _known_spam(collection: Collection) -> SpamScores:
+    """What was learnt of spam so far, if the crawl follows that."""
+    scores, files = SpamScores(), LearntFiles(collection.layout.learnt)
+    generation = files.newest().get("spam", 0) if collection.config.spam.enabled else 0
+    content = files.read("spam", generation) if generation else None
+    if content is not None:
+        scores.learn(content)
+    return scores
+
+
+def _wants_spam(collection: Collection) -> bool:
+    """Only a crawl that may leave the domains of its seeds meets farms."""
+    config = collection.config
+    return config.spam.enabled and config.spam.while_crawling and config.scope.kind == "any"
+
+
+def learn_spam(collection: Collection) -> None:
+    """Judge the hosts of a collection, if it has twice the pages of the last time: all of them are judged each time."""
+    path = collection.folder / "insight" / _JUDGED_PAGES
+    pages = tally_of(collection.layout).pages
+    with suppress(OSError, ValueError):
+        if pages < 2 * int(path.read_text()):
+            return
+    judge_spam(collection)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(str(pages))
+
+
+JOBS: Final = (Job("spam", _wants_spam, learn_spam), Job("reputation", _wants_reputation, learn_reputation))
+"""Every job, in the order in which they run: trust does not flow through what is known to be spam."""
 
 
 def wanted_jobs(collection: Collection) -> list[Job]:

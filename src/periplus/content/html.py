@@ -212,7 +212,9 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         digests=digests,
         problems=tuple(problems),
         blocks=packed_blocks(columns.blocks) if columns.blocks else b"",
-        statistics=statistics_of(raw.body, columns.text, columns.main, facts.title, columns.anchors, own, digests.raw),
+        statistics=statistics_of(
+            raw.body, columns.text, columns.main, facts.title, columns.anchors, own, digests.raw, facts.language
+        ),
         preferences=facts.preferences,
     )
 

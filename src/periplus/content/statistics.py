@@ -2,11 +2,12 @@
 
 They are the content features of Ntoulas, Najork, Manasse & Fetterly ("Detecting spam web pages through content
 analysis", 2006): how long a page, its title and its words are, how much of it is link text, how much of the HTML is
-visible, how often its words repeat, and how well it compresses. `policy.spam` judges them.
+visible, how often its words repeat, how many are the commonest of their language, and how well it compresses.
+`policy.spam` judges them.
 
-Words are split at white space. The shape of words (length, repetition) is that of the first `SHAPE_BYTES` of the main
-text: shares of distinct words are comparable between texts of one length only. Deflating a text and looking for hidden
-text cost ten times as much as all other counts together, so both are done for home pages and for one page in
+Words are split at white space. The shape of words (length, repetition, common words) is that of the first `SHAPE_BYTES`
+of the main text: shares of distinct words are comparable between texts of one length only. Deflating a text and looking
+for hidden text cost ten times as much as all other counts together, so both are done for home pages and for one page in
 `SAMPLED_OF`, chosen by the digest of its bytes.
 """
 
@@ -20,14 +21,15 @@ from itertools import islice
 from typing import Final
 
 from ..model import PageStatistics, Url
+from .common_words import COMMON_WORDS, is_known
 
-COMPRESSED_BYTES: Final = 1 << 14
+COMPRESSED_BYTES: Final = 1 << 13
 """Bytes of visible text that are deflated, from its beginning: enough to show repetition, and cheap."""
 LEAST_COMPRESSED: Final = 256
 """Bytes of text below which the ratio is 1: of a shorter text it measures the header of the format."""
 SHAPE_BYTES: Final = 1 << 10
 """Bytes of main text whose words are compared: about 150 words, in about 15 microseconds."""
-COUNTED_BYTES: Final = 1 << 12
+COUNTED_BYTES: Final = 1 << 11
 """Bytes of visible text whose words are counted; the number in a longer text is estimated from these."""
 LEAST_WORDS: Final = 20
 """Words below which a text has no shape: any repetition would be a large share."""
@@ -51,21 +53,25 @@ _HIDDEN_ATTRIBUTE: Final = re.compile(
 )
 _MAX_STYLED: Final = 256
 """Elements with a style that are looked at, at most."""
-_NAME_WORDS: Final = re.compile(r"[^\W_]{3,}")
-_NO_SHAPE: Final = (None, None, None)
+_LEAST_IN_URL: Final = 3
+"""Letters of a title's word from which it is looked for in the URL: shorter ones are in any URL."""
+_NO_SHAPE: Final = (None, None, None, None)
 
 
 def statistics_of(
-    body: bytes, text: bytes, main: bytes, title: str, anchors: Sequence[str], url: Url, digest: int
+    body: bytes, text: bytes, main: bytes, title: str, anchors: Sequence[str], url: Url, digest: int, language: str = ""
 ) -> PageStatistics:
-    """The counts of a page: its HTML, visible and main text in UTF-8, title, link texts, URL, and a digest of it."""
-    word_length, distinct_share, top_word_share = _shape(main or text)
+    """The counts of a page: its HTML, visible and main text in UTF-8, title, link texts, URL, and a digest of it.
+
+    `language` is the one that the page declares.
+    """
+    word_length, distinct_share, top_word_share, common_share = _shape(main or text)
     is_sampled = bool(text) and (digest % SAMPLED_OF == 0 or (url.endswith("/", 8) and url.count("/") == 3))
     title_words = title.lower().split()
     return PageStatistics(
         words=_word_count(text),
         title_words=len(title_words),
-        anchor_words=len(" ".join(anchors).split()),
+        anchor_words=" ".join(anchors).count(" ") + 1 if anchors else 0,
         visible_share=min(1.0, len(text) / len(body)) if body else 0.0,
         title_repeats=_repeats(title_words, url) if title_words else 0,
         word_length=word_length,
@@ -73,6 +79,7 @@ def statistics_of(
         top_word_share=top_word_share,
         compression=compression_ratio(text) if is_sampled else None,
         hidden_share=hidden_share(body, len(text)) if is_sampled else None,
+        common_share=common_share if is_known(language) else None,
     )
 
 
@@ -141,8 +148,8 @@ def _word_count(text: bytes) -> int:
     return (text.count(b" ", 0, COUNTED_BYTES) + 1) * len(text) // COUNTED_BYTES
 
 
-def _shape(text: bytes) -> tuple[float | None, float | None, float | None]:
-    """Mean bytes of a word, distinct words, and the share of the word used most: of the beginning of a text."""
+def _shape(text: bytes) -> tuple[float | None, float | None, float | None, float | None]:
+    """Of the beginning of a text: mean bytes of a word, distinct words, share of the word used most, common words."""
     words = text[:SHAPE_BYTES].lower().split()
     count = len(words)
     if count < LEAST_WORDS:
@@ -151,10 +158,11 @@ def _shape(text: bytes) -> tuple[float | None, float | None, float | None]:
     if mean > LONGEST_MEAN:
         return _NO_SHAPE
     counted = Counter(words)
-    return mean, len(counted) / count, max(counted.values()) / count
+    common = sum(map(counted.__getitem__, COMMON_WORDS & counted.keys()))
+    return mean, len(counted) / count, max(counted.values()) / count, common / count
 
 
 def _repeats(words: Sequence[str], url: Url) -> int:
     """How many words of a title the title has already had, or the URL has too."""
-    address = frozenset(_NAME_WORDS.findall(url.partition("//")[2].lower()))
-    return len(words) - len({*words} - address)
+    address = url.lower()
+    return len(words) - sum(len(word) < _LEAST_IN_URL or word not in address for word in {*words})

@@ -87,8 +87,7 @@ class Machine:
     ) -> None:
         self._settings = settings
         self._state = state
-        meta = state.meta(ShardMeta) or ShardMeta()
-        self._meta = meta
+        self.meta = meta = state.meta(ShardMeta) or ShardMeta()  # what was committed when the machine was opened
         self._events = (EventCounter if is_observed else IgnoredEvents)(meta.stats)
         self._records = SiteRecords(state.sites)
         self._random = Random(settings.random_seed)  # noqa: S311 - chance, not secrets
@@ -165,9 +164,9 @@ class Machine:
         self.forms = Forms(settings.forms, state, self._records, self.frontier, self.router, self._events)
         self._load_learnt = load_learnt
         self._takers_of_learnt: dict[str, TakeLearnt] = {}
-        self._takers_of_probes: dict[str, TakeProbe] = {**self._judges.takers, CHECK: self.forms.checked}
-        self.learnt = dict(meta.learnt)
+        self._takers_of_probes: dict[str, TakeProbe] = self._judges.takers | {CHECK: self.forms.checked}
         self.takes_probes(PROBE_KIND, self._dust.probed)
+        self.learnt = dict(meta.learnt)
         self.takes_learnt("dust", self._dust.take_learnt)
         self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
         self.takes_learnt("reputation", self.frontier.schedule.learn_reputation)
@@ -309,12 +308,15 @@ class Machine:
                 self._state.payloads.add_new(answer.payload)
             self._events.stats.copies += reading is not None and reading.is_copy
             self.frontier.report(answer.outcome, now, reading)
-        follow_chains(self._guard, processed)
-        self._dust.learn(processed, now)
-        self._script_needs.learn(processed, now)
+        self._learn_from(processed, now)
         for each in processed:
             self._judges.answered(each.answer.outcome, each.page, each.reading, self.stats.pages, now)
             self._pass_on(each, now)
+
+    def _learn_from(self, processed: Sequence[Processed], now: float) -> None:
+        follow_chains(self._guard, processed)
+        self._dust.learn(processed, now)
+        self._script_needs.learn(processed, now)
 
     def _adopted(self, given: Adopted, now: float) -> None:
         """Learn from archived answers. Of the sites of other shards only what links lead here."""
@@ -325,9 +327,7 @@ class Machine:
         for answer, _, reading in processed:
             self._events.stats.copies += given.is_counted and reading is not None and reading.is_copy
             self.frontier.adopt(answer.outcome, now, reading, is_counted=given.is_counted)
-        follow_chains(self._guard, processed)
-        self._dust.learn(processed, now)
-        self._script_needs.learn(processed, now)
+        self._learn_from(processed, now)
         for each in processed:
             self._pass_on(each, now)
         for each in self._pipeline.read(others, now) if others else []:
@@ -410,11 +410,6 @@ class Machine:
         )
 
     # what the engine asks
-
-    @property
-    def meta(self) -> ShardMeta:
-        """What was committed when the machine was opened."""
-        return self._meta
 
     @property
     def stats(self) -> CrawlStats:

@@ -19,12 +19,15 @@ from numpy.typing import NDArray
 
 from periplus.model import Judged, Url
 from periplus.policy.reputation import KnownReputation, budgets_of, domain_hash, networks, of_listed, star, trust
+from periplus.policy.spam import SpamScores
 from periplus.store.tables import Spooled
 from periplus.urls import site_of
 
 from . import verdicts
 from .domain_graph import DomainGraph, networks_of
 
+SPAM_ABOVE: Final = 0.5
+"""Probability of spam above which the links of a domain do not count."""
 MAX_VERDICTS: Final = 10_000
 """Domains with a verdict: the most reputable ones, as many as a person may look at."""
 
@@ -62,14 +65,18 @@ def learn_reputation(
     *,
     seeds: Sequence[Url],
     settings: ReputationSettings | None = None,
+    spam: SpamScores | None = None,
     now: float = 0.0,
 ) -> Reputation:
-    """Score the domains of the collection in `folder`, and write verdicts there, judged at `now`."""
+    """Score the domains of the collection in `folder`, and write verdicts there, judged at `now`.
+
+    Links of domains that are more likely spam than not do not count: trust that has leaked into a farm ends there.
+    """
     settings = settings or ReputationSettings()
     graph = DomainGraph(settings.suffixes, settings.shards, settings.owner)
     graph.read(folder, spooled)
     own = np.unique(np.array([graph.number(site_of(seed)) for seed in seeds], np.int64))
-    sources, targets = graph.links
+    sources, targets = _honest_links(graph, spam)
     n = len(graph)
     supporters = star(targets, n)
     if settings.score == "star":
@@ -83,6 +90,15 @@ def learn_reputation(
     found = Reputation(graph.names, scores, budgets, supporters, graph.shards)
     verdicts.write(folder, "reputation", _verdicts(found, settings.score, now))
     return found
+
+
+def _honest_links(graph: DomainGraph, spam: SpamScores | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The links between domains, without those of spam."""
+    sources, targets = graph.links
+    if spam is None or spam.is_empty:
+        return sources, targets
+    is_honest = np.fromiter((spam.of_domain(name) <= SPAM_ABOVE for name in graph.names), bool, len(graph))
+    return sources[is_honest[sources]], targets[is_honest[sources]]
 
 
 def _verdicts(found: Reputation, score: str, now: float) -> list[Judged]:

@@ -2,7 +2,9 @@
 
 The features come from the tables: counts of pages from `pages`, links between domains from `links` and redirects,
 addresses from `fetches`, new URLs from `discoveries`. Hosts are judged twice: those that are almost certainly spam
-after the first time, and those that a person has banned, are the seeds of anti-trust for the second. Results are
+after the first time, and those that a person has banned, are the seeds of anti-trust for the second. A host with few
+pages is also judged by those of its domain and of domains that it links to (`policy.spam.neighbours`); a domain of
+which no page was read, by the domains that link to it. Results are
 verdicts with the three features that spoke loudest, and a table of probabilities for the crawl (`policy.spam.scores`).
 """
 
@@ -17,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.model import Judged, PageStatistics
 from periplus.policy.reputation import unique_edges
@@ -35,6 +38,7 @@ from periplus.policy.spam import (
     word_of,
 )
 from periplus.policy.spam.link_features import DomainGraph, inverse_pagerank, link_features
+from periplus.policy.spam.neighbours import neighbour_part, pooled_pages
 from periplus.policy.spam.scores import written
 from periplus.policy.spam.training import Example
 from periplus.policy.spam.verdict import BANNED, SURE, TRUSTED
@@ -46,6 +50,8 @@ JUDGE: Final = "spam"
 """The judge of these verdicts, and the kind of the learnt file."""
 PAGES_A_HOST: Final = 100
 """Pages of a host that are judged, chosen by a hash of the URL: more would not change the mean."""
+MAX_PAGES: Final = 200_000
+"""Pages that are judged in all, the same number of each host as far as they go: about 300 MB."""
 MAX_SEEDS: Final = 200
 """Domains that `seeds` proposes at most: as many as a person looks at."""
 _FOLLOWED: Final = "not regexp_matches(rel, '(^|\\s)(nofollow|ugc|sponsored)(\\s|$)')"
@@ -59,7 +65,8 @@ texts as (select main_digest, count(*) as copies from last where main_length > 0
 chosen as (
     select last.*, coalesce(copies, 1) > 1 as is_copy, count(*) over (partition by site) as pages
     from last left join texts using (main_digest)
-    qualify row_number() over (partition by site order by hash(url), url) <= {PAGES_A_HOST}),
+    qualify row_number() over (partition by site order by hash(url), url) <= {PAGES_A_HOST}
+    order by row_number() over (partition by site order by hash(url), url), site limit {MAX_PAGES}),
 outgoing as (
     select page as url, count(distinct theirs.domain) as outgoing_domains
     from current_links
@@ -92,13 +99,17 @@ from asked left join addresses using (ip) left join found using (site)"""
 
 
 class HostFacts(Struct, frozen=True):
-    """What is known of a host: its features among others, those of some of its pages, and how many it has."""
+    """What is known of a host: its features among others, those of some of its pages, and how many it has.
+
+    `neighbours`: what the pages of its domain, and of domains that it links to, add if it has few pages.
+    """
 
     host: str
     domain: str
     features: Features
     pages: tuple[Features, ...]
     page_count: int
+    neighbours: Part | None = None
 
 
 class SpamJudgement(Struct, frozen=True):
@@ -135,10 +146,12 @@ class SpamJob:
         for each in facts:
             by_domain[each.domain].append((hosts[each.host], each.page_count))
         domains = {domain: overridden(domain, domain_score(some), self._settings) for domain, some in by_domain.items()}
+        unread = self._unread(domains)
         verdicts = [verdict for each in facts if (verdict := self._verdict(each, hosts[each.host], now)) is not None]
         verdicts += self._on_domains(domains, by_domain, hosts, facts, now)
+        verdicts += [self._on_unread(name, score, now) for name, score in unread.items()]
         retired = tuple(each.host for each in facts if is_retired(hosts[each.host], each.page_count, self._settings))
-        return SpamJudgement(tuple(verdicts), written(hosts, domains, retired), hosts, domains)
+        return SpamJudgement(tuple(verdicts), written(hosts, domains | unread, retired), hosts, domains)
 
     def facts(self, spam: Iterable[str]) -> list[HostFacts]:
         """What is known of every host that has a page, given domains that are spam."""
@@ -153,7 +166,18 @@ class SpamJob:
             repeated = {"duplicate_share": sum(row["is_copy"] for row in rows) / len(rows)} if len(rows) > 1 else {}
             features = among | repeated | self._wire.get(host, {})
             found.append(HostFacts(host, domain, features, pages, int(rows[0]["pages"])))
-        return found
+        return self._with_neighbours(found)
+
+    def _with_neighbours(self, facts: list[HostFacts]) -> list[HostFacts]:
+        """The same, with what the pages of their domains and of linked domains say of hosts with few pages."""
+        places = np.array([self._numbers[each.domain] for each in facts], np.int64)
+        sums = np.array([sum(map(self._model.page_weight, each.pages)) for each in facts], float)
+        counts = np.array([len(each.pages) for each in facts], float)
+        pooled = pooled_pages(*self._edges, len(self._names), places, sums, counts)
+        return [
+            replace(each, neighbours=neighbour_part(total, count, sums[at], len(each.pages)))
+            for at, (each, (total, count)) in enumerate(zip(facts, pooled, strict=True))
+        ]
 
     def graph(self, spam: Iterable[str] = ()) -> DomainGraph:
         """The links between domains, from the seeds of the crawl and trusted domains to known spam."""
@@ -181,7 +205,7 @@ class SpamJob:
         sure = {each.domain for each in first if self._score(each) > SURE}
         for each in self.facts(sure) if sure or self._settings.banned else first:
             if each.host == host:
-                return each, self._model.host_parts(host, each.features, each.pages)
+                return each, self._parts(each)
         return None
 
     def examples(self, labels: dict[str, bool]) -> list[Example]:
@@ -235,8 +259,29 @@ class SpamJob:
     # judging
 
     def _score(self, facts: HostFacts) -> float:
-        logit = self._model.host_logit(facts.host, facts.features, facts.pages)
+        logit = self._model.intercept + sum(part.weight for part in self._parts(facts))
         return overridden(facts.host, probability(logit), self._settings)
+
+    def _parts(self, facts: HostFacts) -> list[Part]:
+        """What each feature of a host adds, and its neighbours."""
+        parts = self._model.host_parts(facts.host, facts.features, facts.pages)
+        return parts if facts.neighbours is None else [*parts, facts.neighbours]
+
+    def _unread(self, domains: dict[str, float]) -> dict[str, float]:
+        """Domains without a page that most linking domains are spam of: the mean of these, where it is above .5."""
+        sources, targets = self._edges
+        scores = np.zeros(len(self._names))
+        for name, score in domains.items():
+            scores[self._numbers[name]] = score
+        linking = np.bincount(targets, minlength=len(scores))
+        means = np.bincount(targets, scores[sources], len(scores)) / np.maximum(linking, 1)
+        names = (self._names[number] for number in np.flatnonzero(means > self._settings.spam_above).tolist())
+        found = {name: float(means[self._numbers[name]]) for name in names if name not in domains}
+        return {name: score for name, score in found.items() if overridden(name, score, self._settings) == score}
+
+    def _on_unread(self, name: str, score: float, now: float) -> Judged:
+        evidence = "no page of it was read; most of the domains that link to it are spam"
+        return Judged("domain", name, JUDGE, word_of(name, score, self._settings), score, (evidence,), now)
 
     def _verdict(self, facts: HostFacts, score: float, now: float) -> Judged | None:
         """The verdict on a host; `None` for one that neither features nor settings name."""
@@ -245,7 +290,7 @@ class SpamJob:
             return Judged("site", facts.host, JUDGE, word, score, (f"named in `[spam] {word}`",), now)
         if score <= self._settings.doubtful_above:
             return None
-        evidence = loudest(self._model.host_parts(facts.host, facts.features, facts.pages))
+        evidence = loudest(self._parts(facts))
         return Judged("site", facts.host, JUDGE, word, score, evidence, now)
 
     def _on_domains(
@@ -266,7 +311,7 @@ class SpamJob:
             if score > self._settings.doubtful_above and word not in (TRUSTED, BANNED):
                 each = worst[domain]
                 judged = f"{len(by_domain[domain])} hosts judged, the worst is {each.host}"
-                reasons = loudest(self._model.host_parts(each.host, each.features, each.pages), 2)
+                reasons = loudest(self._parts(each), 2)
                 found.append(Judged("domain", domain, JUDGE, word, score, (judged, *reasons), now))
         return found
 

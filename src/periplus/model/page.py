@@ -183,9 +183,9 @@ class PageStatistics(Struct, frozen=True, gc=False):
     """Counts of a page's text (see `content.statistics`); `None`: not measured, or too little text to say.
 
     Words are split at white space. `visible_share` is visible text as a share of the HTML, `title_repeats` the words of
-    the title that it repeats or the URL has too; `word_length` (mean, in bytes), `distinct_share` and `top_word_share`
-    are of the beginning of the main text; `compression` is text per deflated byte, `hidden_share` text that inline
-    styles hide, both of a sample of pages.
+    the title that it repeats or the URL has too; `word_length` (mean, in bytes), `distinct_share`, `top_word_share` and
+    `common_share` (words that are the commonest of a language) are of the beginning of the main text; `compression` is
+    text per deflated byte, `hidden_share` text that inline styles hide, both of a sample of pages.
     """
 
     words: int = 0
@@ -198,6 +198,7 @@ class PageStatistics(Struct, frozen=True, gc=False):
     top_word_share: float | None = None
     compression: float | None = None
     hidden_share: float | None = None
+    common_share: float | None = None
 
 
 NO_STATISTICS = PageStatistics()

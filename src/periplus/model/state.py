@@ -139,13 +139,14 @@ class AddressVisits(Struct, frozen=True, array_like=True):
 class DomainVisits(Struct, frozen=True, array_like=True):
     """How many pages of a registrable domain were granted, and how many of its hosts admitted.
 
-    `is_seed`: a person named one of its URLs.
+    `is_seed`: a person named one of its URLs. `hops`: links between domains from a seed's domain to the first host.
     """
 
     domain: str
     fetched: int = 0
     hosts: int = 0
     is_seed: bool = False
+    hops: int = 0
 
 
 class TreeUse(Struct, frozen=True, array_like=True, gc=False):

@@ -13,10 +13,12 @@ from periplus.assembly import jobs
 from periplus.assembly.collection import Collection, planned
 from periplus.assembly.jobs import EVERY_PAGES, EVERY_SECONDS, FIRST_PAGES, BackgroundJobs, run_jobs
 from periplus.assembly.running import CrawlRun
+from periplus.crawl.stats import CrawlStats
 from periplus.lab.web import World
 from periplus.store import LearntFiles
 
 WIDE = {"scope.kind": "any", "crawl.workers": 1}
+LINKS_ONLY = {"spam.while_crawling": False}
 
 
 class Starts:
@@ -78,7 +80,7 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
     starts.finish()
 
 
-@pytest.mark.parametrize("options", [WIDE | {"budgets.domain": "none"}, WIDE | {"scope.kind": "host"}])
+@pytest.mark.parametrize("options", [WIDE | LINKS_ONLY | {"budgets.domain": "none"}, WIDE | {"scope.kind": "host"}])
 def test_a_crawl_without_budgets_has_no_jobs(tmp_path: Path, options: dict[str, object]) -> None:
     """Neither while it runs nor at its end."""
     starts = Starts()
@@ -103,7 +105,7 @@ def test_a_process_that_cannot_start_is_logged(tmp_path: Path, caplog: pytest.Lo
 
 def test_a_failed_job_keeps_what_was_learnt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A damaged table is a failure that is counted and logged; the next run, without it, learns again."""
-    made = collection(tmp_path, WIDE)
+    made = collection(tmp_path, WIDE | LINKS_ONLY)
     learnt = LearntFiles(made.layout.learnt)
     assert run_jobs(made) == 0
     before = learnt.newest()
@@ -116,6 +118,21 @@ def test_a_failed_job_keeps_what_was_learnt(tmp_path: Path, caplog: pytest.LogCa
     damaged.unlink()
     assert run_jobs(made) == 0
     assert learnt.newest() == {"reputation": 2}
+
+
+def test_spam_is_judged_again_when_the_pages_have_doubled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the reputation, which uses it; a run between two doublings leaves the verdicts as they are."""
+    made = collection(tmp_path, WIDE)
+    pages = 1000
+    monkeypatch.setattr(jobs, "tally_of", lambda _layout: CrawlStats(pages=pages))
+    learnt = LearntFiles(made.layout.learnt)
+    assert run_jobs(made) == 0
+    assert learnt.newest() == {"spam": 1, "reputation": 1}
+    pages = 1999
+    assert run_jobs(made) == 0
+    pages = 2000
+    assert run_jobs(made) == 0
+    assert learnt.newest() == {"spam": 2, "reputation": 3}
 
 
 def test_a_crawl_is_complete_though_its_jobs_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

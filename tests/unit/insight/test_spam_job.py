@@ -81,6 +81,6 @@ def test_explaining_and_seeds(collection: Path) -> None:
         assert explained is not None
         facts, parts = explained
         assert facts.page_count == 10
-        assert {"outgoing_domains", "title_repeats", "reciprocity"} <= {part.name for part in parts}
+        assert {"outgoing_domains", "title_repeats", "stuffing"} <= {part.name for part in parts}
         assert job.explain("unknown.example") is None
         assert len(job.seeds()) > 10

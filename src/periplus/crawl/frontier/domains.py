@@ -21,6 +21,7 @@ from periplus.model import Discovery, DomainVisits, Reject, Rows, Site, Source, 
 from periplus.policy.reputation import (
     DomainBudgets,
     KnownReputation,
+    base_at,
     host_is_admitted,
     max_active_hosts,
     octave_of,
@@ -58,11 +59,11 @@ class PassState(Struct, frozen=True, array_like=True):
 class Domain:
     """The counts of a domain: pages granted, hosts admitted, and how many of its sites are active."""
 
-    __slots__ = ("active", "budget", "fetched", "hosts", "is_seed", "max_active", "name", "octave", "until")
+    __slots__ = ("active", "budget", "fetched", "hops", "hosts", "is_seed", "max_active", "name", "octave", "until")
 
     def __init__(self, row: DomainVisits) -> None:
         self.name = row.domain
-        self.fetched, self.hosts, self.is_seed = row.fetched, row.hosts, row.is_seed
+        self.fetched, self.hosts, self.is_seed, self.hops = row.fetched, row.hosts, row.is_seed, row.hops
         self.active = 0
         self.budget = math.inf
         self.max_active = 0
@@ -77,7 +78,7 @@ class Domain:
 
     def row(self) -> DomainVisits:
         """The domain as it is written."""
-        return DomainVisits(self.name, self.fetched, self.hosts, self.is_seed)
+        return DomainVisits(self.name, self.fetched, self.hosts, self.is_seed, self.hops)
 
 
 class Domains:
@@ -148,7 +149,7 @@ class Domains:
         elif domain.is_seed or domain.name in self._seeds:
             domain.budget = settings.seed_budget or math.inf
         else:
-            budget = self._known.budget(domain.name) or settings.base
+            budget = self._known.budget(domain.name) or base_at(domain.hops, settings.base)
             domain.budget = max(round(budget * self.spam.budget(domain.name)), 1)
         domain.max_active = max_active_hosts(domain.budget, settings.largest)
         self._set_octave(domain)
@@ -197,9 +198,21 @@ class Domains:
             return False
         record.is_admitted = True
         domain = self.of(record.site)
+        if not domain.hosts:
+            domain.hops = self._hops(domain, discovery.referrer)
+            self._appraise(domain)
         domain.hosts += 1
         self._changed[domain.name] = None
         return True
+
+    def _hops(self, domain: Domain, referrer: Url | None) -> int:
+        """How many domains away from a seed's a domain is that this page links to."""
+        if domain.budget == math.inf or referrer is None:
+            return 0
+        linking = self.of(site_of(referrer))
+        if linking.budget == math.inf:
+            return 1
+        return linking.hops + 1 if linking.hosts else 2  # that of another shard is not a seed's either
 
     def add_seeds(self, urls: Iterable[Url]) -> None:
         """The domains of these are unlimited from now on: seeds have moved there."""

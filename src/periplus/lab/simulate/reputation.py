@@ -6,7 +6,8 @@ a link on a seed's site. Templates and texts do not matter here: links are all t
 
 Budgets are those of a crawl (`policy.reputation.budgets_of`): linear in the score, from `BASE` to `LARGEST` pages.
 `networks`, `star` and `trust` are the crawler's own; the other scores are for comparison. `supporters` counts the
-domains within two links (Cui et al. 2018), `mean` is the geometric mean of networks and trust.
+domains within two links (Cui et al. 2018), `mean` is the geometric mean of networks and trust, `judged` the trust
+without the links of domains that were judged to be spam, as a crawl computes it.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ FARM_LINKS: Final = 40
 """Links from the farm to each of its domains."""
 COMMENTS: Final = 100
 """Links from comments on random honest domains to random domains of the farm."""
+MISSED_OF: Final = 20
+"""One domain of the farm in this many is not recognised as spam: on the lab fewer are missed."""
 BASE: Final = 10
 """Pages of a domain with the score 0, as by default in a crawl."""
 LARGEST: Final = 10_000
@@ -215,6 +218,13 @@ def _trust(web: DomainWeb) -> Scores:
     return trust(web.sources, web.targets, web.n, web.seeds)
 
 
+def _judged(web: DomainWeb) -> Scores:
+    """Trust, if the links of spam do not count and the verdicts found most of the farm."""
+    is_missed = (np.arange(web.n) - web.honest) % MISSED_OF == 0
+    counts = (web.sources < web.honest) | is_missed[web.sources]
+    return trust(web.sources[counts], web.targets[counts], web.n, web.seeds)
+
+
 def _networks(web: DomainWeb) -> Scores:
     return networks(web.sources, web.targets, web.n, web.network)
 
@@ -226,5 +236,6 @@ SCORES: Final[Mapping[str, Callable[[DomainWeb], Scores]]] = {
     "networks": _networks,
     "mean": lambda web: np.sqrt(_networks(web) * _trust(web)),
     "trust": _trust,
+    "judged": _judged,
 }
 """The scores that are compared."""

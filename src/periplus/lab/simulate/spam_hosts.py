@@ -59,6 +59,11 @@ def farm_host(chance: Random, pages: int = 12, *, adapts: bool = False) -> Host:
     return _host(name, True, chance, pages, (lambda: chance.choice(templates)) if adapts else (lambda: own))
 
 
+def stuffed_host(chance: Random, pages: int = 6) -> Host:
+    """A host of a farm whose pages repeat one to three key words."""
+    return _host(_farm_name(chance), True, chance, pages, lambda: _stuffed_with_few)
+
+
 def farm_graph(chance: np.random.Generator, honest: int = 1000, farm: int = 200) -> DomainGraph:
     """Honest domains of uneven popularity, and a farm that links to itself; few links lead from the first to it."""
     popularity = 1.0 / np.arange(1, honest + 1)
@@ -168,8 +173,20 @@ def _menu(chance: Random, host: str) -> str:
 
 
 def _stuffed(chance: Random, host: str) -> tuple[str, str]:
-    own = [*chance.sample(_KEY_WORDS, 6), *(topics()[chance.randrange(2048)].decode() for _ in range(20))]
-    text = " ".join(chance.choices(own, k=chance.randrange(150, 700)))
+    """Few key words, each time among as many others as this page has: from a short list to a small dictionary."""
+    return _stuffed_with(chance, host, chance.randrange(1, 7))
+
+
+def _stuffed_with_few(chance: Random, host: str) -> tuple[str, str]:
+    return _stuffed_with(chance, host, chance.randrange(1, 4))
+
+
+def _stuffed_with(chance: Random, host: str, count: int) -> tuple[str, str]:
+    keys = chance.sample(_KEY_WORDS, count)
+    others = [topics()[chance.randrange(2048)].decode() for _ in range(chance.randrange(20, 150))]
+    every = chance.randrange(3, 9)
+    some = range(chance.randrange(150, 700))
+    text = " ".join(chance.choice(keys if place % every == 0 else others) for place in some)
     return _page(_shouting(chance, host), f"<p>{text}</p>" + _farm_links(chance, 10, 40))
 
 
@@ -193,6 +210,8 @@ def _doorway(chance: Random, host: str) -> tuple[str, str]:
 def _shouting(chance: Random, host: str) -> str:
     named = host.partition(".")[0].replace("-", " ")
     phrase = _key_words(chance, 2)
+    if chance.random() < 0.3:  # a short one
+        return f"{phrase} {named} buy {phrase.partition(' ')[0]} {_key_words(chance, chance.randrange(1, 4))}"
     return f"{phrase} {named} {phrase} buy {phrase} {named} {_key_words(chance, chance.randrange(1, 8))}"
 
 

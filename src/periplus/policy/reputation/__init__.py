@@ -8,7 +8,7 @@ is beyond a budget is not refused, it comes later. `known` is the table of score
 All of it is pure: the graph comes from `insight.reputation`, and `crawl.frontier.domains` counts.
 """
 
-from .budgets import DomainBudgets, budgets_of, host_is_admitted, max_active_hosts
+from .budgets import DomainBudgets, base_at, budgets_of, host_is_admitted, max_active_hosts
 from .known import KnownReputation, domain_hash
 from .passes import octave_of, pass_of
 from .trust import SCORES, check_score, networks, of_listed, star, trust, unique_edges
@@ -17,6 +17,7 @@ __all__ = [
     "SCORES",
     "DomainBudgets",
     "KnownReputation",
+    "base_at",
     "budgets_of",
     "check_score",
     "domain_hash",

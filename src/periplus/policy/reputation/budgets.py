@@ -42,6 +42,15 @@ def budgets_of(scores: NDArray[np.float64], base: int, largest: int) -> NDArray[
     return np.floor(base + (largest - base) * (scores / highest)).astype(np.int64)
 
 
+def base_at(hops: int, base: int) -> int:
+    """The pages of a domain without a score, by the number of links between domains from a seed's domain to it.
+
+    Each link after the first halves them: trust fades with distance, and domains that introduce each other get little
+    until their links are scored.
+    """
+    return max(base >> max(hops - 1, 0), 1)
+
+
 def max_active_hosts(budget: float, largest: int) -> int:
     """How many hosts of a domain may be active at a time; an infinite budget counts as the largest."""
     return max(FEWEST_ACTIVE_HOSTS, math.floor(ACTIVE_PER_ROOT * math.sqrt(min(budget, largest))))

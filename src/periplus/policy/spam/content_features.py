@@ -14,6 +14,8 @@ Features = dict[str, float | None]
 
 LEAST_WORDS: Final = 20
 """Words below which shares of a page's words are unknown: one link would be a large share of them."""
+PROSE: Final = 0.2
+"""Share of common words from which a text is prose: the word used most is then one of them, and says nothing."""
 
 FEATURES: Final = {
     "words": "{:.0f} words on a page",
@@ -24,6 +26,8 @@ FEATURES: Final = {
     "compression": "the text compresses {:.1f} times",
     "distinct_share": "{:.0%} of the words are different ones",
     "top_word_share": "one word makes up {:.0%} of the text",
+    "common_share": "{:.0%} of the words are the commonest of a language",
+    "stuffing": "one word makes up {:.0%} of a text that is not prose",
     "hidden_share": "{:.0%} of the text is hidden by its style",
     "link_density": "{:.0f} links for 100 words",
     "title_repeats": "{:.0%} of the title's words repeat or stand in the URL",
@@ -36,6 +40,7 @@ def page_features(counts: PageStatistics, links: int, outgoing_domains: int | No
     """The features of a page, from its counts, the number of its links, and of other domains that they lead to."""
     words = counts.words
     is_text = words >= LEAST_WORDS
+    top, common = counts.top_word_share, counts.common_share
     return {
         "words": float(words),
         "title_words": float(counts.title_words),
@@ -45,6 +50,8 @@ def page_features(counts: PageStatistics, links: int, outgoing_domains: int | No
         "compression": counts.compression,
         "distinct_share": counts.distinct_share,
         "top_word_share": counts.top_word_share,
+        "common_share": common,
+        "stuffing": None if top is None or common is None else top * max(0.0, 1.0 - common / PROSE),
         "hidden_share": counts.hidden_share,
         "link_density": 100.0 * links / words if is_text else None,
         "title_repeats": counts.title_repeats / counts.title_words if counts.title_words else None,

@@ -83,9 +83,17 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
         parts += [Part(gram, self.grams[gram], f"“{gram.strip('^$')}” in the host name") for gram in grams]
         return parts
 
+    def page_weight(self, features: Features) -> float:
+        """What all known features of a page add to the log odds."""
+        return sum(
+            curve(value)
+            for name, value in features.items()
+            if value is not None and (curve := self.curves.get(name)) is not None
+        )
+
     def page_logit(self, features: Features) -> float:
         """The log odds of a page by its content alone."""
-        return self.intercept + sum(part.weight for part in self.page_parts(features))
+        return self.intercept + self.page_weight(features)
 
     def host_parts(self, host: str, features: Features, pages: Sequence[Features]) -> list[Part]:
         """What the host's name, its place among others and its pages add: of the pages the mean, shrunk."""

@@ -74,6 +74,10 @@ class SpamScores:
         """The probability of a host."""
         return self._hosts.of(host)
 
+    def of_domain(self, domain: str) -> float:
+        """The probability of a domain."""
+        return self._domains.of(domain)
+
     def worth(self, url: Url) -> float:
         """By how much the worth of a page is multiplied."""
         return 1.0 if self.is_empty else worth_multiplier(self._hosts.of(site_of(url)))

@@ -69,6 +69,7 @@ class TrainingSettings(Struct, frozen=True):
     has_kinds: bool = True
     has_grams: bool = True
     penalty: float = PENALTY
+    smoothness: float = SMOOTHNESS
     prior: float | None = None
     trained_on: str = ""
 
@@ -91,7 +92,8 @@ def train(examples: Sequence[Example], settings: TrainingSettings | None = None)
     rows = csr_array(hstack([csr_array(np.hstack([*blocks, kinds])), _gram_rows(examples, grams), ones]))
     curved = sum(map(len, knots.values())) + kinds.shape[1]
     penalties = np.concatenate([np.full(curved, settings.penalty), np.full(len(grams), GRAM_PENALTY), np.zeros(1)])
-    weights = _fitted(rows, labels, penalties, _bends([*map(len, knots.values())], rows.shape[1]))
+    bends = _bends([*map(len, knots.values())], rows.shape[1])
+    weights = _fitted(rows, labels, penalties, csr_array(settings.smoothness * (bends.T @ bends)))
     if settings.prior is not None:
         weights[-1] += _log_odds(settings.prior) - _log_odds(float(labels.mean()))
     at = 0
@@ -198,9 +200,8 @@ def _log_odds(share: float) -> float:
 # the fit
 
 
-def _fitted(rows: csr_array, labels: Vector, penalties: Vector, bends: csr_array) -> Vector:
+def _fitted(rows: csr_array, labels: Vector, penalties: Vector, smoothing: csr_array) -> Vector:
     """The weights that minimise the penalised log loss."""
-    smoothing = csr_array(SMOOTHNESS * (bends.T @ bends))
     columns = csr_array(rows.T)
     squares = columns.multiply(columns).tocsr()
     weights = np.zeros(rows.shape[1])

@@ -26,6 +26,8 @@ class SpamSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     enabled: bool = True
     """Whether the crawl follows the learnt file of `periplus spam judge`; without such a file nothing changes."""
+    while_crawling: bool = True
+    """Whether a crawl with the scope `any` judges hosts in the background, after 500 pages and with each doubling."""
     trusted: tuple[str, ...] = ()
     """Hosts or registrable domains that are never spam, whatever the model says."""
     banned: tuple[str, ...] = ()

@@ -120,6 +120,7 @@ PAGES: Final = pa.schema(
         ("top_word_share", SHARE),
         ("compression", SHARE),
         ("hidden_share", SHARE),
+        ("common_share", SHARE),
         ("search", WORD),
         ("ai_input", WORD),
         ("train", WORD),
