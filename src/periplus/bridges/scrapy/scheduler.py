@@ -58,6 +58,16 @@ _SHORTEST_WAIT = 0.01
 _MAX_LEVEL = 16.0
 
 
+def _politeness(settings: BaseSettings) -> dict[str, object]:
+    """Delay and parallel requests as the project sets them; Scrapy's defaults are not the project's."""
+    options: dict[str, object] = {}
+    if settings.getpriority("DOWNLOAD_DELAY"):
+        options["politeness.delay"] = settings.getfloat("DOWNLOAD_DELAY")
+    if settings.getpriority("CONCURRENT_REQUESTS_PER_DOMAIN"):
+        options["politeness.max_parallel"] = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
+    return options
+
+
 class Addon:
     """All settings of the bridge: `ADDONS = {"periplus.bridges.scrapy.Addon": 300}` and `PERIPLUS_DIR`."""
 
@@ -65,6 +75,7 @@ class Addon:
         """Put scheduler and middlewares in their places, and switch off what the frontier does."""
         if not settings.get("PERIPLUS_DIR"):
             raise NotConfigured("PERIPLUS_DIR is not set: give the folder of a collection")
+        settings.set("PERIPLUS_OPTIONS", _politeness(settings) | settings.getdict("PERIPLUS_OPTIONS"), "cmdline")
         settings.set("SCHEDULER", Scheduler, "cmdline")
         for name, value in _FORCED.items():
             settings.set(name, value, "cmdline")
@@ -147,12 +158,12 @@ class Scheduler(BaseScheduler):
         depth = int(request.meta.get("depth", 0))
         is_kept = request.method == "GET" and not request.body and not (request.dont_filter and depth)
         url = canonical(request.url) if is_kept else None
+        if url is not None and (url in self._pending or url in self._requests):
+            self._count("periplus/filtered")
+            return False
         body = encoded(request, self._spider) if url is not None else None
         if url is None or body is None:
             return self._keep_in_memory(request)
-        if url in self._pending or url in self._requests:
-            self._count("periplus/filtered")
-            return False
         level = min(max(request.priority / 10, -_MAX_LEVEL), _MAX_LEVEL)
         source = Source.LINK if depth else Source.SEED
         self._pending[url] = body, Discovery(url, source, self.now(), depth, score=2.0**level)
@@ -197,8 +208,9 @@ class Scheduler(BaseScheduler):
 
     def next_request(self) -> Request | None:
         """The next request that is due now."""
-        self._flush()
-        self._engine.step(0.0)
+        if not self.wire.pages:
+            self._flush()
+            self._engine.step(0.0)
         while self.wire.files:
             deferred_from_coro(self._fetch_file(self.wire.files.popleft()))
         if self._requests.in_memory:
