@@ -12,7 +12,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
-from scrapy.utils.asyncio import call_later
+from scrapy.utils.asyncio import CallLaterResult, call_later
 from scrapy.utils.defer import deferred_from_coro
 
 from periplus.assembly import Layout, settle
@@ -55,7 +55,11 @@ _FORCED: dict[str, object] = {
 _LONGEST_WAIT = 1.0
 """Maximum seconds until the frontier is asked again."""
 _SHORTEST_WAIT = 0.01
+"""Minimum seconds until the frontier is asked again, so that a frontier that is always due does not spin."""
+_MAX_STEPS = 4
+"""Maximum steps of the engine in one call of the reactor: an address, a robots.txt and a page are due one after another."""
 _MAX_LEVEL = 16.0
+"""Maximum distance of a score from 1, in powers of two: a priority of 160."""
 
 
 def _politeness(settings: BaseSettings) -> dict[str, object]:
@@ -95,7 +99,8 @@ class Scheduler(BaseScheduler):
         self._noted: dict[int, tuple[Request, bool]] = {}
         self._pending: dict[Url, tuple[bytes, Discovery]] = {}
         self._seen_in_memory: set[bytes] = set()
-        self._is_nudged = False
+        self._timer: CallLaterResult | None = None
+        self._nudged_at = 0.0
         self._made[crawler] = self
 
     @classmethod
@@ -135,6 +140,8 @@ class Scheduler(BaseScheduler):
 
     def close(self, reason: str) -> None:  # noqa: ARG002
         """Make everything durable. What was in flight is fetched by the next run."""
+        if self._timer is not None:
+            self._timer.cancel()
         self._flush()
         self._engine.stop(0.0)
         self._engine.close()
@@ -208,9 +215,8 @@ class Scheduler(BaseScheduler):
 
     def next_request(self) -> Request | None:
         """The next request that is due now."""
-        if not self.wire.pages:
-            self._flush()
-            self._engine.step(0.0)
+        self._flush()
+        self._step()
         while self.wire.files:
             deferred_from_coro(self._fetch_file(self.wire.files.popleft()))
         if self._requests.in_memory:
@@ -225,16 +231,28 @@ class Scheduler(BaseScheduler):
         self._nudge_later()
         return None
 
+    def _step(self) -> None:
+        """Let the engine work until pages wait, or nothing is due; what an answer allows is granted in the next step."""
+        for _ in range(_MAX_STEPS):
+            if self.wire.pages:
+                break
+            self._engine.step(0.0)
+            if not (self.wire.has_ended or self._engine.machine.wants_grant(self.now())):
+                break
+
     def _nudge_later(self) -> None:
         """Scrapy asks again after a response, or every five seconds: too seldom for delays of a second."""
-        if not self._is_nudged:
-            next_at = self._engine.machine.frontier.next_at
-            wait = _LONGEST_WAIT if next_at is None else next_at - self.now()
-            self._is_nudged = True
-            call_later(min(max(wait, _SHORTEST_WAIT), _LONGEST_WAIT), self._nudged)
+        next_at = self._engine.machine.frontier.next_at
+        now = self.now()
+        at = now + _LONGEST_WAIT if next_at is None else min(max(now + _SHORTEST_WAIT, next_at), now + _LONGEST_WAIT)
+        if self._timer is None or at < self._nudged_at:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._nudged_at = at
+            self._timer = call_later(at - now, self._nudged)
 
     def _nudged(self) -> None:
-        self._is_nudged = False
+        self._timer = None
         self._nudge()
 
     def _nudge(self) -> None:
