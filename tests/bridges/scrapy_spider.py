@@ -70,7 +70,13 @@ class Reading(CollectionSpider):
     """Reads every page of a collection."""
 
     def parse(self, response: Response) -> Iterator[Any]:
-        keep(self, url=response.url, flags=response.flags, title=response.css("title::text").get(), length=len(response.body))
+        keep(
+            self,
+            url=response.url,
+            flags=response.flags,
+            title=response.css("title::text").get(),
+            length=len(response.body),
+        )
         return iter(())
 
 

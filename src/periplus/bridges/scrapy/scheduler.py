@@ -57,7 +57,7 @@ _LONGEST_WAIT = 1.0
 _SHORTEST_WAIT = 0.01
 """Minimum seconds until the frontier is asked again, so that a frontier that is always due does not spin."""
 _MAX_STEPS = 4
-"""Maximum steps of the engine in one call of the reactor: an address, a robots.txt and a page are due one after another."""
+"""Maximum steps of the engine in one call of the reactor: address, robots.txt and page are due one after another."""
 _MAX_LEVEL = 16.0
 """Maximum distance of a score from 1, in powers of two: a priority of 160."""
 
@@ -232,7 +232,7 @@ class Scheduler(BaseScheduler):
         return None
 
     def _step(self) -> None:
-        """Let the engine work until pages wait, or nothing is due; what an answer allows is granted in the next step."""
+        """Let the engine work until pages wait, or nothing is due; an answer allows what the next step grants."""
         for _ in range(_MAX_STEPS):
             if self.wire.pages:
                 break
