@@ -1,10 +1,9 @@
-"""A Scrapy program for the tests: `python scrapy_spider.py KIND FOLDER START ITEMS [PROXY]`."""
+"""Scrapy programs for the tests. Each runs in a process of its own, because a reactor starts only once."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -13,17 +12,16 @@ from typing import Any
 from scrapy import FormRequest, Request, Spider
 from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response
+from scrapy.link import Link
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
 from periplus.bridges.scrapy import CollectionSpider
 
-KIND, FOLDER, START, ITEMS = sys.argv[1:5]
 
-
-def keep(**item: Any) -> None:
+def keep(spider: Spider, **item: Any) -> None:
     """Append an item; a process that is killed loses none that was kept."""
-    with Path(ITEMS).open("a") as file:
+    with Path(spider.settings["ITEMS"]).open("a") as file:
         file.write(json.dumps(item) + "\n")
 
 
@@ -31,10 +29,13 @@ class Following(CrawlSpider):
     """Follows every link of one host."""
 
     name = "following"
-    rules = (Rule(LinkExtractor(allow_domains=[START.split("/")[2].split(":")[0]]), callback="read", follow=True),)
+    rules = (Rule(LinkExtractor(), callback="read", process_links="of_this_host", follow=True),)
+
+    def of_this_host(self, links: list[Link]) -> list[Link]:
+        return [link for link in links if link.url.startswith(self.start_urls[0])]
 
     def read(self, response: Response) -> Iterator[Any]:
-        keep(url=response.url)
+        keep(self, url=response.url)
         return iter(())
 
     def parse_start_url(self, response: Response, **kwargs: Any) -> Any:
@@ -47,7 +48,7 @@ class Asking(Spider):
     name = "asking"
 
     def parse(self, response: Response) -> Iterator[Any]:
-        keep(step="start", status=response.status)
+        keep(self, step="start", status=response.status)
         base = response.url
         yield Request(base + "moved", self.read, cb_kwargs={"step": "moved"})
         yield Request(base + "busy", self.read, cb_kwargs={"step": "busy"})
@@ -59,44 +60,49 @@ class Asking(Spider):
         yield Request(base + "twice", self.read, cb_kwargs={"step": "twice"}, dont_filter=True)
 
     def read(self, response: Response, step: str) -> None:
-        keep(step=step, url=response.url, body=response.text, status=response.status)
+        keep(self, step=step, url=response.url, body=response.text, status=response.status)
 
     def failed(self, failure: Any) -> None:
-        keep(step="errback", what=type(failure.value).__name__)
+        keep(self, step="errback", what=type(failure.value).__name__)
 
 
 class Reading(CollectionSpider):
     """Reads every page of a collection."""
 
     def parse(self, response: Response) -> Iterator[Any]:
-        keep(url=response.url, flags=response.flags, title=response.css("title::text").get(), length=len(response.body))
+        keep(
+            self,
+            url=response.url,
+            flags=response.flags,
+            title=response.css("title::text").get(),
+            length=len(response.body),
+        )
         return iter(())
 
 
-def main() -> None:
-    """Run the spider."""
+SPIDERS: dict[str, type[Spider]] = {"following": Following, "asking": Asking, "reading": Reading}
+
+
+def main(kind: str, folder: str, start: str, items: str, proxy: str = "") -> None:
+    """Run a spider."""
     settings: dict[str, Any] = {
-        "PERIPLUS_DIR": FOLDER,
+        "PERIPLUS_DIR": folder,
         "PERIPLUS_OPTIONS": {
-            "politeness.delay": 0.01,
             "politeness.slow_factor": 0.0,
             "retries.backoff": 0.05,
             "retries.max_backoff": 0.1,
             "crawl.random_seed": "1",
         },
+        "DOWNLOAD_DELAY": 0.01,
+        "ITEMS": items,
         "LOG_LEVEL": "ERROR",
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
     }
-    if KIND != "reading":
+    if kind != "reading":
         settings["ADDONS"] = {"periplus.bridges.scrapy.Addon": 300}
-    if len(sys.argv) > 5:
-        os.environ["http_proxy"] = sys.argv[5]
+    if proxy:
+        os.environ["http_proxy"] = proxy
     process = CrawlerProcess(settings)
-    spiders: dict[str, type[Spider]] = {"following": Following, "asking": Asking, "reading": Reading}
-    process.crawl(spiders[KIND], start_urls=[START])
+    process.crawl(SPIDERS[kind], start_urls=[start])
     process.start()
-
-
-if __name__ == "__main__":
-    main()

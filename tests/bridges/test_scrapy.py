@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,20 +21,27 @@ from periplus.lab.web.running import RunningLab
 
 pytest.importorskip("scrapy", reason="Scrapy is not installed")
 
-PROGRAM = Path(__file__).with_name("scrapy_spider.py")
 IN_FLIGHT = 16
 """Scrapy's CONCURRENT_REQUESTS."""
 DEADLINE = 300.0
 """Seconds after which a program hangs; far more than it takes on a busy machine."""
 
 
-def start(kind: str, folder: Path, url: str, items: Path, *proxy: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, str(PROGRAM), kind, str(folder), url, str(items), *proxy])
+def start(kind: str, folder: Path, url: str, items: Path, proxy: str = "") -> ForkServerProcess:
+    """A spider in a process of its own. Scrapy is loaded once for all of them, which takes longer than their crawls."""
+    from tests.bridges.scrapy_spider import main
+
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["tests.bridges.scrapy_spider"])
+    program = context.Process(target=main, args=(kind, str(folder), url, str(items), proxy))
+    program.start()
+    return program
 
 
-def run(kind: str, folder: Path, url: str, items: Path, *proxy: str) -> list[dict[str, Any]]:
-    program = start(kind, folder, url, items, *proxy)
-    assert program.wait(DEADLINE) == 0
+def run(kind: str, folder: Path, url: str, items: Path, proxy: str = "") -> list[dict[str, Any]]:
+    program = start(kind, folder, url, items, proxy)
+    program.join(DEADLINE)
+    assert program.exitcode == 0
     return kept(items)
 
 
@@ -80,10 +87,10 @@ def test_a_killed_spider_continues(crawled: Crawled, tmp_path: Path, kills: int)
     for kill in range(1, kills + 1):
         program = start("following", folder, crawled.url, items, lab.base)
         until = time.monotonic() + DEADLINE
-        while program.poll() is None and len(kept(items)) < kill * step and time.monotonic() < until:
+        while program.is_alive() and len(kept(items)) < kill * step and time.monotonic() < until:
             time.sleep(0.01)
         program.kill()
-        program.wait()
+        program.join()
     found = {item["url"] for item in run("following", folder, crawled.url, items, lab.base)}
     assert found == crawled.pages
     visits = Counter(visit.url for visit in lab.log.visits()[before:] if not visit.url.endswith("/robots.txt"))

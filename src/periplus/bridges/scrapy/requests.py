@@ -61,16 +61,30 @@ class Requests:
 def encoded(request: Request, spider: Spider) -> bytes | None:
     """A request as JSON; `None` if it has a callback without a name, or values that are not JSON, or is too large."""
     try:
-        fields: dict[str, Any] = request.to_dict(spider=spider)
-        fields["body"] = fields["body"].decode("latin-1")
+        fields: dict[str, Any] = {name: getattr(request, name) for name in request.attributes}
+        fields["callback"] = _method_name(spider, request.callback)
+        fields["errback"] = _method_name(spider, request.errback)
+        fields["body"] = request.body.decode("latin-1")
         fields["headers"] = {
             name.decode("latin-1"): [value.decode("latin-1") for value in values]
-            for name, values in fields["headers"].items()
+            for name, values in request.headers.items()
         }
+        if type(request) is not Request:
+            fields["_class"] = f"{type(request).__module__}.{type(request).__name__}"
         body = json.dumps(fields, ensure_ascii=False).encode()  # takes subclasses of str, too
     except (TypeError, ValueError, AttributeError):
         return None
     return body if len(body) <= MAX_REQUEST else None
+
+
+def _method_name(spider: Spider, method: Any) -> str | None:
+    """The name of a spider's method. Scrapy's own search looks at every attribute of the spider for each request."""
+    if method is None:
+        return None
+    name: str = method.__name__
+    if getattr(spider, name, None) != method:
+        raise ValueError(f"{name} is not a method of the spider")
+    return name
 
 
 def _restored(fields: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
-from scrapy.utils.asyncio import call_later
+from scrapy.utils.asyncio import CallLaterResult, call_later
 from scrapy.utils.defer import deferred_from_coro
 
 from periplus.assembly import Layout, settle
@@ -55,7 +55,21 @@ _FORCED: dict[str, object] = {
 _LONGEST_WAIT = 1.0
 """Maximum seconds until the frontier is asked again."""
 _SHORTEST_WAIT = 0.01
+"""Minimum seconds until the frontier is asked again, so that a frontier that is always due does not spin."""
+_MAX_STEPS = 4
+"""Maximum steps of the engine in one call of the reactor: address, robots.txt and page are due one after another."""
 _MAX_LEVEL = 16.0
+"""Maximum distance of a score from 1, in powers of two: a priority of 160."""
+
+
+def _politeness(settings: BaseSettings) -> dict[str, object]:
+    """Delay and parallel requests as the project sets them; Scrapy's defaults are not the project's."""
+    options: dict[str, object] = {}
+    if settings.getpriority("DOWNLOAD_DELAY"):
+        options["politeness.delay"] = settings.getfloat("DOWNLOAD_DELAY")
+    if settings.getpriority("CONCURRENT_REQUESTS_PER_DOMAIN"):
+        options["politeness.max_parallel"] = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
+    return options
 
 
 class Addon:
@@ -65,6 +79,7 @@ class Addon:
         """Put scheduler and middlewares in their places, and switch off what the frontier does."""
         if not settings.get("PERIPLUS_DIR"):
             raise NotConfigured("PERIPLUS_DIR is not set: give the folder of a collection")
+        settings.set("PERIPLUS_OPTIONS", _politeness(settings) | settings.getdict("PERIPLUS_OPTIONS"), "cmdline")
         settings.set("SCHEDULER", Scheduler, "cmdline")
         for name, value in _FORCED.items():
             settings.set(name, value, "cmdline")
@@ -84,7 +99,8 @@ class Scheduler(BaseScheduler):
         self._noted: dict[int, tuple[Request, bool]] = {}
         self._pending: dict[Url, tuple[bytes, Discovery]] = {}
         self._seen_in_memory: set[bytes] = set()
-        self._is_nudged = False
+        self._timer: CallLaterResult | None = None
+        self._nudged_at = 0.0
         self._made[crawler] = self
 
     @classmethod
@@ -124,6 +140,8 @@ class Scheduler(BaseScheduler):
 
     def close(self, reason: str) -> None:  # noqa: ARG002
         """Make everything durable. What was in flight is fetched by the next run."""
+        if self._timer is not None:
+            self._timer.cancel()
         self._flush()
         self._engine.stop(0.0)
         self._engine.close()
@@ -147,12 +165,12 @@ class Scheduler(BaseScheduler):
         depth = int(request.meta.get("depth", 0))
         is_kept = request.method == "GET" and not request.body and not (request.dont_filter and depth)
         url = canonical(request.url) if is_kept else None
+        if url is not None and (url in self._pending or url in self._requests):
+            self._count("periplus/filtered")
+            return False
         body = encoded(request, self._spider) if url is not None else None
         if url is None or body is None:
             return self._keep_in_memory(request)
-        if url in self._pending or url in self._requests:
-            self._count("periplus/filtered")
-            return False
         level = min(max(request.priority / 10, -_MAX_LEVEL), _MAX_LEVEL)
         source = Source.LINK if depth else Source.SEED
         self._pending[url] = body, Discovery(url, source, self.now(), depth, score=2.0**level)
@@ -198,7 +216,7 @@ class Scheduler(BaseScheduler):
     def next_request(self) -> Request | None:
         """The next request that is due now."""
         self._flush()
-        self._engine.step(0.0)
+        self._step()
         while self.wire.files:
             deferred_from_coro(self._fetch_file(self.wire.files.popleft()))
         if self._requests.in_memory:
@@ -213,16 +231,28 @@ class Scheduler(BaseScheduler):
         self._nudge_later()
         return None
 
+    def _step(self) -> None:
+        """Let the engine work until pages wait, or nothing is due; an answer allows what the next step grants."""
+        for _ in range(_MAX_STEPS):
+            if self.wire.pages:
+                break
+            self._engine.step(0.0)
+            if not (self.wire.has_ended or self._engine.machine.wants_grant(self.now())):
+                break
+
     def _nudge_later(self) -> None:
         """Scrapy asks again after a response, or every five seconds: too seldom for delays of a second."""
-        if not self._is_nudged:
-            next_at = self._engine.machine.frontier.next_at
-            wait = _LONGEST_WAIT if next_at is None else next_at - self.now()
-            self._is_nudged = True
-            call_later(min(max(wait, _SHORTEST_WAIT), _LONGEST_WAIT), self._nudged)
+        next_at = self._engine.machine.frontier.next_at
+        now = self.now()
+        at = now + _LONGEST_WAIT if next_at is None else min(max(now + _SHORTEST_WAIT, next_at), now + _LONGEST_WAIT)
+        if self._timer is None or at < self._nudged_at:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._nudged_at = at
+            self._timer = call_later(at - now, self._nudged)
 
     def _nudged(self) -> None:
-        self._is_nudged = False
+        self._timer = None
         self._nudge()
 
     def _nudge(self) -> None:

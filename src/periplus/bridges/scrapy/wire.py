@@ -37,6 +37,11 @@ class ScrapyWire:
         """How many tasks were started and have not ended."""
         return len(self.open)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the engine has outcomes to take."""
+        return bool(self._done)
+
     def start(self, task: FetchTask) -> None:
         """Queue a task for Scrapy; one that asks for an address is answered at once."""
         if task.ip is None:
