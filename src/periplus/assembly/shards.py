@@ -34,6 +34,7 @@ from periplus.store.tables import Tables
 
 from .layout import Layout
 from .parts import NO_PARTS, OwnParts
+from .topics import topic_maker
 
 
 class ShardMaker(Struct, frozen=True):
@@ -219,6 +220,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         dust=config.dust,
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         revisits_only=asked.revisits_only,
+        explore=config.topic.explore,
     )
     return Machine(
         settings,
@@ -232,6 +234,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         rank_of=_rank_of(config, layout),
         load_body=partial(with_body, layout.warc),
         load_learnt=LearntFiles(layout.learnt).read,
+        make_topic=topic_maker(config.topic, LearntFiles(layout.learnt)),
     )
 
 

@@ -32,6 +32,7 @@ from periplus.store import State
 from periplus.urls import site_of
 
 from .dust import PROBE_KIND, DustLearner
+from .focus import FocusState, MakeTopic, appraising, focus_of
 from .frontier import Domains, Frontier, Preview, SiteRecords, SpamFollower, preview
 from .inputs import (
     Acknowledged,
@@ -86,6 +87,7 @@ class Machine:
         load_body: LoadBody = lambda outcome, _stored: outcome,
         load_learnt: LoadLearnt = lambda _kind, _generation: None,
         given: GivenRules | None = None,
+        make_topic: MakeTopic | None = None,
         is_observed: bool = True,
     ) -> None:
         self._settings = settings
@@ -144,6 +146,7 @@ class Machine:
             state, self._records, settings.judges, events=self._events, queue=self.frontier.queue_probes,
             worth=self.frontier.scores.worth, saved=meta.compared,
         )  # fmt: skip
+        self.focus = focus_of(make_topic, ordering, settings.explore, state.meta(FocusState))
         self._pipeline = pipeline or self._page_pipeline(meta.links)
         self.sitemaps = SitemapScheduler(
             settings.sitemaps,
@@ -212,6 +215,7 @@ class Machine:
             rows=self._state.recent_links,
             saved=links,
             media=media,
+            focus=self.focus,
         )
         comparer = PageComparer(self._records, self._settings.churn, shortest=self._settings.refresh.shortest)
         return PagePipeline(
@@ -221,7 +225,8 @@ class Machine:
             events=self._events,
             worth=scores.worth,
             media=media,
-            mark=self._judges.marked,
+            mark=appraising(self.focus, self._judges.marked, self.stats),
+            is_focused=self.focus is not None,
         )
 
     # inputs
@@ -383,6 +388,8 @@ class Machine:
         sample = self.revisits.sample_rows()
         if sample is not None:
             self._state.put_meta(sample)
+        if self.focus is not None:
+            self._state.put_meta(self.focus.state)
         links = self._pipeline.flush()
         self._records.flush()
         return ShardMeta(

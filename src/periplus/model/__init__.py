@@ -45,6 +45,7 @@ from .page import (
 )
 from .ports import (
     Clock,
+    Combining,
     EventSink,
     Exchange,
     Filter,
@@ -133,6 +134,7 @@ __all__ = [
     "CollectionDamaged",
     "CollectionError",
     "CollectionInUse",
+    "Combining",
     "ConfigError",
     "Delegation",
     "Digests",

@@ -207,7 +207,7 @@ class Page(Struct, frozen=True):
     part of it that is not navigation. `sketch` is 128 MinHash values of 32 bits as little-endian bytes (empty for a
     page with no words): resemblance is the share of equal values, between sketches of the same text rule (see
     `content.digests`). `blocks` is what each part of it says, in few bytes, if it was asked for; `statistics` are
-    counts of its text.
+    counts of its text; `relevance`, from 0 to 1, is how much it is on the topic of a focused crawl.
     """
 
     url: Url
@@ -231,6 +231,7 @@ class Page(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     blocks: bytes = b""
     statistics: PageStatistics = NO_STATISTICS
+    relevance: float | None = None
 
     @property
     def canonical(self) -> Url | None:

@@ -120,6 +120,7 @@ PAGES: Final = pa.schema(
         ("top_word_share", SHARE),
         ("compression", SHARE),
         ("hidden_share", SHARE),
+        ("relevance", SHARE),
     ]
 )
 

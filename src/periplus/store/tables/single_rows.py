@@ -113,7 +113,7 @@ def _content_type(headers: Headers) -> str | None:
 
 
 def page_row(event: PageRead) -> Row:
-    """The row of a page; its last columns are the fields of `PageStatistics`."""
+    """The row of a page; among its last columns are the fields of `PageStatistics`."""
     page = event.page
     relations, directives, digests, refresh = page.relations, page.directives, page.digests, page.refresh
     return (
@@ -145,6 +145,7 @@ def page_row(event: PageRead) -> Row:
         page.sketch or None,
         [problem.reason for problem in page.problems],
         *astuple(page.statistics),
+        page.relevance,
     )
 
 
