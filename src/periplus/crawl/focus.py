@@ -19,7 +19,7 @@ from xxhash import xxh3_64_intdigest
 
 from periplus.model import ConfigError, Ordering, Page, Url
 from periplus.policy.ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, worth_of
-from periplus.policy.topic import LearnerState, LinkLearner, Topic, TopicState
+from periplus.policy.topic import LearnerState, LinkLearner, Nearness, TopicState
 
 WINDOW: Final = 100
 """Pages over which the harvest rate is measured."""
@@ -28,7 +28,22 @@ DRY: Final = 0.02
 DRY_PAGES: Final = 2_000
 """Pages in a row with such a harvest rate after which the crawl says so."""
 
-MakeTopic = Callable[[TopicState | None], Topic]
+
+class Appraiser(Protocol):
+    """A topic (`policy.topic.Topic`), or what a simulation has in its place."""
+
+    @property
+    def state(self) -> TopicState:
+        """What must be remembered."""
+
+    def relevance(self, page: Page) -> float:
+        """The relevance of a page."""
+
+    def nearness(self, page: Page, anchors: Sequence[str]) -> list[Nearness]:
+        """How near each link of a page is to the topic."""
+
+
+MakeTopic = Callable[[TopicState | None], Appraiser]
 """Makes the topic of a crawl from what it has learnt before."""
 
 

@@ -157,7 +157,7 @@ class Focused(ByPotential):
     def potential(self, relevance: float, inherited: float, signs: LinkSigns, links: int) -> float:  # noqa: ARG002
         """By the formula of the paper, with less for crowds and more for promising folders."""
         passed = inherited * min(1.0, math.sqrt(_CROWD / max(links, 1)))
-        return min(shark(passed, signs.anchor, signs.context) * signs.promise**self._learning, 1.0)
+        return min(shark(passed, signs.anchor, signs.context) * math.pow(signs.promise, self._learning), 1.0)
 
 
 class NBest(Shark):

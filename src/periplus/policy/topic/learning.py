@@ -14,7 +14,7 @@ from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
 SLOTS: Final = 1 << 13
-"""Places of the table: 64 KB with two numbers of 4 bytes each."""
+"""Places of the table: 128 KB with two numbers of 8 bytes each, so that what is committed is what is held."""
 MAX_FOLDERS: Final = 6
 """Folders of a path that are told apart; deeper ones count with their sixth."""
 _FIRST: Final = 20
@@ -41,14 +41,14 @@ class LinkLearner:
     def __init__(self, state: LearnerState | None = None) -> None:
         state = state or LearnerState()
         self._pages, self._relevance = state.pages, state.relevance
-        table = np.frombuffer(state.table, "<f4") if state.table else np.zeros(2 * SLOTS, "<f4")
+        table = np.frombuffer(state.table, "<f8") if state.table else np.zeros(2 * SLOTS, "<f8")
         self._counts: list[float] = table[:SLOTS].tolist()
         self._sums: list[float] = table[SLOTS:].tolist()
 
     @property
     def state(self) -> LearnerState:
         """What must be remembered."""
-        table = np.array([*self._counts, *self._sums], "<f4")
+        table = np.array([*self._counts, *self._sums], "<f8")
         return LearnerState(self._pages, self._relevance, table.tobytes())
 
     def learn(self, url: str, relevance: float) -> None:

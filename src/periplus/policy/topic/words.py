@@ -171,7 +171,7 @@ class TopicWords:
         counts = Counter(number for _, number in self.terms.places(words, language))
         if self.learnt.pages < CALIBRATED and words:
             self._learn(len(words), counts)
-        return self._relevance(self.raw(len(words), counts))
+        return self.scaled(self.raw(len(words), counts))
 
     def raw(self, length: int, counts: Counter[int] | dict[int, int]) -> float:
         """The sum over the terms, before it is scaled to a relevance."""
@@ -179,7 +179,8 @@ class TopicWords:
         total = sum(idf[number] * (1.0 + math.log(count)) for number, count in counts.items())
         return total / math.sqrt(length + 50.0)
 
-    def _relevance(self, raw: float) -> float:
+    def scaled(self, raw: float) -> float:
+        """The relevance of such a sum."""
         return 1.0 - math.exp(-self.learnt.c * raw)
 
     def _learn(self, length: int, counts: Counter[int]) -> None:
