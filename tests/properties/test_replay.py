@@ -42,7 +42,7 @@ CASES: dict[str, tuple[dict[str, object], float]] = {
 LONGEST, MAX_PHOTOGRAPHS = 3000.0, 160
 """Virtual seconds, and inputs that do something, after which a run ends, if it has not."""
 
-SLOW = {"batch", "pagerank", "watch_one_slot", "random", "few_sites"}
+SLOW = {"batch", "pagerank", "watch_one_slot", "random", "few_sites", "focused"}
 """Cases that differ from others only in a policy."""
 
 

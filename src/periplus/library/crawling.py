@@ -31,7 +31,7 @@ from periplus.assembly.parts import OwnParts
 from periplus.assembly.progress import Progress
 from periplus.assembly.running import CrawlRun
 from periplus.assembly.summary import Summary
-from periplus.assembly.topics import with_examples
+from periplus.assembly.topic_examples import with_examples
 from periplus.crawl import sharding
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Gather

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from periplus.model import ConfigError, Discovery, Source, Url
@@ -54,7 +56,7 @@ def test_levels_divide_potentials_evenly() -> None:
     levels = [level_of(worth_of(number / 100)) for number in range(101)]
     assert levels == sorted(levels, reverse=True)
     assert (levels[0], levels[50], levels[100]) == (127, 63, 0)
-    assert max(before - after for before, after in zip(levels, levels[1:], strict=False)) <= 2
+    assert max(before - after for before, after in pairwise(levels)) <= 2
 
 
 def test_best_link_counts() -> None:

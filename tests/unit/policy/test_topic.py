@@ -176,7 +176,7 @@ def test_topic_words_of_examples_are_those_that_others_lack() -> None:
 def test_program_decides_and_its_errors_are_named() -> None:
     topic = Topic(program=lambda each: 7.0 if "web" in each.text else 0.25)
     assert [topic.relevance(page(SPIDERS)), topic.relevance(page(COOKING))] == [1.0, 0.25]
-    with pytest.raises(UsageError, match="ZeroDivisionError for http://a.test/p"):
+    with pytest.raises(UsageError, match=r"ZeroDivisionError for http://a\.test/p"):
         Topic(program=lambda _page: 1 / 0).relevance(page(SPIDERS))
 
 

@@ -29,7 +29,7 @@ from periplus.assembly.parts import NO_PARTS, OwnParts, own_parts
 from periplus.assembly.progress import Progress
 from periplus.assembly.running import CrawlRun
 from periplus.assembly.summary import Summary
-from periplus.assembly.topics import with_examples
+from periplus.assembly.topic_examples import with_examples
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Crawl, Gather, tune_garbage_collection
 
