@@ -23,6 +23,7 @@ from periplus.store import LearntFiles
 from periplus.urls import canonical
 
 from .collection import Collection
+from .parts import TOPICS, load_part
 from .topics import KIND
 
 MAX_BYTES: Final = 4 * 2**20
@@ -38,8 +39,12 @@ class _Example(NamedTuple):
 
 
 def with_examples(collection: Collection) -> Collection:
-    """A collection whose example pages were read, if it has some that were not. Its folder is held by the caller."""
+    """A collection whose example pages were read, if it has some that were not. Its folder is held by the caller.
+
+    Raises `ConfigError` if the program of its topic cannot be loaded: before the crawl begins.
+    """
     topic = collection.config.topic
+    load_part(TOPICS, topic.program or None)
     if not topic.like or topic.examples:
         return collection
     positive = list(_examples(topic.like, collection.config, "--like"))
