@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
 from periplus.model import ConfigError, Ordering, Page, Url
-from periplus.policy.ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, worth_of
+from periplus.policy.ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, potential_of, worth_of
+from periplus.policy.refresh import PageWeights
 from periplus.policy.topic import LearnerState, LinkLearner, Nearness, TopicState
 
 WINDOW: Final = 100
@@ -43,6 +44,8 @@ class Appraiser(Protocol):
         """How near each link of a page is to the topic."""
 
 
+LEAST_WEIGHT: Final = 0.05
+"""The least share of its weight that a page beside the topic keeps: it may still lead to new pages."""
 MakeTopic = Callable[[TopicState | None], Appraiser]
 """Makes the topic of a crawl from what it has learnt before."""
 
@@ -69,6 +72,16 @@ class HarvestStats(Protocol):
     dry: int
 
 
+class Scores(Protocol):
+    """The scores of URLs (`crawl.frontier.scores`)."""
+
+    def worth(self, urls: Sequence[Url]) -> list[float]:
+        """What each URL is worth."""
+
+    def revalue(self, url: Url, change: Callable[[float], float]) -> None:
+        """Change what a URL is worth."""
+
+
 class Focus:
     """The focus of a shard."""
 
@@ -78,6 +91,12 @@ class Focus:
         self._ordering = ordering
         self._learner = LinkLearner(self._state.learner)
         self._explore = explore
+        self._scores: Scores | None = None
+
+    def weigh(self, scores: Scores, weights: PageWeights) -> None:
+        """Keep the relevance of pages with their scores, and let it decide which are worth another visit."""
+        self._scores = scores
+        weights.relevance = lambda url: max(potential_of(scores.worth([url])[0]), LEAST_WEIGHT)
 
     @property
     def state(self) -> FocusState:
@@ -88,6 +107,8 @@ class Focus:
         """A page with its relevance, which is counted. What was learnt from it counts for the next."""
         relevance = self._topic.relevance(page)
         self._learner.learn(page.url, relevance)
+        if self._scores is not None:
+            self._scores.revalue(page.url, lambda worth: worth_of(relevance, inherited_of(worth)))
         recent, is_relevant = self._state.recent, relevance >= RELEVANT
         recent.append(is_relevant)
         del recent[:-WINDOW]

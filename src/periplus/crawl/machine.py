@@ -147,6 +147,8 @@ class Machine:
             worth=self.frontier.scores.worth, saved=meta.compared,
         )  # fmt: skip
         self.focus = focus_of(make_topic, ordering, settings.explore, state.meta(FocusState))
+        if self.focus is not None:
+            self.focus.weigh(self.frontier.scores, weights)
         self._pipeline = pipeline or self._page_pipeline(meta.links)
         self.sitemaps = SitemapScheduler(
             settings.sitemaps,

@@ -26,6 +26,8 @@ from periplus.model import (
     Source,
     Url,
 )
+from periplus.policy.ordering import potential_of
+from periplus.policy.refresh import PageWeights
 from periplus.store import MemoryState
 
 HOME = "http://a.test/"
@@ -120,6 +122,19 @@ def test_pages_on_the_topic_come_first(tmp_path: Path, name: str) -> None:
     relevant = sum((value or 0.0) >= 0.5 for value in run.relevance.values())
     assert (tally.appraised, tally.relevant) == (len(run.relevance), relevant)
     assert harvest(tally).startswith(f"harvest {relevant / len(run.relevance):.0%} of the last {len(run.relevance)}")
+
+
+def test_relevance_is_the_weight_of_a_page_that_is_visited_again(tmp_path: Path) -> None:
+    """A page that was read is worth its relevance, whatever links say; for revisits at least a twentieth counts."""
+    run = Run(maker(tmp_path)).crawl(61)
+    urls = [Url(url) for url in run.relevance]
+    worth = run.machine.frontier.scores.worth(urls)
+    assert [potential_of(each) for each in worth] == pytest.approx([*run.relevance.values()], abs=1e-6)
+    weights = PageWeights()
+    assert run.machine.focus is not None
+    run.machine.focus.weigh(run.machine.frontier.scores, weights)
+    assert weights(Url(f"{HOME}cook/3")) == pytest.approx(0.05)
+    assert weights(Url(f"{HOME}web/3")) > 0.5
 
 
 def test_restart_after_every_page_changes_nothing(tmp_path: Path) -> None:

@@ -133,6 +133,9 @@ class FixedScores:
         self._state.queues.push([replace(ticket.entry, level=FIRST_LEVEL) for ticket in tickets])
         self._raised.update((ticket.entry.site, FIRST_LEVEL) for ticket in tickets)
 
+    def revalue(self, url: Url, change: Callable[[float], float]) -> None:
+        """A page was read: no worth is kept."""
+
     def raised(self) -> dict[str, int]:
         """The sites of which a URL has moved up: because people prefer it, not by links."""
         raised, self._raised = self._raised, {}
@@ -208,7 +211,16 @@ class PriorityIndex:
             )
         return [discovery for discovery in news.values() if not discovery.is_more]
 
+    def revalue(self, url: Url, change: Callable[[float], float]) -> None:
+        """A page was read, and its worth is known now; links that gain change it no more (`Combining`)."""
+        standing = self._state.standings.get([url])[0]
+        if standing is not None:
+            standing.worth = change(standing.worth)
+            self._state.standings.put([(url, standing)])
+
     def _gain(self, url: Url, standing: UrlScore, gain: float) -> None:
+        if standing.stage == Stage.DONE and self._combined is not _added:
+            return
         standing.worth = self._combined(standing.worth, gain, self.spam.worth(url))
         if self._learning is not None and standing.stage == Stage.WAITING:
             level = self._level(url, standing)
