@@ -1,7 +1,7 @@
 """Focused crawling: the classifier on labelled pages, and orderings on a graph of real manuals.
 
     python -m bench.focused classifier CORPUS     AUC on the pages of `topic_ache`, from all and from five examples
-    python -m bench.focused graph [FOLDER]        recall and harvest of each ordering, on four topics in six manuals
+    python -m bench.focused graph [FOLDER [SVG]]  recall and harvest of each ordering, on four topics in six manuals
     python -m bench.focused cost [FOLDER]         what a topic costs for each page
 
 The manuals are Debian packages, unpacked in FOLDER or fetched into `bench/.peers`. Of rust-doc, the sources and the
@@ -25,8 +25,19 @@ import numpy as np
 from msgspec.structs import replace
 from scipy.stats import rankdata
 
+from periplus.cli.simulate.focused import picture as recall_plot
 from periplus.content import RawPage, read_page, read_pages
-from periplus.lab.simulate.focused import FocusedRow, TopicalWeb, TopicView, document, run_focused, topical_web
+from periplus.lab.simulate.focused import (
+    FocusedRow,
+    TopicalWeb,
+    TopicView,
+    document,
+    fetched_pages,
+    row_of,
+    run_focused,
+    topical_web,
+)
+from periplus.lab.simulate.plots import draw
 from periplus.lab.simulate.policy_choice import PolicyChoice
 from periplus.lab.simulate.web import web_from_edges
 from periplus.model import Page, Site, Url
@@ -49,7 +60,7 @@ TOPICS = (
     "authentication, passwords, certificates, encryption",
 )
 """Chosen before anything was measured."""
-ORDERINGS = ("breadth_first", "best_first", "shark", "n_best", "focused")
+ORDERINGS = ("breadth_first", "best_first", "context_graph", "n_best", "shark", "focused")
 LIMIT = 3000
 LEFT_OUT = ("core/", "src/")
 
@@ -61,7 +72,7 @@ def main(arguments: Sequence[str]) -> None:
     if what == "classifier":
         classifier(place or Path("topic_ache"))
     elif what == "graph":
-        graph(place)
+        graph(place, Path(rest[1]) if len(rest) > 1 else None)
     elif what == "cost":
         cost(place)
     else:
@@ -115,15 +126,23 @@ def auc(scores: Sequence[float], labels: Sequence[int]) -> float:
     return float((ranks[is_positive].sum() - count * (count + 1) / 2) / (count * (len(labels) - count)))
 
 
-def graph(folder: Path | None) -> None:
+def graph(folder: Path | None, picture: Path | None = None) -> None:
     """Print recall and harvest by the words of the topics, then by a classifier that was trained on the best pages."""
     web, vectors = manuals_web(folder or _fetched_manuals())
     policies = [PolicyChoice.parse(name) for name in ORDERINGS]
     print(f"{len(web.web):,} pages, {sum(map(len, web.links)):,} links, {int(web.views[0].relevant.sum())} relevant")
-    _print("relevant by words", run_focused(web, policies, limit=LIMIT))
+    rows, judged = [], []
+    for view in web.views:
+        second = _judged(view, vectors)
+        for policy in policies:
+            pages = fetched_pages(web, view, policy, LIMIT)
+            rows.append(row_of(web, view, policy, pages))
+            judged.append(row_of(web, second, policy, pages))
+    _print("relevant by words", rows)
+    _print("relevant by a classifier", judged)
+    if picture is not None:
+        picture.write_text(draw(recall_plot(rows)))
     _print("relevant by words, exploring 5 %", run_focused(web, policies[-1:], limit=LIMIT, explore=0.05))
-    second = replace(web, views=[_judged(view, vectors) for view in web.views])
-    _print("relevant by a classifier", run_focused(second, policies, limit=LIMIT))
 
 
 def _print(title: str, rows: Sequence[FocusedRow]) -> None:
@@ -172,7 +191,7 @@ def manuals_web(folder: Path) -> tuple[TopicalWeb, list[Vector | None]]:
     sites = [Site(f"{name}.docs.test") for name in MANUALS]
     site = np.array([sites.index(Site(urlsplit(url).netloc)) for url in urls])
     web = web_from_edges(edges[:, 0], edges[:, 1], site, sites, seeds=np.arange(len(sites)), urls=urls)
-    return topical_web(web, documents, TOPICS), [words.get(url) for url in urls]
+    return topical_web(web, documents, TOPICS, with_layers=True), [words.get(url) for url in urls]
 
 
 def reachable(folder: Path) -> Iterator[Page]:

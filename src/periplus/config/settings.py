@@ -287,6 +287,11 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             TopicTerms.parse(self.topic.words)
         if not 0.0 <= self.topic.explore <= 0.5:
             raise ConfigError(f"explore must be from 0 to 0.5, got {self.topic.explore}")
+        if self.crawl.ordering == "context_graph":
+            raise ConfigError(
+                "the ordering 'context_graph' needs links backwards, which only `periplus simulate focused` knows",
+                hint=f"write --order {', '.join(focused_orderings())}",
+            )
         is_focused = self.crawl.ordering in focused_orderings()
         if is_focused and not self.topic:
             raise ConfigError(f"the ordering {self.crawl.ordering!r} needs a topic", hint='write --topic "words"')

@@ -43,6 +43,9 @@ class Appraiser(Protocol):
     def nearness(self, page: Page, anchors: Sequence[str]) -> list[Nearness]:
         """How near each link of a page is to the topic."""
 
+    def layer(self, page: Page) -> int:
+        """How many links the page is away from the topic, as far as that is known."""
+
 
 LEAST_WEIGHT: Final = 0.05
 """The least share of its weight that a page beside the topic keeps: it may still lead to new pages."""
@@ -127,8 +130,9 @@ class Focus:
         found: dict[Url, float] = {}
         targets = dict.fromkeys(url for url, _ in links)
         promise = {url: self._learner.promise(url) for url in targets} if self._ordering.is_learning else {}
+        layer = self._topic.layer(page) if self._ordering.needs_layers else 0
         for (url, _), signs in zip(links, near, strict=True):
-            said = LinkSigns(*signs, promise.get(url, 1.0))
+            said = LinkSigns(*signs, promise.get(url, 1.0), layer)
             potential = self._ordering.potential(relevance, passed, said, len(targets))
             found[url] = max(worth_of(potential, passed), found.get(url, 0.0))
         self._let_one_in(page, found)

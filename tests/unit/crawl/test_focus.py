@@ -162,6 +162,7 @@ def test_warning_when_the_harvest_dries_up() -> None:
     [
         ({"crawl.ordering": "shark"}, "needs a topic"),
         ({"topic.words": "spiders"}, "does not use the topic"),
+        ({"crawl.ordering": "context_graph", "topic.words": "spiders"}, "only `periplus simulate focused` knows"),
         ({"crawl.ordering": "shark", "topic.words": "spiders", "topic.explore": 0.9}, "explore"),
         ({"crawl.ordering": "shark", "topic.words": ","}, "at least one word"),
     ],

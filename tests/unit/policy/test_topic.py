@@ -13,14 +13,18 @@ import pytest
 from periplus.content import read_page
 from periplus.model import ConfigError, Page, UsageError
 from periplus.policy.topic import (
+    LAYERS,
     Examples,
     Judge,
+    LayerClassifier,
     LinkLearner,
     Topic,
     TopicExamples,
     TopicTerms,
     TopicWords,
     Vector,
+    counts_of,
+    distances,
     examples_of,
     link_words,
     nearness,
@@ -120,7 +124,8 @@ def test_nearness_of_anchor_and_context() -> None:
     assert far.anchor == near.anchor == 0.0
     assert far.context == pytest.approx(1 / (40 + 5 + 1))
     own = nearness(found.spans, len(found.words), [found.spans[1].start])[1]
-    assert own == (pytest.approx(1 / 3), 1.0)
+    assert own.anchor == pytest.approx(1 / 3)
+    assert own.context == 1.0
 
 
 # examples
@@ -190,6 +195,23 @@ def test_topic_continues_from_its_state() -> None:
         assert first.relevance(page(text)) == again.relevance(page(text))
 
 
+# layers
+
+
+def test_layers_are_links_back_from_the_topic() -> None:
+    sources = [[1], [2, 3], [0], [4], [5], [6], [7], []]
+    assert distances([0], sources) == [0, 1, 2, 2, 3, 4, LAYERS, LAYERS]
+
+
+def test_layers_are_told_apart_by_words() -> None:
+    layers = [[counts_of(words_of(text * 3))] for text in (SPIDERS, "An index of all subjects, from a to z. ", COOKING)]
+    judge = LayerClassifier([layers[0], layers[1], [], layers[2]])
+    assert judge.layer(counts_of(words_of("a spider and its traps"))) == 0
+    assert judge.layer(counts_of(words_of("index of subjects"))) == 1
+    assert judge.layer(counts_of(words_of("butter and onions"))) == 3
+    assert judge.layer(counts_of([])) == 3
+
+
 # folders
 
 
@@ -218,7 +240,7 @@ def test_classifier_on_labelled_pages(corpus: Path) -> None:
             sides[each["label"] != "positive"].append(vector_of(words_of(f"{read.title}\n{read.main_text}")))
     held = [side[::5] for side in sides]
     rest = [[each for number, each in enumerate(side) if number % 5] for side in sides]
-    for judge, least in ((Judge(train(*rest)), 0.99), (Judge(train(rest[0][:5], rest[1][:50])), 0.93)):
+    for judge, least in ((Judge(train(rest[0], rest[1])), 0.99), (Judge(train(rest[0][:5], rest[1][:50])), 0.93)):
         right, wrong = ([judge.margin(each) for each in side] for side in held)
         pairs = [(one > other) + 0.5 * (one == other) for one in right for other in wrong]
         assert sum(pairs) / len(pairs) >= least

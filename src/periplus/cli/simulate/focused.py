@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from periplus.lab.simulate.focused import FocusedRow
     from periplus.lab.simulate.plots import Plot
 
-FIRST_POLICIES = "breadth_first,best_first,shark,focused,n_best"
+FIRST_POLICIES = "breadth_first,best_first,context_graph,n_best,shark,focused"
 """What is compared if no policy is named."""
 
 Collection = Annotated[
@@ -53,7 +53,8 @@ def focused(
     files = Files()
     with stoppable(files):
         with ExperimentProgress(f"{len(chosen) * len(topic)} crawls") as progress:
-            web = topical_collection(collection, topic, relevant)
+            with_layers = any(each.name == "context_graph" for each in chosen)
+            web = topical_collection(collection, topic, relevant, with_layers=with_layers)
             rows = run_focused(web, chosen, limit=limit, explore=explore, progress=progress)
         write(rows, lambda: picture(rows), csv, plot, files)
         if json:

@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from periplus.crawl.focus import Focus
@@ -24,15 +25,20 @@ from periplus.crawl.stats import CrawlStats
 from periplus.model import ConfigError, Discovery, Page, Purpose, Source, Url, UsageError
 from periplus.policy.ordering import Focusing
 from periplus.policy.topic import (
+    LAYERS,
+    LayerClassifier,
     Nearness,
     TopicState,
     TopicTerms,
     TopicWords,
+    counts_of,
+    distances,
     language_code,
     link_words,
     nearness,
     words_of,
 )
+from periplus.policy.topic.context_graph import Counts
 from periplus.store.export.captures import latest_captures
 from periplus.store.export.documents import read_document
 
@@ -48,6 +54,10 @@ FIRST: Final = 500
 """Pages at the beginning of a crawl over which the harvest is compared."""
 RELEVANT_SHARE: Final = 0.04
 """Share of all pages that counts as relevant."""
+_LAYER_EXAMPLES: Final = 200
+"""Pages of each layer that a context graph is trained with."""
+_LAYER_STRIDE: Final = 3
+"""One page in three may be an example, so that most pages are judged by a classifier that has not seen them."""
 _POINTS: Final = 60
 """Points of a curve."""
 
@@ -66,12 +76,16 @@ class Document(Struct, frozen=True):
 
 
 class TopicView(Struct, frozen=True):
-    """A web as one topic sees it: the relevance of each page, how near its links are, and which pages are relevant."""
+    """A web as one topic sees it: the relevance of each page, how near its links are, and which pages are relevant.
+
+    `layers` are for `context_graph`: how many links each page seems to be away from the topic.
+    """
 
     name: str
     relevance: list[float]
     near: list[list[Nearness] | None]
     relevant: Bools
+    layers: list[int] = []
 
 
 class TopicalWeb(Struct, frozen=True):
@@ -104,14 +118,20 @@ class FocusedRow(Struct, frozen=True):
 
 
 def topical_web(
-    web: Web, documents: Iterable[Document], topics: Sequence[str], share: float = RELEVANT_SHARE
+    web: Web,
+    documents: Iterable[Document],
+    topics: Sequence[str],
+    share: float = RELEVANT_SHARE,
+    *,
+    with_layers: bool = False,
 ) -> TopicalWeb:
-    """Read every page once, for all topics."""
+    """Read every page once, for all topics. `with_layers`: also train the layers of `context_graph`."""
     if not 0.0 < share < 1.0:
         raise ConfigError(f"the share of relevant pages must be above 0 and below 1, got {share}")
     numbers = {url: page for page, url in enumerate(web.names())}
     readers = [_TopicReader(topic, len(web)) for topic in topics]
     links: list[list[int]] = [[] for _ in range(len(web))]
+    counts = [counts_of(())] * len(web)
     for document in documents:
         page = numbers.get(document.url)
         if page is None:
@@ -120,12 +140,31 @@ def topical_web(
         links[page] = [target for target, _ in known]
         language = language_code(document.language)
         main = words_of(f"{document.title}\n{document.main_text or document.text}")
+        if with_layers:
+            counts[page] = counts_of(main)
         found = link_words(document.text, [anchor for _, anchor in known])
         for reader in readers:
             places = [position for position, _ in reader.terms.places(found.words, language)]
             reader.near[page] = nearness(found.spans, len(found.words), places) if places else None
             reader.add(page, main, language)
-    return TopicalWeb(web, links, [reader.view(share) for reader in readers])
+    views = [reader.view(share) for reader in readers]
+    return TopicalWeb(web, links, [_with_layers(view, links, counts) for view in views] if with_layers else views)
+
+
+def _with_layers(view: TopicView, links: Sequence[Sequence[int]], counts: Sequence[Counts]) -> TopicView:
+    """Train on a part of the pages of each layer, and tell the layer of every page by its words."""
+    sources: list[list[int]] = [[] for _ in links]
+    for page, targets in enumerate(links):
+        for target in dict.fromkeys(targets):
+            sources[target].append(page)
+    order = np.argsort(view.relevance, kind="stable")
+    known = distances(order[-max(int(view.relevant.sum()) // 4, 1) :].tolist(), sources)
+    examples: list[list[Counts]] = [[] for _ in range(LAYERS + 1)]
+    for page, layer in enumerate(known):
+        if len(examples[layer]) < _LAYER_EXAMPLES and page % _LAYER_STRIDE == 0:
+            examples[layer].append(counts[page])
+    judge = LayerClassifier(examples)
+    return replace(view, layers=[judge.layer(each) for each in counts])
 
 
 class _TopicReader:
@@ -177,6 +216,10 @@ class _KnownTopic:
     def nearness(self, page: Page, anchors: Sequence[str]) -> list[Nearness]:
         """Looked up."""
         return self._view.near[self._numbers[page.url]] or [Nearness(0.0, 0.0)] * len(anchors)
+
+    def layer(self, page: Page) -> int:
+        """Looked up."""
+        return self._view.layers[self._numbers[page.url]] if self._view.layers else LAYERS
 
 
 class FocusedPages(SimulatedPages):
@@ -233,19 +276,19 @@ def run_focused(
     rows = []
     for view in topical.views:
         for policy in policies:
-            rows.append(_row(topical, view, policy, _fetched(topical, view, policy, limit, explore, network)))
+            rows.append(row_of(topical, view, policy, fetched_pages(topical, view, policy, limit, explore, network)))
             if progress is not None:
                 progress(len(rows), len(policies) * len(topical.views))
     return rows
 
 
-def _fetched(
+def fetched_pages(
     topical: TopicalWeb,
     view: TopicView,
     policy: PolicyChoice,
     limit: int,
-    explore: float,
-    network: NetworkSettings | None,
+    explore: float = 0.0,
+    network: NetworkSettings | None = None,
 ) -> NDArray[np.int32]:
     """The pages that a crawl fetches, in order."""
     network = network or NetworkSettings(connections=1, delay=0.0)
@@ -261,7 +304,8 @@ def _fetched(
     return SimulatedCrawl(topical.web, ordering, network, limit=limit, make_pages=make).run().fetched
 
 
-def _row(topical: TopicalWeb, view: TopicView, policy: PolicyChoice, fetched: NDArray[np.int32]) -> FocusedRow:
+def row_of(topical: TopicalWeb, view: TopicView, policy: PolicyChoice, fetched: NDArray[np.int32]) -> FocusedRow:
+    """What a crawl found of the pages that are relevant in a view."""
     hits = view.relevant[fetched]
     found, count = np.cumsum(hits), max(int(view.relevant.sum()), 1)
     ends = np.unique(np.linspace(1, max(len(hits), 1), _POINTS).round().astype(int))[: len(hits)]
@@ -294,9 +338,11 @@ def mean_recall(rows: Sequence[FocusedRow]) -> list[Curve]:
     return curves
 
 
-def topical_collection(folder: Path, topics: Sequence[str], share: float = RELEVANT_SHARE) -> TopicalWeb:
+def topical_collection(
+    folder: Path, topics: Sequence[str], share: float = RELEVANT_SHARE, *, with_layers: bool = False
+) -> TopicalWeb:
     """The web of a finished collection, with its pages as its archive has them."""
-    return topical_web(web_of_collection(folder), _documents(folder), topics, share)
+    return topical_web(web_of_collection(folder), _documents(folder), topics, share, with_layers=with_layers)
 
 
 def _documents(folder: Path) -> Iterable[Document]:

@@ -16,6 +16,7 @@ from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
 from .focused import (
     RELEVANT,
     BestFirst,
+    ContextGraph,
     Focused,
     Focusing,
     LinkSigns,
@@ -51,6 +52,7 @@ __all__ = [
     "BestFirst",
     "BreadthFirst",
     "ByWorth",
+    "ContextGraph",
     "Focused",
     "Focusing",
     "InDegree",

@@ -38,6 +38,8 @@ _SEED: Final = 1.0
 """What a seed inherits: people chose it for the topic, even if its own page has only links."""
 _CROWD: Final = 30.0
 """Links of a page from which on each inherits less: a table of contents does not recommend all that it lists."""
+_LAYERS: Final = 5
+"""Layers of a context graph: 0 is on the topic, 5 is beyond the last."""
 _HIGH_BITS: Final = 40
 _LOW: Final = 1 << 12
 """A worth is a double of 53 bits: 40 for the potential, 12 for what is inherited."""
@@ -66,11 +68,13 @@ class LinkSigns(NamedTuple):
     """What a link says: how much of the topic its anchor and its context have.
 
     `promise` is what was learnt of its folder: the relevance that is expected there, as a multiple of the crawl's mean.
+    `layer` is how many links its page is away from the topic, by its words (see `policy.topic.context_graph`).
     """
 
     anchor: float
     context: float
     promise: float = 1.0
+    layer: int = 5
 
 
 @runtime_checkable
@@ -79,6 +83,8 @@ class Focusing(Protocol):
 
     is_learning: bool
     """Whether `LinkSigns.promise` is wanted, which costs time for each link."""
+    needs_layers: bool
+    """Whether `LinkSigns.layer` is wanted: only a simulation knows it."""
 
     def potential(self, relevance: float, inherited: float, signs: LinkSigns, links: int) -> float:
         """The potential of a link of a page that has `links` of them. `inherited` is what the link inherits."""
@@ -101,6 +107,7 @@ class ByPotential(ByWorth):
     """What the orderings of a focused crawl share: seeds first, then by potential, of several links the best."""
 
     is_learning = False
+    needs_layers = False
 
     def score(self, discovery: Discovery) -> float:
         """The worth that it was found with."""
@@ -158,6 +165,16 @@ class Focused(ByPotential):
         """By the formula of the paper, with less for crowds and more for promising folders."""
         passed = inherited * min(1.0, math.sqrt(_CROWD / max(links, 1)))
         return min(shark(passed, signs.anchor, signs.context) * math.pow(signs.promise, self._learning), 1.0)
+
+
+class ContextGraph(ByPotential):
+    """Links of pages that are few links away from the topic first (Diligenti et al. 2000)."""
+
+    needs_layers = True
+
+    def potential(self, relevance: float, inherited: float, signs: LinkSigns, links: int) -> float:  # noqa: ARG002
+        """The nearer the layer of the page."""
+        return 1.0 - signs.layer / (_LAYERS + 1.0)
 
 
 class NBest(Shark):

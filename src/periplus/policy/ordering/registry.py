@@ -14,7 +14,7 @@ from collections.abc import Callable
 from ...model import ConfigError, Ordering, Url
 from ..names import nearest
 from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
-from .focused import BestFirst, Focused, NBest, Shark
+from .focused import BestFirst, ContextGraph, Focused, NBest, Shark
 from .learned import AdaptiveOpic, BatchPageRank, InDegree, Opic, PartialPageRank, RankMass, WindowedRankMass
 
 _ORDERINGS: dict[str, Callable[..., Ordering]] = {
@@ -33,6 +33,7 @@ _ORDERINGS: dict[str, Callable[..., Ordering]] = {
 
 _FOCUSED: dict[str, Callable[..., Ordering]] = {
     "best_first": BestFirst,
+    "context_graph": ContextGraph,
     "focused": Focused,
     "n_best": NBest,
     "shark": Shark,
@@ -49,8 +50,8 @@ def orderings() -> tuple[str, ...]:
 
 
 def focused_orderings() -> tuple[str, ...]:
-    """The names of those for a crawl with a topic, in order."""
-    return tuple(sorted(_FOCUSED))
+    """The names of those for a crawl with a topic, in order; `context_graph` is for simulations alone."""
+    return tuple(sorted({*_FOCUSED} - {"context_graph"}))
 
 
 def ordering(

@@ -2,7 +2,8 @@
 
 Read in this order: `settings` says how a topic is given; `words` finds its terms in a text and makes a relevance of
 them; `classifier` and `examples` do it by example pages; `neighbourhood` looks at the words of links; `topic` is all of
-it as a crawl uses it; `learning` learns from pages that were read what to expect of URLs that were not. Which URL is
+it as a crawl uses it; `learning` learns from pages that were read what to expect of URLs that were not;
+`context_graph` tells how far a page is from the topic, for simulations. Which URL is
 fetched next is decided in `policy.ordering.focused`. Chakrabarti, van den Berg & Dom (1999) is the paper on crawls with
 a classifier, Hersovici et al. (1998) the one on anchors.
 
@@ -10,6 +11,7 @@ Everything here is a function of its arguments and of a state that the crawl com
 """
 
 from .classifier import Classifier, Judge, Vector, train, vector_of
+from .context_graph import LAYERS, LayerClassifier, counts_of, distances
 from .examples import MAX_EXAMPLES, Examples, TopicExamples, examples_of
 from .learning import LearnerState, LinkLearner
 from .neighbourhood import LinkWords, Nearness, Span, link_words, nearness
@@ -18,11 +20,13 @@ from .topic import Relevance, Topic, TopicState
 from .words import Calibration, TopicTerms, TopicWords, language_code, words_of
 
 __all__ = [
+    "LAYERS",
     "MAX_EXAMPLES",
     "Calibration",
     "Classifier",
     "Examples",
     "Judge",
+    "LayerClassifier",
     "LearnerState",
     "LinkLearner",
     "LinkWords",
@@ -36,6 +40,8 @@ __all__ = [
     "TopicTerms",
     "TopicWords",
     "Vector",
+    "counts_of",
+    "distances",
     "examples_of",
     "language_code",
     "link_words",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field
 
 from ...model import Page, UsageError
+from .context_graph import LAYERS
 from .examples import Examples, ExampleState, TopicExamples
 from .neighbourhood import Nearness, link_words, nearness
 from .words import Calibration, TopicTerms, TopicWords, language_code, words_of
@@ -79,3 +80,7 @@ class Topic:
         found = link_words(page.text, anchors)
         places = self._terms.places(found.words, language_code(page.language))
         return nearness(found.spans, len(found.words), [position for position, _ in places])
+
+    def layer(self, page: Page) -> int:  # noqa: ARG002 - as a simulation's topic, which knows links backwards
+        """How many links the page is away from the topic: a crawl does not know."""
+        return LAYERS
