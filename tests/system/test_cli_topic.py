@@ -66,6 +66,8 @@ def test_topic_from_the_crawl_to_the_simulator(run: Run, tmp_path: Path) -> None
     assert all(row["relevance"] >= 0.5 for row in rows if "/traps/" in row["url"])
     assert all(row["relevance"] == 0.0 for row in rows if "/cook/" in row["url"])
     assert f"{sum(row['relevance'] >= 0.5 for row in rows)}; harvest" in run("info", str(out))
+    run("report", str(out), "-o", str(tmp_path / "report.html"))
+    assert "pages of the collection are on the topic: 48" in (tmp_path / "report.html").read_text()
     settings = (out / "periplus.toml").read_text()
     assert 'words = "spider traps"' in settings
     assert 'ordering = "focused"' in settings
