@@ -10,7 +10,7 @@ that the crawl also sees what neither anchors nor relevant pages point to: soft 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 from msgspec import Struct, field
@@ -20,7 +20,7 @@ from xxhash import xxh3_64_intdigest
 from periplus.model import ConfigError, Ordering, Page, Url
 from periplus.policy.ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, potential_of, worth_of
 from periplus.policy.refresh import PageWeights
-from periplus.policy.topic import LearnerState, LinkLearner, Nearness, TopicState
+from periplus.policy.topic import LearnerState, LinkLearner, Nearness, TopicState, folder_of
 
 WINDOW: Final = 100
 """Pages over which the harvest rate is measured."""
@@ -127,15 +127,29 @@ class Focus:
         relevance = page.relevance or 0.0
         passed = inherited(relevance, inherited_of(worth))
         near = self._topic.nearness(page, [anchor for _, anchor in links])
-        found: dict[Url, float] = {}
         targets = dict.fromkeys(url for url, _ in links)
-        promise = {url: self._learner.promise(url) for url in targets} if self._ordering.is_learning else {}
+        promise = self._promises(targets) if self._ordering.is_learning else {}
         layer = self._topic.layer(page) if self._ordering.needs_layers else 0
+        best: dict[Url, float] = {}
         for (url, _), signs in zip(links, near, strict=True):
             said = LinkSigns(*signs, promise.get(url, 1.0), layer)
             potential = self._ordering.potential(relevance, passed, said, len(targets))
-            found[url] = max(worth_of(potential, passed), found.get(url, 0.0))
+            if potential >= best.get(url, 0.0):
+                best[url] = potential
+        worths = {potential: worth_of(potential, passed) for potential in {*best.values()}}
+        found = {url: worths[potential] for url, potential in best.items()}
         self._let_one_in(page, found)
+        return found
+
+    def _promises(self, urls: Iterable[Url]) -> dict[Url, float]:
+        """What the folders of these URLs promise; most links of a page lead into a few."""
+        folders: dict[str, float] = {}
+        found = {}
+        for url in urls:
+            folder = folder_of(url)
+            if folder not in folders:
+                folders[folder] = self._learner.promise(url)
+            found[url] = folders[folder]
         return found
 
     def _let_one_in(self, page: Page, found: dict[Url, float]) -> None:

@@ -13,7 +13,7 @@ Everything here is a function of its arguments and of a state that the crawl com
 from .classifier import Classifier, Judge, Vector, train, vector_of
 from .context_graph import LAYERS, LayerClassifier, counts_of, distances
 from .examples import MAX_EXAMPLES, Examples, TopicExamples, examples_of
-from .learning import LearnerState, LinkLearner
+from .learning import LearnerState, LinkLearner, folder_of
 from .neighbourhood import LinkWords, Nearness, Span, link_words, nearness
 from .settings import TopicSettings
 from .topic import Relevance, Topic, TopicState
@@ -43,6 +43,7 @@ __all__ = [
     "counts_of",
     "distances",
     "examples_of",
+    "folder_of",
     "language_code",
     "link_words",
     "nearness",

@@ -73,12 +73,15 @@ class LinkLearner:
         return mean
 
 
+def folder_of(url: str) -> str:
+    """The site and the folder of a URL, without its name and query."""
+    return url.partition("?")[0].rpartition("/")[0]
+
+
 def _slots(url: str) -> list[int]:
     """The places of the site and the folders of a URL, from the top."""
-    path = url.partition("://")[2].partition("?")[0]
-    parts = path.split("/")[:-1][: MAX_FOLDERS + 1]
     slots, name = [], ""
-    for part in parts:
+    for part in folder_of(url).partition("://")[2].split("/")[: MAX_FOLDERS + 1]:
         name = f"{name}/{part}"
         slots.append(xxh3_64_intdigest(name.encode()) % SLOTS)
     return slots
