@@ -286,6 +286,7 @@ class Collection:
         tables["meta"] = msgspec.to_builtins(replace(meta, links=type(meta.links)()))
         sample = self.state.marked("meta SampleRows")
         tables["sample"] = sample
+        tables["focus"] = self.state.marked("meta FocusState")
         return tables
 
     def _memory(self) -> dict[str, Any]:

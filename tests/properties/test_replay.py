@@ -37,11 +37,12 @@ CASES: dict[str, tuple[dict[str, object], float]] = {
     "pagerank": ({"crawl.ordering": "partial"}, 0.0),
     "random": ({"crawl.ordering": "random"}, 0.0),
     "watch": ({"refresh.shortest": 2.0}, 40_000.0),
+    "focused": ({"crawl.ordering": "focused", "topic.words": "one, listed", "topic.explore": 0.2}, 0.0),
 }
 LONGEST, MAX_PHOTOGRAPHS = 3000.0, 160
 """Virtual seconds, and inputs that do something, after which a run ends, if it has not."""
 
-SLOW = {"batch", "pagerank", "watch_one_slot", "random", "few_sites"}
+SLOW = {"batch", "pagerank", "watch_one_slot", "random", "few_sites", "focused"}
 """Cases that differ from others only in a policy."""
 
 

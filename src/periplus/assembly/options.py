@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from periplus.config import parse_duration, parse_size
 from periplus.model import ConfigError, UsageError
+
+FOCUSED: Final = "focused"
+"""The ordering of a crawl with a topic, unless another is asked for."""
 
 
 def crawl_settings(
@@ -32,9 +36,21 @@ def crawl_settings(
     rate: float | None = None,
     workers: int | None = None,
     forms: bool | None = None,
+    topic: str | None = None,
+    like: Sequence[str] | None = None,
+    unlike: Sequence[str] | None = None,
+    topic_by: str | None = None,
 ) -> dict[str, object]:
     """The settings of the options for what to crawl, and how fast."""
+    if topic or like or topic_by:
+        order = order or FOCUSED
+        sitemaps = sitemaps or False
     return {
+        "topic.words": topic,
+        "topic.like": list(like) if like else None,
+        "topic.unlike": list(unlike) if unlike else None,
+        "topic.program": topic_by,
+        "topic.examples": 0 if like or unlike else None,
         "crawl.limit": limit,
         "crawl.max_bytes": byte_count("--max-bytes", max_bytes),
         "media.types": media_types(media),

@@ -22,6 +22,7 @@ from periplus.policy.names import nearest
 FILTERS: Final = "periplus.filters"
 ORDERINGS: Final = "periplus.orderings"
 EXTRACTORS: Final = "periplus.extractors"
+TOPICS: Final = "periplus.topics"
 
 
 class OwnParts(Struct, frozen=True):

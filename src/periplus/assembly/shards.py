@@ -41,6 +41,7 @@ from periplus.urls import site_of
 from .layout import Layout
 from .parts import NO_PARTS, OwnParts
 from .rendering import rendering_wire
+from .topics import topic_maker
 
 _MMAP_THRESHOLD = -3
 """`M_MMAP_THRESHOLD` of glibc's malloc.h."""
@@ -235,6 +236,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         forms=_form_rules(asked),
         watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         revisits_only=asked.revisits_only,
+        explore=config.topic.explore,
     )
     return Machine(
         settings,
@@ -248,6 +250,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         rank_of=_rank_of(config, layout),
         load_body=partial(with_body, layout.warc),
         load_learnt=LearntFiles(layout.learnt).read,
+        make_topic=topic_maker(config.topic, LearntFiles(layout.learnt)),
     )
 
 

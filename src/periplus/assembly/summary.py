@@ -37,13 +37,22 @@ class MediaSummary(Struct, frozen=True):
     byte_share: float
 
 
+class TopicSummary(Struct, frozen=True):
+    """A crawl with a topic: how many of its pages are relevant, and which share of them all and of the last 100."""
+
+    pages: int
+    relevant: int
+    harvest: float
+    recent_harvest: float
+
+
 class Summary(Struct, frozen=True):
     """A crawl at its end. Counts are since the collection began, except `this_run`.
 
     `ended` is `complete` (nothing is left to fetch), `limit`, `bytes`, `time`, `interrupted` or `unreachable` (no seed
     could be reached: it ended before any retry). `limit` (pages), `duration` (seconds), `max_bytes` and `max_depth`
     (links) are the bounds that were set. `has_unread`: sitemaps list URLs that are not yet counted. `media` is for
-    crawls for files, which `pages` and `new` count as well.
+    crawls for files, which `pages` and `new` count as well; `topic` for crawls with a topic.
     """
 
     collection: str
@@ -73,6 +82,7 @@ class Summary(Struct, frozen=True):
     has_unread: bool = False
     max_bytes: int = 0
     media: MediaSummary | None = None
+    topic: TopicSummary | None = None
 
 
 def summary_of(
@@ -121,6 +131,18 @@ def summary_of(
         has_unread=progress.has_unread,
         max_bytes=collection.config.crawl.max_bytes,
         media=_media(MediaTypes(collection.config.media), tally),
+        topic=_topic(tally),
+    )
+
+
+def _topic(tally: CrawlStats) -> TopicSummary | None:
+    if not tally.appraised:
+        return None
+    return TopicSummary(
+        tally.appraised,
+        tally.relevant,
+        round(tally.relevant / tally.appraised, 4),
+        round(tally.recent_relevant / max(tally.recent, 1), 4),
     )
 
 

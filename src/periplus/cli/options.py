@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from periplus.policy.ordering import orderings
+from periplus.policy.ordering import focused_orderings, orderings
 from periplus.policy.rendering import RenderMode
 
 
@@ -96,7 +96,44 @@ Order = Annotated[
         "--order",
         metavar="NAME",
         rich_help_panel=_FAR,
-        help=f"Which URLs first: {', '.join(orderings())}; by default breadth_first.",
+        help=f"Which URLs first: {', '.join(orderings())}; by default breadth_first. With a topic: "
+        f"{', '.join(focused_orderings())}; by default focused.",
+    ),
+]
+Topic = Annotated[
+    str | None,
+    typer.Option(
+        "--topic",
+        metavar="WORDS",
+        rich_help_panel=_FAR,
+        help="Fetch pages about these words first; a phrase in double quotes counts as one word.",
+    ),
+]
+Like = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--like",
+        metavar="URL|FILE|FOLDER",
+        rich_help_panel=_FAR,
+        help="Fetch pages like these examples first. May be repeated.",
+    ),
+]
+Unlike = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unlike",
+        metavar="URL|FILE|FOLDER",
+        rich_help_panel=_FAR,
+        help="With --like: examples of pages that are not wanted. May be repeated.",
+    ),
+]
+TopicBy = Annotated[
+    str | None,
+    typer.Option(
+        "--topic-by",
+        metavar="NAME",
+        rich_help_panel=_FAR,
+        help="Measure relevance with a function of an installed package (entry points: periplus.topics).",
     ),
 ]
 Want = Annotated[

@@ -46,7 +46,7 @@ from periplus.policy.filters import (
 )
 from periplus.policy.forms import FormSettings
 from periplus.policy.mirrors import MirrorSettings
-from periplus.policy.ordering import ALIASES, ordering
+from periplus.policy.ordering import ALIASES, focused_orderings, ordering
 from periplus.policy.refresh import PageWeights, RefreshSettings, check_importance, objective
 from periplus.policy.rendering import RenderSettings
 from periplus.policy.sitemaps import (
@@ -58,6 +58,7 @@ from periplus.policy.sitemaps import (
     TreeLimits,
 )
 from periplus.policy.spam import SpamSettings
+from periplus.policy.topic import TopicSettings, TopicTerms
 from periplus.store.tables import TableSettings
 from periplus.store.warc import WarcSettings
 
@@ -87,7 +88,8 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The name in the User-Agent, which is also matched against groups of robots.txt."""
     ordering: str = "breadth_first"
     """Which URLs first: batch, breadth_first, indegree, largest_site, opic, opic_adaptive, optimal, partial,
-    random, rankmass or rankmass_windowed. One that learns from links cannot be changed later."""
+    random, rankmass or rankmass_windowed; with a topic best_first, focused, n_best or shark. One that learns from links
+    cannot be changed later."""
     random_seed: int = 0
     """Seed of all random choices, such as the jitter of retries and the ordering random."""
 
@@ -139,11 +141,14 @@ class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of an ordering. One that the ordering does not have is an error."""
 
     every: int = 0
-    """For batch, partial and the two of rankmass: pages between two rankings; 0: 10,000, for rankmass_windowed 100."""
+    """For batch, partial and the two of rankmass: pages between two rankings; 0: 10,000, for rankmass_windowed 100. For
+    n_best: URLs of a batch; 0: 64."""
     damping: float = 0.0
     """For the same: probability of following a link; 0: 0.85."""
     window: int = 0
     """For opic_adaptive: fetches in which income is measured; 0: 10,000."""
+    learning: float = 0.0
+    """For focused: how much what was learnt of folders counts, from 0 to 1; 0: 0.5."""
     share: float = 0.0
     """For rankmass_windowed: share of the frontier that is fetched between two rankings; 0: 0.1."""
     by: str = ""
@@ -152,7 +157,11 @@ class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def said(self) -> dict[str, int | float]:
         """The settings that were changed, as keyword arguments of an ordering."""
-        return {name: value for name in ("every", "damping", "window", "share") if (value := getattr(self, name))}
+        return {
+            name: value
+            for name in ("every", "damping", "window", "share", "learning")
+            if (value := getattr(self, name))
+        }
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
@@ -166,6 +175,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """How far to go from the seeds."""
     patterns: PatternSettings = PatternSettings()
     """URLs to include and exclude: `*/docs/*`, `example.org/docs/*`, `/docs/*`, or `re:` and a regular expression."""
+    topic: TopicSettings = TopicSettings()
+    """What a focused crawl looks for ([focused.md](focused.md))."""
     politeness: PolitenessSettings = PolitenessSettings()
     """Politeness. Times are in seconds."""
     retries: RetrySettings = RetrySettings()
@@ -276,6 +287,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             ("sessions", lambda: Sessions(self.sessions)),
             ("traps", lambda: Traps(FilterStates(), self.traps)),
             ("refresh", self._check_refresh),
+            ("topic", self._check_topic),
         ):
             try:
                 make()
@@ -286,6 +298,25 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         objective(self.refresh.objective)
         check_importance(self.refresh.weight)
         PageWeights(self.refresh.weights)
+
+    def _check_topic(self) -> None:
+        if self.topic.words:
+            TopicTerms.parse(self.topic.words)
+        if not 0.0 <= self.topic.explore <= 0.5:
+            raise ConfigError(f"explore must be from 0 to 0.5, got {self.topic.explore}")
+        if self.crawl.ordering == "context_graph":
+            raise ConfigError(
+                "the ordering 'context_graph' needs links backwards, which only `periplus simulate focused` knows",
+                hint=f"write --order {', '.join(focused_orderings())}",
+            )
+        is_focused = self.crawl.ordering in focused_orderings()
+        if is_focused and not self.topic:
+            raise ConfigError(f"the ordering {self.crawl.ordering!r} needs a topic", hint='write --topic "words"')
+        if self.topic and not is_focused:
+            raise ConfigError(
+                f"the ordering {self.crawl.ordering!r} does not use the topic",
+                hint=f"write --order {', '.join(focused_orderings())}",
+            )
 
     def ordered(self, oracle: Callable[[Url], float] | None = None) -> Ordering:
         """The ordering of the settings. `oracle` returns what a URL is worth by an earlier collection."""

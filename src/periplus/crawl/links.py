@@ -39,6 +39,8 @@ from periplus.model import (
 from periplus.policy.filters import MediaTypes
 from periplus.policy.rendering import DOCUMENT_TYPE, completed
 
+from .focus import Focus
+
 
 class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How pages are read and which of their links are followed."""
@@ -128,7 +130,7 @@ class PageReader:
     """Reads pages and their links. `learns`: every link matters to the ordering, `keeps_links`: each by itself.
 
     `records` know what pages said at the last visit; `watches` says that there will be another. `media`: of a crawl for
-    files, which follows what pages embed, too.
+    files, which follows what pages embed, too. `focus`: of a crawl with a topic, in which each link has its own gain.
     """
 
     def __init__(
@@ -142,8 +144,10 @@ class PageReader:
         rows: Rows[LinkChunk] | None = None,
         saved: LinkState | None = None,
         media: MediaTypes | None = None,
+        focus: Focus | None = None,
     ) -> None:
         self._settings = settings or ReadingSettings()
+        self._focus = focus
         self._media = media
         self._learns = learns
         self._keeps_links = keeps_links
@@ -201,6 +205,8 @@ class PageReader:
         """The links of the page, without those seen recently."""
         if not self._leads_on(page):
             return []
+        if self._focus is not None:
+            return self._focused_links(self._focus, page, depth, now, share)
         if self._learns:
             return self._valued_links(page, depth, now, share)
         news = {*_linked(page), *self._others(page)}
@@ -238,6 +244,21 @@ class PageReader:
             else:
                 news.add(url)
         return self._report(page, news, depth, now, gain) if news else []
+
+    def _focused_links(self, focus: Focus, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
+        """The links of a page with a topic: each with its own gain, of several to one URL the best."""
+        followed = list(self._followed(page))
+        worths = focus.worths(page, followed, share(len(followed)))
+        young, old, gains = self._seen.young, self._seen.old, self._gains
+        found = []
+        for url, anchor in dict(followed).items():
+            if not self._keeps_links and (url in young or url in old):
+                gains[url] = max(gains[url], worths[url])
+            else:
+                self._seen.add(url)
+                found.append(_link(page, url, anchor, depth, now, worths[url]))
+        self._seen.age()
+        return found
 
     @property
     def gaining(self) -> int:

@@ -26,6 +26,7 @@ from periplus.store import State
 from periplus.urls import site_of
 
 from .dust import PROBE_KIND, DustLearner
+from .focus import FocusState, MakeTopic, appraising, focus_of
 from .forms import CHECK, Forms
 from .frontier import Domains, Frontier, Preview, SiteRecords, SpamFollower, preview
 from .inputs import (
@@ -83,6 +84,7 @@ class Machine:
         load_body: LoadBody = lambda outcome, _stored: outcome,
         load_learnt: LoadLearnt = lambda _kind, _generation: None,
         given: GivenRules | None = None,
+        make_topic: MakeTopic | None = None,
         is_observed: bool = True,
     ) -> None:
         self._settings = settings
@@ -126,20 +128,16 @@ class Machine:
             saved=meta.frontier,
         )
         self.router = ShardRouter(
-            settings.shard,
-            settings.shards,
-            frontier=self.frontier,
-            exchange=state.exchange,
-            screen=screen,
-            scope=scope,
-            hosts=self._hosts,
-            events=self._events,
-            moved=meta.moved,
-        )
+            settings.shard, settings.shards, frontier=self.frontier, exchange=state.exchange, screen=screen,
+            scope=scope, hosts=self._hosts, events=self._events, moved=meta.moved,
+        )  # fmt: skip
         self._judges = Judges(
             state, self._records, settings.judges, events=self._events, queue=self.frontier.queue_probes,
             worth=self.frontier.scores.worth, saved=meta.compared,
         )  # fmt: skip
+        self.focus = focus_of(make_topic, ordering, settings.explore, state.meta(FocusState))
+        if self.focus is not None:
+            self.focus.weigh(self.frontier.scores, weights)
         self._pipeline = pipeline or self._page_pipeline(meta.links)
         self.sitemaps = SitemapScheduler(
             settings.sitemaps,
@@ -209,6 +207,7 @@ class Machine:
             rows=self._state.recent_links,
             saved=links,
             media=media,
+            focus=self.focus,
         )
         comparer = PageComparer(self._records, self._settings.churn, shortest=self._settings.refresh.shortest)
         return PagePipeline(
@@ -218,7 +217,8 @@ class Machine:
             events=self._events,
             worth=scores.worth,
             media=media,
-            mark=self._marked,
+            mark=appraising(self.focus, self._marked, self.stats),
+            is_focused=self.focus is not None,
         )
 
     def _marked(self, page: Page) -> Page:
@@ -394,6 +394,8 @@ class Machine:
         sample = self.revisits.sample_rows()
         if sample is not None:
             self._state.put_meta(sample)
+        if self.focus is not None:
+            self._state.put_meta(self.focus.state)
         links = self._pipeline.flush()
         self.forms.flush()
         self._records.flush()

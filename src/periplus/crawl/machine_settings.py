@@ -88,6 +88,7 @@ class MachineSettings(Struct, frozen=True):
     watching: Watching | None = None
     revisits_only: bool = False
     follows_spam: bool = True
+    explore: float = 0.0
 
 
 def with_bodies(saved: SitemapState, load_body: LoadBody) -> SitemapState:

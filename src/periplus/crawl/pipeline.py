@@ -105,6 +105,8 @@ class PagePipeline:
 
     max_gaining = 50_000
     """That many take some megabytes."""
+    max_gaining_focused = 1_000
+    """Of a crawl with a topic: a URL that a relevant page links to must not wait for the next commit."""
 
     def __init__(
         self,
@@ -116,8 +118,11 @@ class PagePipeline:
         worth: Callable[[Sequence[Url]], list[float]],
         media: MediaTypes | None = None,
         mark: Callable[[Page], Page] = lambda page: page,
+        is_focused: bool = False,
     ) -> None:
-        """`mark` adds what other parts know of a page: what robots.txt says about its use, that it is a soft 404."""
+        """`mark` adds what other parts know of a page: what robots.txt says of its use, soft 404, relevance."""
+        if is_focused:
+            self.max_gaining = self.max_gaining_focused
         self._reader = reader
         self._records = state.records
         self._media = media or MediaTypes()

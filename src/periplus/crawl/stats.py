@@ -48,6 +48,9 @@ class CrawlStats(Struct):
     For metrics: of `sources`, `found_again` were known from another source; `outcomes` are by outcome and purpose
     (`fetched page`), `types` by media type of pages, `type_bytes` the same in bytes; `durations` counts fetches by the
     bound of their class in seconds (`DURATIONS`; `more`: longer ones), which took `seconds` together.
+
+    Of a crawl with a topic: `appraised` pages have a relevance, and `relevant` of them are on the topic; of the
+    `recent` last ones, `recent_relevant`. `dry` counts the pages since next to none was.
     """
 
     fetches: int = 0
@@ -70,6 +73,11 @@ class CrawlStats(Struct):
     durations: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     type_bytes: dict[str, int] = field(default_factory=dict)
+    appraised: int = 0
+    relevant: int = 0
+    recent: int = 0
+    recent_relevant: int = 0
+    dry: int = 0
 
     def __add__(self, other: CrawlStats) -> CrawlStats:
         total = CrawlStats()

@@ -31,6 +31,7 @@ from periplus.assembly.parts import OwnParts
 from periplus.assembly.progress import Progress
 from periplus.assembly.running import CrawlRun
 from periplus.assembly.summary import Summary
+from periplus.assembly.topic_examples import with_examples
 from periplus.crawl import sharding
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Gather
@@ -191,6 +192,7 @@ class Crawl:
             opened.enter_context(plans.held(self._plan.folder))
             self._plan, gather = opened.enter_context(self._gathering(self._plan))
             self._parts.check_sendable(self._plan.workers)
+            self._plan = with_examples(self._plan)
             self._plan.save()
             self._spooled = self._layout.spooled
             self._handover = Handover(self._layout, self._spooled, extracts=self._extract is not None)

@@ -47,6 +47,7 @@ from .page import (
 )
 from .ports import (
     Clock,
+    Combining,
     EventSink,
     Exchange,
     Filter,
@@ -141,6 +142,7 @@ __all__ = [
     "CollectionDamaged",
     "CollectionError",
     "CollectionInUse",
+    "Combining",
     "ConfigError",
     "Delegation",
     "Digests",

@@ -224,6 +224,7 @@ class Page(Struct, frozen=True):
     page with no words): resemblance is the share of equal values, between sketches of the same text rule (see
     `content.digests`). `blocks` is what each part of it says, in few bytes, if it was asked for; `statistics` are
     counts of its text. `preferences` are what the page and its headers say about its use; in a crawl robots.txt, too.
+    `relevance`, from 0 to 1, is how much it is on the topic of a focused crawl.
     """
 
     url: Url
@@ -249,6 +250,7 @@ class Page(Struct, frozen=True):
     statistics: PageStatistics = NO_STATISTICS
     preferences: Preferences = NO_PREFERENCES
     read_from: ReadFrom = ReadFrom.SERVER
+    relevance: float | None = None
 
     @property
     def canonical(self) -> Url | None:

@@ -74,6 +74,14 @@ class Learning(Protocol):
 
 
 @runtime_checkable
+class Combining(Protocol):
+    """An ordering in which the gains of a URL are not added up."""
+
+    def combined(self, worth: float, gain: float, share: float) -> float:
+        """What a URL is worth after another gain, of which a share counts."""
+
+
+@runtime_checkable
 class Ranking(Protocol):
     """An ordering that ranks all known URLs from time to time:
 

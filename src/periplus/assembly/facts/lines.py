@@ -16,6 +16,7 @@ from periplus.insight.reasons import explained
 from periplus.model import Url, UrlRecord
 from periplus.policy.balance import Move
 
+from ..harvest import harvest
 from ..wording import by_source, count, counted, moment, size, top
 from .duplicates import CopyFacts
 from .freshness_words import fresh_words, page_lines
@@ -128,6 +129,7 @@ def collection_lines(facts: CollectionFacts, *, is_whole: bool) -> Lines:
     sources = by_source(tally.sources, facts.known)
     lines = [
         ("pages", f"{count(tally.pages)}: {seen}; {counted(tally.copies, 'near-duplicate')}"),
+        ("on topic", f"{count(tally.relevant)}; {harvest(tally)}" if tally.appraised else ""),
         ("fresh", fresh_words(facts.freshness)),
         ("requests", f"{count(tally.fetches)}, {size(tally.downloaded)}; {counted(tally.redirects, 'redirect')}"),
         ("known", counted(facts.known, "URL") + (f" ({sources})" if sources else "")),

@@ -22,12 +22,14 @@ from rich.console import Console
 from periplus.assembly import MAX_SHARDS
 from periplus.assembly.collection import Collection, held, planned
 from periplus.assembly.estimating import estimate
+from periplus.assembly.harvest import dried_up
 from periplus.assembly.options import crawl_settings, wire_settings
 from periplus.assembly.parts import NO_PARTS, OwnParts, own_parts
 from periplus.assembly.progress import Progress
 from periplus.assembly.running import CrawlRun
 from periplus.assembly.seed_files import read_seeds
 from periplus.assembly.summary import Summary
+from periplus.assembly.topic_examples import with_examples
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Crawl, Gather, tune_garbage_collection
 
@@ -58,6 +60,10 @@ def crawl(
     seed_file: options.SeedFile = None,
     order: options.Order = None,
     order_by: options.OrderBy = None,
+    topic: options.Topic = None,
+    like: options.Like = None,
+    unlike: options.Unlike = None,
+    topic_by: options.TopicBy = None,
     want: options.Want = None,
     score: options.Score = None,
     extract: options.Extract = None,
@@ -94,6 +100,10 @@ def crawl(
             for_=for_,
             order=order,
             order_by=order_by,
+            topic=topic,
+            like=like,
+            unlike=unlike,
+            topic_by=topic_by,
             sitemap=sitemap,
             sitemaps=sitemaps,
             render=render.value if render else None,
@@ -112,6 +122,7 @@ def crawl(
         say_plan(collection, estimate(collection) if collection.config.media.types else None, is_json=json)
         return
     with held(out), gathering(cluster, collection) as (collection, gather, most):
+        collection = with_examples(collection)
         collection.save()
         extraction = extractor(collection)
         summary = run(
@@ -155,6 +166,7 @@ def run(
     title = title or title_of("crawl", collection)
     failures = SeedFailures(collection.seeds)
     asked: Collection | None = collection
+    is_dry = False
     with running, Display(console, title, _aside(collection), view) as display:
         display.show(running.progress)
         while asked is not None:
@@ -168,6 +180,9 @@ def run(
                         display.show(progress)
                         for setback in failures.new(progress.setbacks):
                             display.report(words_of(setback, progress.at, is_last=crawl.is_unreachable))
+                        if not is_dry and (warning := dried_up(progress.tally)):
+                            is_dry = True
+                            display.report(warning)
                         tell(progress)
                         if follow is not None:
                             follow(statuses)

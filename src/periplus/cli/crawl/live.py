@@ -20,6 +20,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from periplus.assembly.harvest import harvest
 from periplus.assembly.progress import Progress
 from periplus.assembly.wording import by_source, count, counted, lasting, pace, size, top
 from periplus.crawl.frontier import Setback
@@ -250,8 +251,11 @@ def _bar(progress: Progress) -> list[RenderableType]:
 
 
 def _page_rows(progress: Progress) -> list[Row]:
+    tally = progress.tally
+    topic: list[Row] = [("on topic", count(tally.relevant), Text(harvest(tally)), Text())] if tally.appraised else []
     return [
         ("pages", count(progress.tally.pages), _pages(progress), _errors(progress.tally)),
+        *topic,
         (
             "known",
             count(progress.known),
@@ -346,6 +350,8 @@ def plain(progress: Progress) -> str:
         f"hosts {count(progress.sites)} ({hosts(progress)})",
         size(tally.downloaded),
     ]
+    if tally.appraised:
+        parts.insert(1, f"{count(tally.relevant)} on topic ({harvest(tally)})")
     if progress.left:
         parts.append(f"{'at least' if progress.has_unread else 'about'} {lasting(progress.left)} left")
     return ", ".join(parts)

@@ -200,6 +200,9 @@ def _end_lines(summary: Summary) -> list[tuple[str, str]]:
         lines.append(
             (f"  {what}; pages were {media.request_share:.0%} of requests, {media.byte_share:.0%} of bytes", "")
         )
+    if (topic := summary.topic) is not None:
+        shares = f"{topic.harvest:.0%}, {topic.recent_harvest:.0%} of the last"
+        lines.append((f"  {counted(topic.relevant, 'page')} on the topic ({shares})", ""))
     if summary.sources:
         lines.append((f"  {counted(summary.known, 'URL')} known: {by_source(summary.sources, summary.known)}", ""))
     if errors:

@@ -18,6 +18,7 @@ from periplus.model import UsageError
 from . import options
 from . import reproduce as simulate_reproduce
 from .batch import batch
+from .focused import focused
 from .freshness import freshness, signals
 from .ordering import ordering
 from .output import Column, Sheet, per_cent, run_small
@@ -87,7 +88,7 @@ simulate = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (ordering, speedup, batch, freshness, signals, balance, reputation, scaling):
+for verb in (ordering, focused, speedup, batch, freshness, signals, balance, reputation, scaling):
     simulate.command()(verb)
 
 

@@ -19,7 +19,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from periplus.model import Discovery, Lane, Learning, Ordering, Queued, Ranking, Source, Stage, Ticket, Url, UrlScore
+from periplus.model import (
+    Combining,
+    Discovery,
+    Lane,
+    Learning,
+    Ordering,
+    Queued,
+    Ranking,
+    Source,
+    Stage,
+    Ticket,
+    Url,
+    UrlScore,
+)
 from periplus.policy.ordering import level_of, levels_of
 from periplus.policy.spam import SpamScores
 from periplus.store import State
@@ -35,6 +48,8 @@ _BITS = {source: 1 << position for position, source in enumerate(Source)}
 
 Candidate = tuple[Discovery, float, Queued]
 """A URL to be queued: how it was discovered, its score, and its place."""
+Combine = Callable[[float, float, float], float]
+"""What a URL is worth after it gained: its worth, the gain, and the share of the gain that counts."""
 
 
 class ScoreState(Struct, array_like=True):
@@ -118,6 +133,9 @@ class FixedScores:
         self._state.queues.push([replace(ticket.entry, level=FIRST_LEVEL) for ticket in tickets])
         self._raised.update((ticket.entry.site, FIRST_LEVEL) for ticket in tickets)
 
+    def revalue(self, url: Url, change: Callable[[float], float]) -> None:
+        """A page was read: no worth is kept."""
+
     def raised(self) -> dict[str, int]:
         """The sites of which a URL has moved up: because people prefer it, not by links."""
         raised, self._raised = self._raised, {}
@@ -147,6 +165,7 @@ class PriorityIndex:
         self._state = state
         self._learning = ordering if isinstance(ordering, Learning) else None
         self._ranking = ordering if isinstance(ordering, Ranking) else None
+        self._combined: Combine = ordering.combined if isinstance(ordering, Combining) else _added
         self._is_sinking = self._learning is not None and _sinks(self._learning)
         self._is_out = is_out
         self.pages = pages
@@ -187,11 +206,22 @@ class PriorityIndex:
         for discovery in self.unknown(discoveries):
             name = (discovery.url, discovery.source)
             known = news.get(name)
-            news[name] = discovery if known is None else replace(known, gain=known.gain + discovery.gain)
+            news[name] = (
+                discovery if known is None else replace(known, gain=self._combined(known.gain, discovery.gain, 1.0))
+            )
         return [discovery for discovery in news.values() if not discovery.is_more]
 
+    def revalue(self, url: Url, change: Callable[[float], float]) -> None:
+        """A page was read, and its worth is known now; links that gain change it no more (`Combining`)."""
+        standing = self._state.standings.get([url])[0]
+        if standing is not None:
+            standing.worth = change(standing.worth)
+            self._state.standings.put([(url, standing)])
+
     def _gain(self, url: Url, standing: UrlScore, gain: float) -> None:
-        standing.worth += gain * self.spam.worth(url)
+        if standing.stage == Stage.DONE and self._combined is not _added:
+            return
+        standing.worth = self._combined(standing.worth, gain, self.spam.worth(url))
         if self._learning is not None and standing.stage == Stage.WAITING:
             level = self._level(url, standing)
             if level != standing.level and not self._is_out(url):
@@ -394,6 +424,10 @@ class PriorityIndex:
 
 
 Scores = FixedScores | PriorityIndex
+
+
+def _added(worth: float, gain: float, share: float) -> float:
+    return worth + gain * share
 
 
 def _wait(standing: UrlScore, ticket: Ticket) -> None:

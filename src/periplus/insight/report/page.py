@@ -84,7 +84,7 @@ def _chapters(report: Report) -> list[str]:
 
 
 def _glance(report: Report) -> list[Part]:
-    return [part for part in report.parts.values() if part.chapter == "glance"]
+    return [part for part in report.parts.values() if part.chapter == "glance" and part.rows]
 
 
 def _tiles(report: Report) -> Iterator[tuple[str, str]]:

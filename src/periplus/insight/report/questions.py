@@ -83,6 +83,13 @@ GLANCE: Final = (
         ),
     ),
     Question(
+        "topic", "glance", "The topic", "", "",
+        "select count(*) filter (where relevance >= 0.5) as relevant,\n"
+        "    count(*) filter (where relevance >= 0.5) / count(relevance) as harvest\n"
+        "from pages having count(relevance) > 0",
+        (Column("relevant", "pages on the topic"), Column("harvest", "of the pages are on the topic", "share")),
+    ),
+    Question(
         "requests", "glance", "The requests", "", "",
         "select count(*) as requests, sum(bytes)::bigint as bytes, count(distinct site) as sites,\n"
         "    epoch(min(started_at)) as began, epoch(max(ended_at)) as ended\nfrom fetches where outcome <> 'excluded'",

@@ -24,6 +24,7 @@ def sentences(report: Report) -> list[Sentence]:
     return [
         *_problems(report),
         *_size(report),
+        *_topic(report),
         *_coverage(report),
         *_efficiency(report),
         *_first(report),
@@ -48,6 +49,14 @@ def _size(report: Report) -> Iterator[Sentence]:
         part = share(glance["unique"] / glance["crawled"])
         kept = f"{part} of {count(glance['crawled'])} fetched URLs are unique pages"
         yield Sentence(f"{kept}.", _left(report), "sources")
+
+
+def _topic(report: Report) -> Iterator[Sentence]:
+    topic = report.row("topic")
+    if topic.get("relevant") is not None:
+        says = f"{number_of(topic['relevant'], 'page')} of the collection are on the topic: {share(topic['harvest'])}."
+        so = "Other words, more examples or nearer seeds raise a low share."
+        yield Sentence(says, so, "sources")
 
 
 def _left(report: Report) -> str:

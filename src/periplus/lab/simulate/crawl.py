@@ -154,12 +154,16 @@ class SimulatedPages:
         """Nothing is stored."""
 
 
+MakePages = Callable[[Sequence[Url], Mapping[Url, int]], SimulatedPages]
+"""Makes a pipeline from the names of all pages, and their numbers."""
+
+
 class SimulatedCrawl:
     """One crawl of one web under one ordering. `limit`: maximum number of pages.
 
     `seed` is the `random_seed` of a real crawl. `robots` has the text of robots.txt files by their URLs, for a
     crawl that is not prepared; where such a file is a page of the web as well, it answers with that page's status and
-    in its time.
+    in its time. `make_pages` makes the pipeline, if it is another than `SimulatedPages`.
     """
 
     def __init__(
@@ -176,6 +180,7 @@ class SimulatedCrawl:
         events: EventSink | None = None,
         is_prepared: bool = True,
         robots: Mapping[Url, bytes] | None = None,
+        make_pages: MakePages | None = None,
     ) -> None:
         self._web = web
         self._robots = robots or {}
@@ -187,7 +192,10 @@ class SimulatedCrawl:
         self._state = MemoryState()
         if is_prepared:
             self._prepare()
-        pages = SimulatedPages(web, self._names, self._pages, None if guard is None else _READ)
+        if make_pages is None:
+            pages = SimulatedPages(web, self._names, self._pages, None if guard is None else _READ)
+        else:
+            pages = make_pages(self._names, self._pages)
         self.machine = Machine(
             MachineSettings(
                 random_seed=f"{seed}/0",  # that of the first shard

@@ -8,10 +8,26 @@ each has a page in docs/policies with its paper and its curve.
 Some decide when a URL is found and need to know nothing else: `breadth_first`, `largest_site`, `random`, `optimal`.
 Some learn from every link (`model.Learning`): `indegree`, `opic`, `opic_adaptive`, `rankmass`, `partial`. Some look at
 all links from time to time (`model.Ranking`): `partial`, `batch`, `rankmass`, `rankmass_windowed`. A new one is a class
-with these methods and a line in `registry`. `Scored` is a program's own function.
+with these methods and a line in `registry`. For a crawl with a topic there are `best_first`, `shark`, `focused` and
+`n_best` (`focused.py`). `Scored` is a program's own function.
 """
 
 from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
+from .focused import (
+    RELEVANT,
+    BestFirst,
+    ContextGraph,
+    Focused,
+    Focusing,
+    LinkSigns,
+    NBest,
+    Shark,
+    inherited,
+    inherited_of,
+    potential_of,
+    shark,
+    worth_of,
+)
 from .learned import (
     AdaptiveOpic,
     BatchPageRank,
@@ -24,28 +40,42 @@ from .learned import (
     WindowedRankMass,
 )
 from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of, lowered
-from .registry import ALIASES, ordering, orderings
+from .registry import ALIASES, focused_orderings, ordering, orderings
 
 __all__ = [
     "ALIASES",
     "LAST_LEVEL",
+    "RELEVANT",
     "ZERO_LEVEL",
     "AdaptiveOpic",
     "BatchPageRank",
+    "BestFirst",
     "BreadthFirst",
     "ByWorth",
+    "ContextGraph",
+    "Focused",
+    "Focusing",
     "InDegree",
     "LargestSite",
+    "LinkSigns",
+    "NBest",
     "Opic",
     "Optimal",
     "PartialPageRank",
     "RandomOrder",
     "RankMass",
     "Scored",
+    "Shark",
     "WindowedRankMass",
+    "focused_orderings",
+    "inherited",
+    "inherited_of",
     "level_of",
     "levels_of",
     "lowered",
     "ordering",
     "orderings",
+    "potential_of",
+    "shark",
+    "worth_of",
 ]

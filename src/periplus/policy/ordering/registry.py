@@ -14,6 +14,7 @@ from collections.abc import Callable
 from ...model import ConfigError, Ordering, Url
 from ..names import nearest
 from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
+from .focused import BestFirst, ContextGraph, Focused, NBest, Shark
 from .learned import AdaptiveOpic, BatchPageRank, InDegree, Opic, PartialPageRank, RankMass, WindowedRankMass
 
 _ORDERINGS: dict[str, Callable[..., Ordering]] = {
@@ -30,13 +31,27 @@ _ORDERINGS: dict[str, Callable[..., Ordering]] = {
     "rankmass_windowed": WindowedRankMass,
 }
 
+_FOCUSED: dict[str, Callable[..., Ordering]] = {
+    "best_first": BestFirst,
+    "context_graph": ContextGraph,
+    "focused": Focused,
+    "n_best": NBest,
+    "shark": Shark,
+}
+"""Orderings of a crawl with a topic."""
+
 ALIASES = {"depth": "breadth_first", "length": "largest_site", "oracle": "optimal"}
 """The names that Castillo et al. (2004) gave the same."""
 
 
 def orderings() -> tuple[str, ...]:
-    """The names, in order."""
+    """The names of those that need no topic, in order."""
     return tuple(sorted(_ORDERINGS))
+
+
+def focused_orderings() -> tuple[str, ...]:
+    """The names of those for a crawl with a topic, in order; `context_graph` is for simulations alone."""
+    return tuple(sorted({*_FOCUSED} - {"context_graph"}))
 
 
 def ordering(
@@ -47,11 +62,12 @@ def ordering(
     `oracle` returns the final score of a page; only *optimal* uses it.
     """
     name = ALIASES.get(name, name)
-    make = _ORDERINGS.get(name)
+    make = _ORDERINGS.get(name) or _FOCUSED.get(name)
     if make is None:
         raise ConfigError(
             f"unknown ordering: {name[:100]!r}",
-            hint=f"did you mean {nearest(name, [*orderings(), *ALIASES])!r}? There are {', '.join(orderings())}",
+            hint=f"did you mean {nearest(name, [*orderings(), *focused_orderings(), *ALIASES])!r}?"
+            f" There are {', '.join(orderings())}; with a topic {', '.join(focused_orderings())}",
         )
     if make is Optimal:
         if oracle is None:

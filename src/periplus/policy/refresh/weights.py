@@ -165,6 +165,7 @@ class PageWeights:
         self._unknown = unknown
         self.mean = mean
         self.discount: Callable[[Url], float] = _undiscounted
+        self.relevance: Callable[[Url], float] = _undiscounted
 
     @property
     def is_equal(self) -> bool:
@@ -178,9 +179,12 @@ class PageWeights:
         self.mean = mean or 1.0
 
     def __call__(self, url: Url) -> float:
-        """The weight in multiples of the mean, less what spam is worth less; 0: no visit is ever worth anything."""
+        """The weight in multiples of the mean, times what spam and pages beside the topic are worth.
+
+        0: no visit is ever worth anything.
+        """
         weight = 1.0 if self.is_equal else self._weight(url) / self.mean
-        return weight * self.discount(url)
+        return weight * self.discount(url) * self.relevance(url)
 
     def _weight(self, url: Url) -> float:
         own = next((weight for matches, weight in self._patterns if matches(url)), 1.0)

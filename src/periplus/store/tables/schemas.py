@@ -127,6 +127,7 @@ PAGES: Final = pa.schema(
         ("use", WORD),
         ("tdm", WORD),
         ("said_by", WORDS),
+        ("relevance", SHARE),
     ]
 )
 

@@ -118,7 +118,7 @@ def _content_type(headers: Headers) -> str | None:
 
 
 def page_row(event: PageRead) -> Row:
-    """The row of a page; its last columns are the fields of `PageStatistics` and of `Preferences`."""
+    """The row of a page; its last columns: `PageStatistics`, `Preferences`, relevance."""
     page = event.page
     relations, directives, digests, refresh = page.relations, page.directives, page.digests, page.refresh
     return (
@@ -151,6 +151,7 @@ def page_row(event: PageRead) -> Row:
         [problem.reason for problem in page.problems],
         *astuple(page.statistics),
         *_preferences(page.preferences),
+        page.relevance,
     )
 
 

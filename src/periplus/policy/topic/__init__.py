@@ -1,0 +1,53 @@
+"""Topics: what a focused crawl looks for, and how relevant a page is.
+
+Read in this order: `settings` says how a topic is given; `words` finds its terms in a text and makes a relevance of
+them; `classifier` and `examples` do it by example pages; `neighbourhood` looks at the words of links; `topic` is all of
+it as a crawl uses it; `learning` learns from pages that were read what to expect of URLs that were not;
+`context_graph` tells how far a page is from the topic, for simulations. Which URL is
+fetched next is decided in `policy.ordering.focused`. Chakrabarti, van den Berg & Dom (1999) is the paper on crawls with
+a classifier, Hersovici et al. (1998) the one on anchors.
+
+Everything here is a function of its arguments and of a state that the crawl commits, so that a crawl can be replayed.
+"""
+
+from .classifier import Classifier, Judge, Vector, train, vector_of
+from .context_graph import LAYERS, LayerClassifier, counts_of, distances
+from .examples import MAX_EXAMPLES, Examples, TopicExamples, examples_of
+from .learning import LearnerState, LinkLearner, folder_of
+from .neighbourhood import LinkWords, Nearness, Span, link_words, nearness
+from .settings import TopicSettings
+from .topic import Relevance, Topic, TopicState
+from .words import Calibration, TopicTerms, TopicWords, language_code, words_of
+
+__all__ = [
+    "LAYERS",
+    "MAX_EXAMPLES",
+    "Calibration",
+    "Classifier",
+    "Examples",
+    "Judge",
+    "LayerClassifier",
+    "LearnerState",
+    "LinkLearner",
+    "LinkWords",
+    "Nearness",
+    "Relevance",
+    "Span",
+    "Topic",
+    "TopicExamples",
+    "TopicSettings",
+    "TopicState",
+    "TopicTerms",
+    "TopicWords",
+    "Vector",
+    "counts_of",
+    "distances",
+    "examples_of",
+    "folder_of",
+    "language_code",
+    "link_words",
+    "nearness",
+    "train",
+    "vector_of",
+    "words_of",
+]

@@ -1,0 +1,86 @@
+"""A topic, as a crawl uses it: the relevance of a page, and how near its links are to the topic.
+
+Relevance comes from one of three: a program's function, examples, or words. Links are compared with words: those that
+were given, or else those in which the examples differ from other pages.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct, field
+
+from ...model import Page, UsageError
+from .context_graph import LAYERS
+from .examples import Examples, ExampleState, TopicExamples
+from .neighbourhood import Nearness, link_words, nearness
+from .words import Calibration, TopicTerms, TopicWords, language_code, words_of
+
+Relevance = Callable[[Page], float]
+"""A program's own relevance of a page, from 0 to 1."""
+
+
+class TopicState(Struct, array_like=True):
+    """What a topic has learnt from the pages of a crawl."""
+
+    words: Calibration | None = None
+    examples: ExampleState = field(default_factory=ExampleState)
+
+
+class Topic:
+    """What a crawl looks for. At least one of the three ways to say it must be given."""
+
+    def __init__(
+        self,
+        terms: TopicTerms | None = None,
+        examples: Examples | None = None,
+        program: Relevance | None = None,
+        state: TopicState | None = None,
+    ) -> None:
+        state = state or TopicState()
+        self._program = program
+        self._terms = terms or (TopicTerms(examples.words) if examples is not None and examples.words else None)
+        self._words = TopicWords(terms, state.words) if terms is not None else None
+        self._examples = TopicExamples(examples, state.examples) if examples is not None else None
+
+    @property
+    def state(self) -> TopicState:
+        """What must be remembered."""
+        return TopicState(
+            None if self._words is None else self._words.learnt,
+            ExampleState() if self._examples is None else self._examples.state,
+        )
+
+    def relevance(self, page: Page) -> float:
+        """The relevance of a page, from 0 to 1; the topic learns from it."""
+        if self._program is not None:
+            return self._asked(self._program, page)
+        words = words_of(f"{page.title}\n{page.main_text or page.text}")
+        if self._examples is not None:
+            return self._examples.relevance(words, page.language[:2].lower())
+        return self._words.relevance(words, language_code(page.language)) if self._words is not None else 0.0
+
+    def _asked(self, program: Relevance, page: Page) -> float:
+        try:
+            value = float(program(page))
+        except Exception as error:
+            raise UsageError(
+                f"the topic's program raised {type(error).__name__} for {page.url}: {error}",
+                hint="fix the function and crawl into the same folder again: it continues where it stopped",
+            ) from error
+        if math.isnan(value):
+            raise UsageError(f"the topic's program returned NaN for {page.url}", hint="return a number from 0 to 1")
+        return min(max(value, 0.0), 1.0)
+
+    def nearness(self, page: Page, anchors: Sequence[str]) -> list[Nearness]:
+        """How near each link of a page is to the topic."""
+        if self._terms is None:
+            return [Nearness(0.0, 0.0)] * len(anchors)
+        found = link_words(page.text, anchors)
+        places = self._terms.places(found.words, language_code(page.language))
+        return nearness(found.spans, len(found.words), [position for position, _ in places])
+
+    def layer(self, page: Page) -> int:  # noqa: ARG002 - as a simulation's topic, which knows links backwards
+        """How many links the page is away from the topic: a crawl does not know."""
+        return LAYERS
