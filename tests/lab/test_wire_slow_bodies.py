@@ -105,6 +105,8 @@ def test_body_comes_whole(make_wire: MakeWire, purpose: Purpose) -> None:
         outcome = ended(wire)
     assert isinstance(outcome, Fetched)
     assert (outcome.body, outcome.is_truncated) == (b"onetwoend", False)
+    assert wire.buffered_bytes == 9, "until the caller is done with it"
+    assert wire.finished(0.0) == []
     assert wire.buffered_bytes == 0
 
 
