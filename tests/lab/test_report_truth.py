@@ -92,7 +92,8 @@ def test_every_question_of_the_page_gives_the_numbers_beside_it(made: Made) -> N
     """What is copied from the page into `periplus query` answers what the page shows."""
     shown = tables(made.text)
     asked = questions(made.text)
-    assert set(asked) == {name for name, part in made.report.parts.items() if part.sql}
+    parts = made.report.parts.items()
+    assert set(asked) == {name for name, part in parts if part.sql and (part.rows or part.chapter != "glance")}
     assert len(asked) > 22
     with Views(made.folder) as views:
         for name, sql in asked.items():

@@ -231,9 +231,8 @@ BY_CHAPTER: Final = (
         "The search forms with what their queries led to, and how many records there are by estimate.",
         "`periplus crawl -o DIR --forms` submits search forms; `periplus forms DIR` shows what comes next.",
         QUESTIONS["forms"].sql,
-        (_SITE, Column("action", "action", "url"), Column("status", "status", "text"),
-         Column("reason", "reason", "text"), Column("queries", "queries"), Column("requests", "pages of results"),
-         Column("records", "records"), Column("new_records", "by the form alone"), Column("estimate", "estimated")),
+        (_SITE, Column("status", "status", "text"), Column("queries", "queries"), Column("records", "records"),
+         Column("estimate", "of about")),
     ),
     Question(
         "depth", "ranks", "PageRank by distance",
