@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -22,13 +22,19 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     dict[str, str]: ADDRESSES,
     dict[str, float]: st.dictionaries(TEXT, st.floats(0.0, 1000.0), max_size=3),
 }
+
+
+def _values(kind: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from(get_args(kind)) if get_origin(kind) is Literal else VALUES[kind]
+
+
 SETTINGS = [
     (f"{table}.{name}", field.type)
     for table, room in settings_of(Config).items()
     for name, field in settings_of(room.type).items()
 ]
 OPTIONS = st.lists(st.sampled_from(SETTINGS), max_size=12, unique=True).flatmap(
-    lambda chosen: st.fixed_dictionaries({name: VALUES[kind] for name, kind in chosen})
+    lambda chosen: st.fixed_dictionaries({name: _values(kind) for name, kind in chosen})
 )
 
 

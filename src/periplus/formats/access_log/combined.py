@@ -288,7 +288,7 @@ def _hit(
     ip, user, host = who
     method, path, protocol = _split_request(request)
     if "\\" in path:
-        path = _ESCAPE.sub(_percent_encoded, path.encode()).decode()
+        path = _ESCAPE.sub(_percent_encoded, path.encode()).decode(errors="replace")  # an escape may cut a character
     return Hit(
         ip,
         at,
