@@ -56,7 +56,7 @@ def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
 def test_every_ordering_is_named_where_people_look() -> None:
     """In the explanation of the setting."""
     doc = settings_of(CrawlSettings)["ordering"].doc
-    assert set(orderings()) <= {word.strip(".,") for word in doc.split()}
+    assert set(orderings()) <= {word.strip(".,;") for word in doc.split()}
 
 
 def test_chance_is_of_the_seed() -> None:
