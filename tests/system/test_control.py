@@ -138,8 +138,11 @@ def test_excluded_urls_are_shown_first_and_never_asked_for_again(
     pattern = f"{host}/*"
     with crawling(web, out, "--workers", workers) as process, ControlClient(out) as crawl:
         crawl.ask("pause")
-        time.sleep(0.3)
-        shown = crawl.ask("exclude", pattern=pattern, preview=True)
+        shown, before = crawl.ask("exclude", pattern=pattern, preview=True), (-1, -1)
+        while (shown["matching"], web.log.total) != before:  # until every request that was under way has ended
+            before = (shown["matching"], web.log.total)
+            time.sleep(1.0)
+            shown = crawl.ask("exclude", pattern=pattern, preview=True)
         assert shown["is_preview"]
         assert shown["matching"] >= len(shown["sample"]) > 0
         assert all(url.startswith(f"http://{host}/") for url in shown["sample"])
