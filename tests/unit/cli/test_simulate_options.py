@@ -38,7 +38,7 @@ from periplus.model import ConfigError, UsageError
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 COMMANDS = (DOCS / "commands.md").read_text()
 SIMULATOR = (DOCS / "simulator.md").read_text()
-VERBS = ("ordering", "speedup", "batch", "freshness", "signals", "balance", "reputation", "scaling")
+VERBS = ("ordering", "speedup", "batch", "freshness", "signals", "balance", "focused", "reputation", "scaling")
 
 
 def verb(name: str) -> Any:
