@@ -8,7 +8,7 @@ from collections.abc import Callable
 FACTOR = 4
 """How many times larger the second input is than the first: linear time is 4 times as long, quadratic time 16 times."""
 
-ATTEMPTS = 5
+ATTEMPTS = 15
 """How often both are measured at most. The least time of each counts, since other work only ever adds to it."""
 
 
