@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -133,6 +133,8 @@ def _expected(field: SettingField) -> str:
         return "a list of texts" if "str" in str(field.type) else "a list of numbers"
     if str(field.type).startswith("dict"):
         return "a table of numbers" if "float" in str(field.type) else "a table of texts"
+    if get_origin(field.type) is Literal:
+        return "one of " + ", ".join(get_args(field.type))
     return _EXPECTED[field.type]
 
 
