@@ -75,7 +75,7 @@ class ReportMiddleware:
         if isinstance(outcome, NotModified) or scheduler.is_tried_again(task, f"http-{response.status}"):
             scheduler.wire.end(outcome)
             raise _quiet(request, f"answered {response.status}")
-        scheduler.wire.hold(outcome, _head(request))
+        scheduler.wire.hold(outcome, head_of(request))
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
@@ -84,7 +84,7 @@ class ReportMiddleware:
         task = scheduler.task_of(request)
         if task is None:
             return
-        reason = _reason(exception)
+        reason = reason_of(exception)
         is_again = scheduler.is_tried_again(task, reason)
         now = scheduler.now()
         scheduler.wire.end(Failed(task, reason, now, 0.0, detail=str(exception)[:200]))
@@ -165,12 +165,14 @@ def _quiet(request: Request, why: str) -> IgnoreRequest:
     return IgnoreRequest(why)
 
 
-def _reason(exception: Exception) -> str:
+def reason_of(exception: Exception) -> str:
+    """The reason of a failure, in our words."""
     names = {kind.__name__ for kind in type(exception).__mro__}
     return next((reason for name, reason in _FAILURES if name in names), "other")
 
 
-def _head(request: Request) -> bytes:
+def head_of(request: Request) -> bytes:
+    """The head of a request as it was sent, without cookies."""
     host, _, path = request.url.partition("://")[2].partition("/")
     lines = [f"{request.method} /{path.partition('#')[0]} HTTP/1.1".encode(), b"Host: " + host.encode()]
     lines += [b"%s: %s" % (name, b", ".join(values)) for name, values in request.headers.items() if name != b"Cookie"]

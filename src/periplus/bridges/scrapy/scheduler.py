@@ -26,7 +26,7 @@ from periplus.model import Discovery, Failed, FetchTask, Redirected, Source, Url
 from periplus.policy.found import Found
 from periplus.urls import canonical
 
-from .middleware import TASK, ReportMiddleware, SpiderOutputMiddleware, _head, _reason, outcome_of
+from .middleware import TASK, ReportMiddleware, SpiderOutputMiddleware, head_of, outcome_of, reason_of
 from .requests import Requests, encoded
 from .wire import ScrapyWire
 
@@ -267,10 +267,10 @@ class Scheduler(BaseScheduler):
         try:
             response = await self._crawler.engine.download_async(request)
         except Exception as error:  # whatever a downloader raises
-            self.wire.end(Failed(task, _reason(error), self.now(), 0.0, detail=str(error)[:200]))
+            self.wire.end(Failed(task, reason_of(error), self.now(), 0.0, detail=str(error)[:200]))
         else:
             outcome = outcome_of(task, request, response, self.now())
-            self.wire.hold(outcome, _head(request))
+            self.wire.hold(outcome, head_of(request))
             self.wire.release(task.url)
 
     # what the middlewares ask
