@@ -14,9 +14,10 @@ COPY src src
 RUN PERIPLUS_NATIVE=1 pip wheel --no-cache-dir --no-deps --wheel-dir wheels .
 
 FROM python:3.11-slim
-COPY constraints.txt /install/
+COPY requirements/image.txt /install/
 COPY --from=build /build/wheels /install/
-RUN pip install --no-cache-dir --constraint /install/constraints.txt "$(echo /install/*.whl)[search,web]" && rm -r /install
+RUN pip install --no-cache-dir --require-hashes -r /install/image.txt \
+    && pip install --no-cache-dir --no-deps /install/*.whl && rm -r /install
 RUN useradd --uid 1000 --create-home periplus && install --directory --owner periplus /data
 USER periplus
 WORKDIR /data

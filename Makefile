@@ -5,28 +5,22 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo native test soak check sanitize bench policies image format clean
+.PHONY: help demo native test soak check sanitize bench policies image lock sbom audit format clean
 .DEFAULT_GOAL := help
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-.venv/core: pyproject.toml constraints.txt hatch_build.py $(wildcard src/periplus/content/scan/native/*)
+.venv/core: pyproject.toml requirements/core.txt hatch_build.py $(wildcard src/periplus/content/scan/native/*)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "setting up .venv (once)"
-	@$(PIP) install -c constraints.txt -e .
+	@$(PIP) install --require-hashes -r requirements/core.txt
+	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
-.venv/test: .venv/core
-	@$(PIP) install -c constraints.txt -e '.[test]'
-	@touch $@
-
-.venv/check: .venv/test
-	@$(PIP) install -c constraints.txt -e '.[check]'
-	@touch $@
-
-.venv/bench: .venv/core
-	@$(PIP) install -c constraints.txt -e '.[bench]'
+.venv/dev: .venv/core requirements/dev.txt
+	@echo "adding what tests, checks and benchmarks need (once)"
+	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 
 demo: .venv/core ## see it crawl, on a small web that comes with it
@@ -37,24 +31,25 @@ native: .venv/core ## compile the page scanner again, after a change of its C so
 
 PYTEST = $(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(3 * (os.cpu_count() or 2) // 2)") --dist loadfile --no-loadscope-reorder
 
-test: .venv/test ## the tests, but for the slow ones (they mostly wait, so there are more at once than cores)
+test: .venv/dev ## the tests, but for the slow ones (they mostly wait, so there are more at once than cores)
 	@$(PYTEST) -m "not slow"
 
-soak: .venv/test ## the slow tests: more kills, more seeds, more orderings
+soak: .venv/dev ## the slow tests: more kills, more seeds, more orderings
 	@$(PYTEST) -m slow
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -m 'not slow' tests/properties
 
-check: .venv/check ## style, types, the plan of the house, the docs
+check: .venv/dev ## style, types, the plan of the house, the docs
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(PIP) check
 	@$(BIN)/python -m pytest -q tests/test_docs.py tests/test_architecture.py tests/test_exports.py
 
-sanitize: .venv/test ## read 20,000 mutated pages with the compiled scanner under sanitizers
+sanitize: .venv/dev ## read 20,000 mutated pages with the compiled scanner under sanitizers
 	@$(BIN)/python -m tests.native.sanitize
 
-bench: .venv/bench ## compare with every peer, in one run on this machine (QUICK=1: in two minutes, roughly)
+bench: .venv/dev ## compare with every peer, in one run on this machine (QUICK=1: in two minutes, roughly)
 	@$(BIN)/python -m bench $(if $(QUICK),--quick)
 
 policies: .venv/core ## measure every ordering and refresh policy again, into docs/policies
@@ -63,7 +58,30 @@ policies: .venv/core ## measure every ordering and refresh policy again, into do
 image: ## build the container image and run the demo in it; without docker or podman, check the Dockerfile's steps
 	@PYTHON=$(PYTHON) docker/check $(if $(QUICK),--quick)
 
-format: .venv/check ## put the code in its one form
+.venv/release: requirements/release.txt
+	@$(PYTHON) -m venv $@
+	@$@/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/release.txt
+	@touch $@
+
+LOCK = .venv/release/bin/uv pip compile --generate-hashes --universal --python-version 3.11 --no-header --no-annotate --quiet --upgrade
+
+lock: .venv/release ## take the newest versions of all dependencies into requirements/, with their hashes
+	@$(LOCK) pyproject.toml requirements/build.in -o requirements/core.txt
+	@$(LOCK) pyproject.toml --extra search --extra web -o requirements/image.txt
+	@$(LOCK) pyproject.toml requirements/build.in --all-extras -o requirements/dev.txt
+	@$(LOCK) requirements/release.in -o requirements/release.txt
+
+sbom: .venv/release ## list every part of an installation with its licence, in dist/sbom.json (CycloneDX)
+	@rm -rf dist/parts && $(PYTHON) -m venv dist/parts
+	@dist/parts/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/image.txt
+	@dist/parts/bin/python -m pip --disable-pip-version-check --quiet uninstall --yes pip setuptools
+	@.venv/release/bin/cyclonedx-py environment dist/parts/bin/python --pyproject pyproject.toml --output-reproducible -o dist/sbom.json
+	@rm -r dist/parts && echo "dist/sbom.json"
+
+audit: .venv/release ## ask for known weaknesses of all dependencies (needs a network)
+	@.venv/release/bin/pip-audit --require-hashes --disable-pip -r requirements/dev.txt
+
+format: .venv/dev ## put the code in its one form
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 

@@ -20,7 +20,7 @@ def test_copied_files_exist_and_reach_the_builder() -> None:
     """Each is in the checkout, and `.dockerignore` lets it through."""
     sources = [source for line in instructions("COPY") if "--from" not in line for source in line.split()[:-1]]
     allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
-    assert {"src", "pyproject.toml", "constraints.txt"} <= set(sources)
+    assert {"src", "pyproject.toml", "requirements/image.txt"} <= set(sources)
     assert [source for source in sources if not (ROOT / source).exists()] == []
     assert set(sources) == allowed
 
