@@ -48,6 +48,18 @@ def test_links_to_headings_resolve(page: Path) -> None:
     assert missing == []
 
 
+def test_tests_named_in_the_docs_exist() -> None:
+    """A promise names the test that would break with it: the file is there, and so is the function."""
+    named_tests = {found for page in PAGES for found in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?", page.read_text())}
+    assert len(named_tests) > 20
+    missing = [
+        (file, function)
+        for file, function in sorted(named_tests)
+        if not (ROOT / file).exists() or f"def {function}" not in (ROOT / file).read_text()
+    ]
+    assert missing == []
+
+
 def test_the_map_of_the_house_names_files_that_exist() -> None:
     """Every `room/file.py` that docs/architecture.md names is there, so that a newcomer finds it."""
     text = (ROOT / "docs" / "architecture.md").read_text()

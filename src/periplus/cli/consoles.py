@@ -1,19 +1,23 @@
 """Rich consoles for stdout and stderr, as every command uses them.
 
 A terminal gets its own width. Elsewhere a line is as long as its content: a program that reads a table must get whole
-URLs, so nothing is wrapped or truncated.
+URLs, so nothing is wrapped or truncated. What pages say reaches no terminal as a command: control characters, and
+marks that reorder a line, are replaced wherever they are printed.
 
 Whether figures can be drawn: matplotlib is an extra, `periplus[plots]`.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from .closed_pipe import discard
@@ -45,14 +49,28 @@ _UNLIMITED = 1_000_000
 """Columns of a console that is not a terminal: more than any line has."""
 
 
+_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal would obey instead of show: C0 without tab and line feed, DEL, C1, and marks of direction."""
+
+
+def one_line(text: str) -> str:
+    """Text of a page for one line of a terminal: what is not printable is replaced."""
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+
+
 class _Output(Console):
-    """A console whose reader may end before it does."""
+    """A console whose reader may end before it does, and which prints nothing that a terminal would obey."""
 
     def __init__(self, *, stderr: bool) -> None:
         stream: Any = sys.stderr if stderr else sys.stdout
         is_terminal = Console(stderr=stderr).is_terminal
         super().__init__(stderr=stderr, width=None if is_terminal else _UNLIMITED)
         self._descriptor = stream
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As a console renders, with control characters of texts replaced. Rich's own are not text."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else _OBEYED.sub("\ufffd", text), style, control)
 
     def on_broken_pipe(self) -> None:
         """Continue silently without stderr; without stdout, end with code 0."""

@@ -27,7 +27,7 @@ from periplus.model import UsageError
 from . import options
 from .closed_pipe import unless_closed
 from .cluster_option import Cluster, executor_at
-from .consoles import stderr_console, stdout_console
+from .consoles import one_line, stderr_console, stdout_console
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -177,5 +177,5 @@ def _cell(value: Any, widest: int | None) -> str:
     if value is None:
         return ""
     text = f"{value:.6g}" if isinstance(value, float) else word(value)
-    text = text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+    text = one_line(text)
     return text if widest is None or len(text) <= widest else text[: widest - 1] + "…"

@@ -28,7 +28,7 @@ from periplus.insight.ulinks.titles import entitled
 from periplus.urls import canonical, site_of
 
 from . import options
-from .consoles import stderr_console, stdout_console
+from .consoles import one_line, stderr_console, stdout_console
 from .crawl.command import NOTHING_FETCHED, run
 from .crawl.live import count, counted
 from .survey.output import FILES
@@ -177,9 +177,5 @@ def _table(each: SiteUlinks) -> Table:
         where = Text(link.url, style="cyan")
         if not link.is_listed:
             where += Text(f", one of {link.section}", style="dim")
-        table.add_row(f"  {place}", _clean(link.title), where, count(link.pages), f"{100 * link.share:.0f} %")
+        table.add_row(f"  {place}", Text(one_line(link.title)), where, count(link.pages), f"{100 * link.share:.0f} %")
     return table
-
-
-def _clean(text: str) -> Text:
-    return Text("".join(letter if letter.isprintable() else "\ufffd" for letter in text))

@@ -37,7 +37,7 @@ from periplus.policy.names import nearest
 
 from .. import options
 from ..app import INTERRUPTED
-from ..consoles import stderr_console, stdout_console
+from ..consoles import one_line, stderr_console, stdout_console
 from ..crawl.command import NOTHING_FETCHED, run
 from ..crawl.live import count, counted
 
@@ -76,7 +76,7 @@ def _print_comparison(console: Console, comparison: Comparison) -> None:
     for change in comparison.changes:
         for sign, urls, style in (("+", change.new, "yellow"), ("-", change.fixed, "green")):
             for url in urls[:_CHANGES]:
-                console.print(Text(f"  {sign} {change.name} {_clean(url)}".rstrip(), style=style), soft_wrap=True)
+                console.print(Text(f"  {sign} {change.name} {one_line(url)}".rstrip(), style=style), soft_wrap=True)
             if len(urls) > _CHANGES:
                 more = f"  {sign} {change.name} and {count(len(urls) - _CHANGES)} more"
                 console.print(Text(more, style=style), soft_wrap=True)
@@ -107,7 +107,7 @@ def _print_finding(console: Console, found: Finding) -> None:
     title = Text(f"\n{SIGNS[found.severity.value]} {found.title}", style=style) + Text(f"  {found.name}", style="dim")
     console.print(title, soft_wrap=True)
     if found.parts:
-        parts = ", ".join(f"{_clean(name)}: {count(number)}" for name, number in found.parts.items())
+        parts = ", ".join(f"{one_line(name)}: {count(number)}" for name, number in found.parts.items())
         console.print(Padding(Text(parts, style="dim"), (0, 0, 0, 2)))
     console.print(Padding(Text(found.why), (0, 0, 0, 2)))
     console.print(Padding(Text(f"→ {found.advice}", style="bold"), (0, 0, 0, 2)))
@@ -116,15 +116,10 @@ def _print_finding(console: Console, found: Finding) -> None:
 
 
 def _example(example: Example) -> Text:
-    said = Text(_clean(example.url), style="cyan")
+    said = Text(one_line(example.url), style="cyan")
     if example.note:
-        said += Text(("  " if example.url else "") + _clean(example.note), style="dim")
-    return said + Text(f"  (on {_clean(example.at)})", style="dim") if example.at else said
-
-
-def _clean(text: str) -> str:
-    """Text without control characters."""
-    return text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+        said += Text(("  " if example.url else "") + one_line(example.note), style="dim")
+    return said + Text(f"  (on {one_line(example.at)})", style="dim") if example.at else said
 
 
 FAILED = 4

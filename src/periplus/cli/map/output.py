@@ -21,6 +21,7 @@ from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.urls import site_of
 
+from ..consoles import one_line
 from ..crawl.live import count, counted, lasting, size, top
 
 SHOWN = 50
@@ -149,7 +150,7 @@ def say_lines(judged: Iterable[tuple[Listed, Verdict]]) -> None:
     for listed, verdict in judged:
         priority = "" if listed.priority is None else f"{listed.priority:g}"
         cells = (listed.url, written(listed), priority, _refused(verdict), listed.sitemap, str(listed.files))
-        sys.stdout.write("\t".join(map(_clean, cells)) + "\n")
+        sys.stdout.write("\t".join(map(one_line, cells)) + "\n")
 
 
 def say_rows(console: Console, judged: Iterable[tuple[Listed, Verdict]], files: MapFiles, *, most: int | None) -> None:
@@ -163,9 +164,9 @@ def say_rows(console: Console, judged: Iterable[tuple[Listed, Verdict]], files: 
             file = files.get(listed.sitemap)
             where = ("" if file is None else str(file.number)) + (f" +{listed.files - 1}" if listed.files > 1 else "")
             priority = "" if listed.priority is None else f"{listed.priority:g}"
-            refused = _clean(_refused(verdict))
+            refused = one_line(_refused(verdict))
             refused = refused if len(refused) <= 28 else refused[:27] + "…"
-            line = f"{written(listed)[:10]:10}  {priority[:4]:>4}  {where:>8}  {refused:28}  {_clean(listed.url)}"
+            line = f"{written(listed)[:10]:10}  {priority[:4]:>4}  {where:>8}  {refused:28}  {one_line(listed.url)}"
             console.print(Text(line, style="yellow" if verdict.reason else ""), soft_wrap=True)
     if most is not None and said > most:
         console.print(Text(f"and {said - most:,} more URLs; --all shows them", style="dim"))
@@ -179,7 +180,7 @@ def say_files(console: Console, files: MapFiles, *, most: int | None) -> None:
             console.print(Text(f"and {len(files) - most:,} more files; --all shows them", style="dim"))
             break
         what, entries = file.trouble or file.kind, f"{file.entries:,}" if file.entries else ""
-        line = f"{file.number:>5}  {_found_by(file, files):14}  {what:13}  {entries:>9}  {_clean(file.url)}"
+        line = f"{file.number:>5}  {_found_by(file, files):14}  {what:13}  {entries:>9}  {one_line(file.url)}"
         console.print(Text(line, style="yellow" if file.trouble else ""), soft_wrap=True)
 
 
@@ -266,8 +267,3 @@ def _date(at: float, granularity: str) -> str:
 
 def _refused(verdict: Verdict) -> str:
     return f"{verdict.reason} {verdict.rule}".strip()
-
-
-def _clean(text: str) -> str:
-    """One line without what a terminal would obey."""
-    return text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

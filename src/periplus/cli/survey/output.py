@@ -16,7 +16,7 @@ from periplus.assembly.summary import Summary
 from periplus.insight.survey import Figure, Survey, tables_of
 from periplus.insight.survey.tables import Table, Value
 
-from ..consoles import can_draw, stdout_console
+from ..consoles import can_draw, one_line, stdout_console
 from ..crawl.live import Row, View, count, counted, host_rows, hosts, lasting, pace, size
 from ..simulate.output import Column, Sheet, say
 from .domains import DomainList
@@ -126,7 +126,7 @@ FILES = View(_rows, _plain, lambda tally: tally.fetches)
 def say_bad_lines(found: DomainList, console: Console) -> None:
     """Lines of the list that name no domain."""
     for line in found.bad:
-        text = "".join(letter if letter.isprintable() else "\ufffd" for letter in line.text[:80])
+        text = one_line(line.text[:80])
         console.print(Text(f"line {line.number:,} names no domain: {text}", style="yellow"), soft_wrap=True)
     if found.bad_lines > len(found.bad):
         more = found.bad_lines - len(found.bad)
