@@ -50,7 +50,9 @@ def test_links_to_headings_resolve(page: Path) -> None:
 
 def test_tests_named_in_the_docs_exist() -> None:
     """A promise names the test that would break with it: the file is there, and so is the function."""
-    named_tests = {found for page in PAGES for found in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?", page.read_text())}
+    named_tests = {
+        found for page in PAGES for found in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?", page.read_text())
+    }
     assert len(named_tests) > 20
     missing = [
         (file, function)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.system import buckets
 from tests.system.crawled import (
     Asked,
     Crawled,
@@ -102,3 +103,29 @@ def test_machines_are_lost_in_front_of_operations_on_the_disk(lab: RunningLab, t
             shutil.rmtree(tmp_path / "disk", ignore_errors=True)
     finish(tmp_path / "killed", what)
     check(lab, tmp_path, before, births)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(buckets.why_not()), reason=buckets.why_not())
+def test_a_collection_in_a_bucket_outlives_its_machines(lab: RunningLab, tmp_path: Path) -> None:
+    """Killed four times, twice with the machine's disk and all that its mount had not sent: every page is there, once.
+
+    The mount loses what was not synced, and does not cut files at every length: answers are asked for again, and
+    records of them are in the archive twice.
+    """
+    before, requests = whole(lab, tmp_path)
+    with buckets.bucket(tmp_path) as bucket:
+        what = asked(lab, cluster__local_state=str(tmp_path / "disk"))
+        for number in range(4):
+            process = begin(bucket.path / "killed", what)
+            wait_for(requests * number // 4 + 5, lab, process)
+            process.kill()
+            process.join()
+            if number % 2:
+                shutil.rmtree(tmp_path / "disk")
+                bucket.unmount()
+                bucket.mount()
+        finish(bucket.path / "killed", what)
+        shutil.copytree(bucket.path / "killed", tmp_path / "killed")
+    after = crawled(tmp_path / "killed")
+    assert (after.pages, after.discoveries) == (before.pages, before.discoveries)
