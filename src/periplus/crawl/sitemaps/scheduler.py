@@ -67,8 +67,9 @@ from periplus.urls import canonical, site_of
 
 from ..frontier import OUR_OWN, Frontier, SiteRecords, file_name, reason_of
 from ..revisit import Revisits
-from .discovery import SitemapDiscovery, SitemapSettings
+from .discovery import SitemapDiscovery
 from .file import SitemapFile, UnfinishedFile, source_of
+from .settings import SitemapSettings
 from .slices import unpack_slice
 from .store import SitemapStore, visit_event
 
