@@ -16,8 +16,8 @@ from periplus.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from .file import SitemapFile, UnfinishedFile
     from .held_seeds import HeldSeeds
-    from .scheduler import SitemapRules, SitemapScheduler, SitemapState
-    from .settings import SitemapSettings
+    from .scheduler import SitemapScheduler, SitemapState
+    from .settings import SitemapRules, SitemapSettings
     from .slices import Slice, pack, unpack_slice
 else:
     __getattr__ = lazy_exports(
@@ -25,8 +25,8 @@ else:
         {
             "file": "SitemapFile UnfinishedFile",
             "held_seeds": "HeldSeeds",
-            "scheduler": "SitemapRules SitemapScheduler SitemapState",
-            "settings": "SitemapSettings",
+            "scheduler": "SitemapScheduler SitemapState",
+            "settings": "SitemapRules SitemapSettings",
             "slices": "Slice pack unpack_slice",
         },
     )

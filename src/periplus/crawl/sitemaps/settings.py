@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from periplus.policy.filters import MediaSettings
+from periplus.policy.sitemaps import (
+    AuthoritySettings,
+    DifferenceSettings,
+    RetirementSettings,
+    RevisitSettings,
+    ScoreSettings,
+    TreeLimits,
+)
+
 
 class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What sites publish about themselves, and whether it is read."""
@@ -22,3 +32,16 @@ class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Additional sitemaps."""
     only: bool = False
     """Fetch no pages: read robots.txt files and sitemaps into the tables only."""
+
+
+class SitemapRules(Struct, frozen=True):
+    """The settings of everything about sitemaps, together."""
+
+    sitemaps: SitemapSettings = SitemapSettings()
+    forest: TreeLimits = TreeLimits()
+    authority: AuthoritySettings = AuthoritySettings()
+    revisit: RevisitSettings = RevisitSettings()
+    retirement: RetirementSettings = RetirementSettings()
+    difference: DifferenceSettings = DifferenceSettings()
+    scores: ScoreSettings = ScoreSettings()
+    media: MediaSettings = MediaSettings()
