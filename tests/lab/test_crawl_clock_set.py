@@ -12,7 +12,7 @@ from tests.lab.crawling import by_proxy, standing
 
 from periplus.assembly.collection import held, planned
 from periplus.assembly.progress import Progress
-from periplus.cli.crawl.command import run
+from periplus.cli.crawl.running import run
 from periplus.lab.web import World
 from periplus.lab.web.running import RunningLab
 

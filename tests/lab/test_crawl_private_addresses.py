@@ -20,7 +20,7 @@ from tests.lab.crawling import crawl, rows
 
 from periplus.assembly import Layout
 from periplus.assembly.collection import held, planned
-from periplus.cli.crawl.command import run
+from periplus.cli.crawl.running import run
 from periplus.cli.crawl.summary import say_end
 from periplus.store import DiskState
 from periplus.urls import canonical, site_of

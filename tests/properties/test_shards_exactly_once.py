@@ -27,7 +27,8 @@ from tests.hypothesis_depth import examples
 
 from periplus.config import Config
 from periplus.crawl.clock import RateLimiter
-from periplus.crawl.engine import Engine, EngineSettings
+from periplus.crawl.engine import Engine
+from periplus.crawl.engine_settings import EngineSettings
 from periplus.crawl.frontier import AddressClaims, PolitenessSettings
 from periplus.crawl.log import InputLog, with_body
 from periplus.crawl.machine import Machine

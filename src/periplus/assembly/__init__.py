@@ -11,24 +11,46 @@ a collection another number of shards, after `resting` has brought them to rest.
 shard, and `missing_rows` adds to the tables what these lack.
 """
 
-from .inspecting import Part
-from .layout import Layout, meta_of
-from .opening import budget, check_ordering, open_crawl, settle
-from .refreshing import (
-    Refreshed,
-    RefreshPlan,
-    Selection,
-    begin_refresh,
-    end_refresh,
-    for_new_pages,
-    for_revisits,
-    refresh,
-)
-from .repairing import Repaired, repair
-from .resizing import MAX_SHARDS, Plan, Resized, Step, check_whole, plan_of, request, requested, resize
-from .resting import bring_to_rest
-from .seeds import seeds_from, with_scheme
-from .shards import ShardMaker, open_shard, weights_of
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .inspecting import Part
+    from .layout import Layout, meta_of
+    from .opening import budget, check_ordering, open_crawl, settle
+    from .refreshing import (
+        Refreshed,
+        RefreshPlan,
+        Selection,
+        begin_refresh,
+        end_refresh,
+        for_new_pages,
+        for_revisits,
+        refresh,
+    )
+    from .repairing import Repaired, repair
+    from .resizing import MAX_SHARDS, Plan, Resized, Step, check_whole, plan_of, request, requested, resize
+    from .resting import bring_to_rest
+    from .seeds import seeds_from, with_scheme
+    from .shards import ShardMaker, open_shard, weights_of
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "inspecting": "Part",
+            "layout": "Layout meta_of",
+            "opening": "budget check_ordering open_crawl settle",
+            "refreshing": (
+                "RefreshPlan Refreshed Selection begin_refresh end_refresh for_new_pages for_revisits refresh"
+            ),
+            "repairing": "Repaired repair",
+            "resizing": "MAX_SHARDS Plan Resized Step check_whole plan_of request requested resize",
+            "resting": "bring_to_rest",
+            "seeds": "seeds_from with_scheme",
+            "shards": "ShardMaker open_shard weights_of",
+        },
+    )
 
 __all__ = [
     "MAX_SHARDS",

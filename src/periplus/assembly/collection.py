@@ -13,16 +13,15 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from periplus.assembly import Layout, check_ordering, check_whole, seeds_from
+from periplus.assembly import Layout, seeds_from
 from periplus.assembly.rendering import check_rendering
 from periplus.assembly.seed_files import MAX_SEEDS, read_seeds
 from periplus.assembly.seeds import seeds_and_credentials, split_userinfo
 from periplus.config import Config
 from periplus.crawl.fetch import NO_CREDENTIALS, Credentials
-from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
 from periplus.store import DiskState, is_begun
@@ -98,6 +97,9 @@ def planned(
     needs_seeds: bool = True,
 ) -> Collection:
     """Return the collection that a crawl into a folder would make or continue; nothing is written yet."""
+    from .opening import check_ordering  # these load all of a crawl, which commands that only read do not need
+    from .resizing import check_whole
+
     path = Layout(folder).settings
     check_whole(Layout(folder))
     is_new = not path.is_file()
@@ -163,12 +165,18 @@ def states(layout: Layout) -> Iterator[dict[int, DiskState]]:
             state.close()
 
 
+class _Counted(Struct):
+    """The statistics of a `ShardMeta`, read without its other types, which most of the crawl would be loaded for."""
+
+    stats: CrawlStats = field(default_factory=CrawlStats)
+
+
 def tally_of(layout: Layout) -> CrawlStats:
     """Return the statistics of all shards, as of the last commit."""
     total = CrawlStats()
     with states(layout) as opened:
         for state in opened.values():
-            meta = state.meta(ShardMeta)
+            meta = state.meta(_Counted)
             total += CrawlStats() if meta is None else meta.stats
     return total
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from xxhash import xxh3_64_hexdigest
 
-from periplus.crawl.machine_settings import ShardMeta
 from periplus.model import CollectionDamaged
 from periplus.store import DiskState, WarcEnd, is_begun
 from periplus.store.state.seal import lost_state, was_begun
 from periplus.store.tables import Spooled
 from periplus.store.tables.writer import surviving_mark
+
+if TYPE_CHECKING:
+    from periplus.crawl.machine_settings import ShardMeta
+
+Meta = TypeVar("Meta")
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +145,7 @@ class Layout(Struct, frozen=True):
             self.check_begun(number)
             if not is_begun(self.shard(number)):
                 return None
-            meta = meta_of(self.shard(number)) or ShardMeta()
+            meta = _meta_of(self.shard(number), _Ends) or _Ends()
             return ShardCommit(number, meta.tables, meta.archive)
         except CollectionDamaged as error:
             log.warning("%s; tables and archive are read as far as they go (%s)", error, error.hint)
@@ -165,8 +170,21 @@ class Layout(Struct, frozen=True):
 
 def meta_of(folder: Path) -> ShardMeta | None:
     """What a shard that may be open elsewhere has committed of itself."""
+    from periplus.crawl.machine_settings import ShardMeta  # it loads most of the crawl
+
+    return _meta_of(folder, ShardMeta)
+
+
+class _Ends(Struct, frozen=True):
+    """How far the files of a shard reach: of a `ShardMeta`, without its other types."""
+
+    tables: bytes | None = None
+    archive: WarcEnd = WarcEnd()
+
+
+def _meta_of(folder: Path, as_type: type[Meta]) -> Meta | None:
     state = DiskState.read_only(folder)
     try:
-        return state.meta(ShardMeta)
+        return state.meta(as_type)
     finally:
         state.close()

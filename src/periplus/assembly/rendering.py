@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from periplus.config import Config
-from periplus.crawl.fetch import AddressGuard, CurlWire, Resolver
 from periplus.model import Clock
 
 if TYPE_CHECKING:
+    from periplus.crawl.fetch import AddressGuard, CurlWire
     from periplus.crawl.render import RenderingWire
 
 
@@ -22,6 +22,7 @@ def check_rendering(config: Config) -> None:
 
 def rendering_wire(config: Config, wire: CurlWire, *, guard: AddressGuard, clock: Clock, count: int) -> RenderingWire:
     """A wire that opens pages in a browser, in front of one that fetches. `count` shards share the machine."""
+    from periplus.crawl.fetch import Resolver
     from periplus.crawl.render import BrowserPool, RenderingWire
 
     pool = BrowserPool(

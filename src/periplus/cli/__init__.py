@@ -19,6 +19,8 @@ __all__ = ["app", "main"]
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 and the number of the signal, as in a shell."""
+NOTHING_FETCHED = 1
+"""Exit code of a crawl that could not fetch a page."""
 
 
 def main() -> None:

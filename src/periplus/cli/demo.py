@@ -29,8 +29,8 @@ from periplus.lab.web.server import Server
 from periplus.lab.web.sites import DOMAIN
 
 from .consoles import stderr_console, stdout_console
-from .crawl.command import exit_code, run
 from .crawl.live import counted, lasting, pace
+from .crawl.running import exit_code, run
 from .crawl.summary import say_places
 from .info.command import say_collection
 from .report import written_report

@@ -32,9 +32,9 @@ from periplus.model import UsageError
 from . import options
 from .app import INTERRUPTED
 from .consoles import stderr_console, stdout_console
-from .crawl.command import run
 from .crawl.live import Row, View, count, host_rows, lasting, pace, top
 from .crawl.resizing import gathering
+from .crawl.running import run
 
 _SHOWN = 20
 """URLs of each kind on a terminal: one screen; `periplus changes` and `--json` have the others."""

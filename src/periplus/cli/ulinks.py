@@ -27,10 +27,10 @@ from periplus.insight.ulinks import (
 from periplus.insight.ulinks.titles import entitled
 from periplus.urls import canonical, site_of
 
-from . import options
+from . import NOTHING_FETCHED, options
 from .consoles import one_line, stderr_console, stdout_console
-from .crawl.command import NOTHING_FETCHED, run
 from .crawl.live import count, counted
+from .crawl.running import run
 from .survey.output import FILES
 
 _NOWHERE = "periplus-0b1f9c7e5d3a/"

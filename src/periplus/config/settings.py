@@ -14,13 +14,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.crawl.engine import EngineSettings
+from periplus.crawl.engine_settings import EngineSettings
 from periplus.crawl.fetch import Identity, ResolverSettings, WireSettings
 from periplus.crawl.frontier import FrontierSettings, PolitenessSettings, RetrySettings
-from periplus.crawl.links import ReadingSettings
+from periplus.crawl.reading_settings import ReadingSettings
 from periplus.crawl.revisit import WatchSettings
 from periplus.crawl.sitemaps import SitemapSettings
-from periplus.model import ConfigError, Ordering, Url
+from periplus.model import Ordering, Url
 from periplus.policy.absence import AbsenceSettings, ParkedSettings
 from periplus.policy.balance import BalanceSettings
 from periplus.policy.cloaking import CloakingSettings, RedirectionSettings
@@ -28,26 +28,19 @@ from periplus.policy.duplicates import DuplicateSettings
 from periplus.policy.dust import DustSettings
 from periplus.policy.filters import (
     BudgetSettings,
-    Extensions,
     ExtensionSettings,
     FilterSettings,
-    FilterStates,
     MediaSettings,
     MediaTypes,
-    Patterns,
     PatternSettings,
-    Scope,
     ScopeSettings,
-    Sessions,
     SessionSettings,
     ShapeSettings,
-    Traps,
     TrapSettings,
 )
 from periplus.policy.forms import FormSettings
 from periplus.policy.mirrors import MirrorSettings
-from periplus.policy.ordering import ALIASES, focused_orderings, ordering
-from periplus.policy.refresh import PageWeights, RefreshSettings, check_importance, objective
+from periplus.policy.refresh import RefreshSettings
 from periplus.policy.rendering import RenderSettings
 from periplus.policy.sitemaps import (
     AuthoritySettings,
@@ -58,7 +51,7 @@ from periplus.policy.sitemaps import (
     TreeLimits,
 )
 from periplus.policy.spam import SpamSettings
-from periplus.policy.topic import TopicSettings, TopicTerms
+from periplus.policy.topic import TopicSettings
 from periplus.store.tables import TableSettings
 from periplus.store.warc import WarcSettings
 
@@ -278,54 +271,15 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     def check(self) -> None:
         """Raise `ConfigError` for a value that some room would not take."""
-        for table, make in (
-            ("crawl", lambda: (self.ordered(lambda _url: 0.0), self.identity)),
-            ("scope", lambda: Scope((), self.scope)),
-            ("patterns", lambda: Patterns(self.patterns)),
-            ("extensions", lambda: Extensions(self.extensions)),
-            ("media", lambda: MediaTypes(self.media)),
-            ("sessions", lambda: Sessions(self.sessions)),
-            ("traps", lambda: Traps(FilterStates(), self.traps)),
-            ("refresh", self._check_refresh),
-            ("topic", self._check_topic),
-        ):
-            try:
-                make()
-            except ConfigError as error:
-                raise ConfigError(f"[{table}] {error}", hint=error.hint) from error
+        from .checking import check  # only here are the rooms needed that obey the settings
 
-    def _check_refresh(self) -> None:
-        objective(self.refresh.objective)
-        check_importance(self.refresh.weight)
-        PageWeights(self.refresh.weights)
-
-    def _check_topic(self) -> None:
-        if self.topic.words:
-            TopicTerms.parse(self.topic.words)
-        if not 0.0 <= self.topic.explore <= 0.5:
-            raise ConfigError(f"explore must be from 0 to 0.5, got {self.topic.explore}")
-        if self.crawl.ordering == "context_graph":
-            raise ConfigError(
-                "the ordering 'context_graph' needs links backwards, which only `periplus simulate focused` knows",
-                hint=f"write --order {', '.join(focused_orderings())}",
-            )
-        is_focused = self.crawl.ordering in focused_orderings()
-        if is_focused and not self.topic:
-            raise ConfigError(f"the ordering {self.crawl.ordering!r} needs a topic", hint='write --topic "words"')
-        if self.topic and not is_focused:
-            raise ConfigError(
-                f"the ordering {self.crawl.ordering!r} does not use the topic",
-                hint=f"write --order {', '.join(focused_orderings())}",
-            )
+        check(self)
 
     def ordered(self, oracle: Callable[[Url], float] | None = None) -> Ordering:
         """The ordering of the settings. `oracle` returns what a URL is worth by an earlier collection."""
-        name, by = self.crawl.ordering, self.ordering.by
-        is_optimal = ALIASES.get(name, name) == "optimal"
-        if by and not is_optimal:
-            raise ConfigError(f"the ordering {name!r} does not use an earlier collection", hint="only optimal does")
-        chance = {"seed": self.crawl.random_seed} if name == "random" else {}
-        return ordering(name, oracle=oracle if by else None, **chance, **self.ordering.said)
+        from .checking import ordered
+
+        return ordered(self, oracle)
 
     @property
     def filters(self) -> FilterSettings:

@@ -22,15 +22,37 @@ are those of `formats.headers`.
 Not here: fetching, deciding what to follow, and clusters of near-duplicates (those are `crawl` and `policy`).
 """
 
-from .charset import Charset, sniff_charset
-from .churn import NO_CHURN, Churn, ChurnRecord, ChurnSettings, settled_level
-from .decode import decode_body
-from .digests import change_since, has_text_rule, is_heading_same, is_same_body, likeness, read_from, version_of
-from .html import RawPage, read_page, read_pages
-from .mime import Kind, Mime, sniff_mime
-from .redirects import read_refresh
-from .sketch import resemblance, sketch_of, sketches_of
-from .statistics import compression_ratio, hidden_share, statistics_of, without_hidden
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .charset import Charset, sniff_charset
+    from .churn import NO_CHURN, Churn, ChurnRecord, settled_level
+    from .decode import decode_body
+    from .digests import change_since, has_text_rule, is_heading_same, is_same_body, likeness, read_from, version_of
+    from .html import RawPage, read_page, read_pages
+    from .mime import Kind, Mime, sniff_mime
+    from .redirects import read_refresh
+    from .settings import ChurnSettings
+    from .sketch import resemblance, sketch_of, sketches_of
+    from .statistics import compression_ratio, hidden_share, statistics_of, without_hidden
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "charset": "Charset sniff_charset",
+            "churn": "Churn ChurnRecord NO_CHURN settled_level",
+            "decode": "decode_body",
+            "digests": "change_since has_text_rule is_heading_same is_same_body likeness read_from version_of",
+            "html": "RawPage read_page read_pages",
+            "mime": "Kind Mime sniff_mime",
+            "redirects": "read_refresh",
+            "settings": "ChurnSettings",
+            "sketch": "resemblance sketch_of sketches_of",
+            "statistics": "compression_ratio hidden_share statistics_of without_hidden",
+        },
+    )
 
 __all__ = [
     "NO_CHURN",

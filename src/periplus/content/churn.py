@@ -27,6 +27,7 @@ from msgspec import Struct
 from ..model import ChangeLevel
 from .blocks import OTHERS, Block, unpack
 from .digests import TEXT_RULE
+from .settings import ChurnSettings
 
 MAX_WAYS: Final = 800
 """Maximum number of blocks stored for a site: its record stays about 4 KB long."""
@@ -36,21 +37,6 @@ _MOST: Final = 255
 """The largest count: it takes one byte. Counts of blocks are halved then, so that what was long ago counts less."""
 _MOST_PAIRS: Final = 0xFFFF
 """Maximum count of pairs of versions: far more than any setting asks for."""
-
-
-class ChurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """From when on a part of a page counts as churn."""
-
-    share: float = 0.8
-    """Minimum share of comparisons in which nothing of a block lasted..."""
-    least: int = 5
-    """...in at least this number of comparisons."""
-    most: float = 0.5
-    """Pages of which a larger share of words would be masked are left as they are."""
-    sample: int = 20
-    """Pages of a site that are fetched twice in a row to learn what is noise; 0: none."""
-    instant: float = 60.0
-    """Seconds within which two visits are in a row: until the sample is complete, all that differs is noise."""
 
 
 class ChurnRecord(Struct, frozen=True, array_like=True, gc=False):

@@ -14,7 +14,6 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TypeGuard
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.model import (
@@ -34,6 +33,7 @@ from periplus.store import Archive, LearntFiles, State
 from periplus.store.tables import Tables
 
 from .clock import RateLimiter, TokenBucket
+from .engine_settings import EngineSettings
 from .frontier import AddressClaims, AddressShares, ClaimsReport
 from .inputs import (
     Acknowledged,
@@ -77,19 +77,6 @@ _REVIEW_EVERY = 15.0
 """Seconds between two reviews of the addresses that no site uses any more."""
 _UPCOMING = 5
 """Upcoming revisits that a status shows."""
-
-
-class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How often everything is made durable."""
-
-    checkpoint_interval: float = 1.0
-    """Minimum seconds between two commits."""
-    checkpoint_share: float = 0.05
-    """Maximum share of the time for commits: the interval grows if they take longer..."""
-    checkpoint_outcomes: int = 2_000
-    """...but there is a commit after this many outcomes..."""
-    checkpoint_rows: int = 50_000
-    """...or this many changed rows of the state, which take memory until then."""
 
 
 def _is_archived(outcome: FetchOutcome) -> TypeGuard[Fetched | NotModified | Redirected]:

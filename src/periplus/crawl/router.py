@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xxhash import xxh3_64_intdigest
 
@@ -36,7 +37,8 @@ from periplus.policy.filters import Scope
 from periplus.policy.mirrors import MirrorHosts
 from periplus.urls import site_of
 
-from .frontier import Frontier
+if TYPE_CHECKING:
+    from .frontier import Frontier
 
 _REMEMBERED = 50_000
 

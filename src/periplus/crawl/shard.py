@@ -7,16 +7,19 @@ A worker (`sharding.worker`) calls `step` again and again, carries what `collect
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from periplus.model import Batch, Discovery, Url
 from periplus.policy.refresh import Bid
 
-from .engine import Engine
 from .frontier import AddressShares, ClaimsReport, Preview
 from .revisit import Freshness, NextVisit
 from .stats import CrawlStats, FrontierStats, SiteNow, largest_sites
+
+if TYPE_CHECKING:
+    from .engine import Engine
 
 
 class ShardOutput(Struct, frozen=True):

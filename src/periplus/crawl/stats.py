@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from heapq import nlargest
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -27,9 +28,15 @@ from periplus.model import (
     Refused,
     Site,
 )
-from periplus.store import State
 
-from .frontier import Frontier, Setback, Stage, delay_after
+from .frontier.politeness import delay_after
+from .frontier.setbacks import Setback
+from .frontier.site import Stage
+
+if TYPE_CHECKING:
+    from periplus.store import State
+
+    from .frontier import Frontier
 
 DURATIONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 """Seconds: the upper bounds of the classes in which durations of fetches are counted."""

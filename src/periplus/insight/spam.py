@@ -42,6 +42,7 @@ from periplus.policy.spam.neighbours import neighbour_part, pooled_pages
 from periplus.policy.spam.scores import written
 from periplus.policy.spam.training import Example
 from periplus.policy.spam.verdict import BANNED, SURE, TRUSTED
+from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
 from periplus.urls import domain_of
 
 from .views import Views

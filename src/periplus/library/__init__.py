@@ -8,12 +8,29 @@ or in worker processes and hands pages over once they are stored; and remembers 
 and header fields into those of single sites. `docs/library.md` shows how all of it is used.
 """
 
-from .collection import Answer, Collection, KnownPage, PageChange
-from .commands import crawl, open  # noqa: A004 - as `gzip.open` and `dbm.open`
-from .crawling import Crawl
-from .mapping import MappedUrl, map  # noqa: A004 - the command has this name, too
-from .page import Page
-from .serving import serve
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .collection import Answer, Collection, KnownPage, PageChange
+    from .commands import crawl, open  # noqa: A004 - as `gzip.open` and `dbm.open`
+    from .crawling import Crawl
+    from .mapping import MappedUrl, map  # noqa: A004 - the command has this name, too
+    from .page import Page
+    from .serving import serve
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "collection": "Answer Collection KnownPage PageChange",
+            "commands": "crawl open",
+            "crawling": "Crawl",
+            "mapping": "MappedUrl map",
+            "page": "Page",
+            "serving": "serve",
+        },
+    )
 
 __all__ = [
     "Answer",

@@ -6,126 +6,165 @@ outcomes and verdicts, `page` the contents of a page, `state` what a crawl store
 have no behaviour beyond what their meaning needs.
 """
 
-from .entries import FREQUENCY_CODES, EntryColumns
-from .errors import (
-    CollectionDamaged,
-    CollectionError,
-    CollectionInUse,
-    ConfigError,
-    InvariantError,
-    PeriplusError,
-    UsageError,
-)
-from .events import (
-    ChangeSeen,
-    Discovered,
-    Event,
-    FetchEnded,
-    FormProbed,
-    Judged,
-    PageRead,
-    Refused,
-    SitemapEntriesRead,
-    SitemapEntry,
-    SitemapRead,
-    SitemapVisited,
-)
-from .page import (
-    Alternate,
-    Directives,
-    Field,
-    Form,
-    Link,
-    LinkKind,
-    Links,
-    Page,
-    PageStatistics,
-    ReadFrom,
-    Refresh,
-    Relations,
-    Resource,
-)
-from .ports import (
-    Clock,
-    Combining,
-    EventSink,
-    Exchange,
-    Filter,
-    Learning,
-    Listings,
-    Ordering,
-    Payloads,
-    Queues,
-    Ranking,
-    RevisitQueue,
-    RobotsFiles,
-    Rows,
-    SitemapStore,
-    Sketches,
-    UrlRecords,
-    UrlScores,
-)
-from .preferences import NO_PREFERENCES, Preference, Preferences, UseLimit
-from .state import (
-    AddressVisits,
-    Batch,
-    Delegation,
-    DomainVisits,
-    FormRow,
-    KnownLinks,
-    LinkChunk,
-    Payload,
-    Placement,
-    Probe,
-    Queued,
-    Reading,
-    RobotsFile,
-    SitemapFileRow,
-    SiteVisits,
-    Sketched,
-    Stage,
-    Stored,
-    Ticket,
-    TreeUse,
-    UrlScore,
-)
-from .types import (
-    NO_HINTS,
-    Accept,
-    ChangeFreq,
-    ChangeLevel,
-    Digests,
-    Discovery,
-    Domain,
-    Excluded,
-    Failed,
-    Fetched,
-    FetchOutcome,
-    FetchTask,
-    Fingerprint,
-    FirstSeen,
-    Granularity,
-    Hints,
-    Lane,
-    Lastmod,
-    Located,
-    NotModified,
-    Problem,
-    Purpose,
-    Redirected,
-    Reject,
-    Render,
-    Rendering,
-    Rewrite,
-    Site,
-    Source,
-    SubResponse,
-    Url,
-    UrlRecord,
-    Validators,
-    Verdict,
-)
-from .work import Executor
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .entries import FREQUENCY_CODES, EntryColumns
+    from .errors import (
+        CollectionDamaged,
+        CollectionError,
+        CollectionInUse,
+        ConfigError,
+        InvariantError,
+        PeriplusError,
+        UsageError,
+    )
+    from .events import (
+        ChangeSeen,
+        Discovered,
+        Event,
+        FetchEnded,
+        FormProbed,
+        Judged,
+        PageRead,
+        Refused,
+        SitemapEntriesRead,
+        SitemapEntry,
+        SitemapRead,
+        SitemapVisited,
+    )
+    from .page import (
+        Alternate,
+        Directives,
+        Field,
+        Form,
+        Link,
+        LinkKind,
+        Links,
+        Page,
+        PageStatistics,
+        ReadFrom,
+        Refresh,
+        Relations,
+        Resource,
+    )
+    from .ports import (
+        Clock,
+        Combining,
+        EventSink,
+        Exchange,
+        Filter,
+        Learning,
+        Listings,
+        Ordering,
+        Payloads,
+        Queues,
+        Ranking,
+        RevisitQueue,
+        RobotsFiles,
+        Rows,
+        SitemapStore,
+        Sketches,
+        UrlRecords,
+        UrlScores,
+    )
+    from .preferences import NO_PREFERENCES, Preference, Preferences, UseLimit
+    from .state import (
+        AddressVisits,
+        Batch,
+        Delegation,
+        DomainVisits,
+        FormRow,
+        KnownLinks,
+        LinkChunk,
+        Payload,
+        Placement,
+        Probe,
+        Queued,
+        Reading,
+        RobotsFile,
+        SitemapFileRow,
+        SiteVisits,
+        Sketched,
+        Stage,
+        Stored,
+        Ticket,
+        TreeUse,
+        UrlScore,
+    )
+    from .types import (
+        NO_HINTS,
+        Accept,
+        ChangeFreq,
+        ChangeLevel,
+        Digests,
+        Discovery,
+        Domain,
+        Excluded,
+        Failed,
+        Fetched,
+        FetchOutcome,
+        FetchTask,
+        Fingerprint,
+        FirstSeen,
+        Granularity,
+        Hints,
+        Lane,
+        Lastmod,
+        Located,
+        NotModified,
+        Problem,
+        Purpose,
+        Redirected,
+        Reject,
+        Render,
+        Rendering,
+        Rewrite,
+        Site,
+        Source,
+        SubResponse,
+        Url,
+        UrlRecord,
+        Validators,
+        Verdict,
+    )
+    from .work import Executor
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "entries": "EntryColumns FREQUENCY_CODES",
+            "errors": (
+                "CollectionDamaged CollectionError CollectionInUse ConfigError InvariantError PeriplusError UsageError"
+            ),
+            "events": (
+                "ChangeSeen Discovered Event FetchEnded FormProbed Judged PageRead Refused SitemapEntriesRead "
+                "SitemapEntry SitemapRead SitemapVisited"
+            ),
+            "page": (
+                "Alternate Directives Field Form Link LinkKind Links Page PageStatistics ReadFrom Refresh Relations "
+                "Resource"
+            ),
+            "ports": (
+                "Clock Combining EventSink Exchange Filter Learning Listings Ordering Payloads Queues Ranking "
+                "RevisitQueue RobotsFiles Rows SitemapStore Sketches UrlRecords UrlScores"
+            ),
+            "preferences": "NO_PREFERENCES Preference Preferences UseLimit",
+            "state": (
+                "AddressVisits Batch Delegation DomainVisits FormRow KnownLinks LinkChunk Payload Placement Probe "
+                "Queued Reading RobotsFile SiteVisits SitemapFileRow Sketched Stage Stored Ticket TreeUse UrlScore"
+            ),
+            "types": (
+                "Accept ChangeFreq ChangeLevel Digests Discovery Domain Excluded Failed FetchOutcome FetchTask "
+                "Fetched Fingerprint FirstSeen Granularity Hints Lane Lastmod Located NO_HINTS NotModified Problem "
+                "Purpose Redirected Reject Render Rendering Rewrite Site Source SubResponse Url UrlRecord "
+                "Validators Verdict"
+            ),
+            "work": "Executor",
+        },
+    )
 
 __all__ = [
     "FREQUENCY_CODES",

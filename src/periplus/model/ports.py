@@ -8,10 +8,7 @@ answers for all of it in one pass. Every port of storage has an in-memory implem
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, TypeVar, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from .events import Event
 from .state import (
@@ -27,6 +24,10 @@ from .state import (
     UrlScore,
 )
 from .types import Discovery, Lane, Site, Url, UrlRecord, Verdict
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Clock(Protocol):

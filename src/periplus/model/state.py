@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 from zstandard import ZstdCompressor, ZstdDecompressor
 
 from .page import Form
 from .types import ChangeLevel, Digests, Discovery, Lane, Site, Url
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Queued(Struct, frozen=True, gc=False):

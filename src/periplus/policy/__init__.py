@@ -5,7 +5,3 @@ next; `duplicates` which pages are near-duplicates, and by which URL to know the
 shared between links and sitemaps; `sitemaps` and `refresh` when files and pages are fetched again. Each policy is
 small, has a name, and is described in `docs/policies.md` with the paper it follows.
 """
-
-from . import duplicates, filters, ordering
-
-__all__ = ["duplicates", "filters", "ordering"]

@@ -12,11 +12,27 @@ itself, `middleware` is the publisher in front of an application (`serving` deci
 `trial_server` shows it on this machine. `publisher` puts it together.
 """
 
-from .inventory import AsgiInventory, FolderInventory, RowInventory, WsgiInventory, git_dates, read_rows
-from .publisher import Published, Publisher
-from .resources import Inventory, Resource
-from .scan import ScanResult, TooManyGone
-from .settings import PublishSettings, settings_for
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .inventory import AsgiInventory, FolderInventory, RowInventory, WsgiInventory, git_dates, read_rows
+    from .publisher import Published, Publisher
+    from .resources import Inventory, Resource
+    from .scan import ScanResult, TooManyGone
+    from .settings import PublishSettings, settings_for
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "inventory": "AsgiInventory FolderInventory RowInventory WsgiInventory git_dates read_rows",
+            "publisher": "Published Publisher",
+            "resources": "Inventory Resource",
+            "scan": "ScanResult TooManyGone",
+            "settings": "PublishSettings settings_for",
+        },
+    )
 
 __all__ = [
     "AsgiInventory",

@@ -6,12 +6,29 @@ are behind it) find candidates; `ranking` orders them; `documents` keeps what is
 `results` has what is returned. `evaluation` measures all of it.
 """
 
-from .documents import hash_of, id_of
-from .engine import Weights
-from .evaluation import PLAIN, TITLE_BOOST, Judged, Measures, evaluate
-from .index import Document, Index, IndexOutdated
-from .query import Query, parse_query
-from .results import Hit, Results, Sitelink
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .documents import hash_of, id_of
+    from .engine import Weights
+    from .evaluation import PLAIN, TITLE_BOOST, Judged, Measures, evaluate
+    from .index import Document, Index, IndexOutdated
+    from .query import Query, parse_query
+    from .results import Hit, Results, Sitelink
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "documents": "hash_of id_of",
+            "engine": "Weights",
+            "evaluation": "Judged Measures PLAIN TITLE_BOOST evaluate",
+            "index": "Document Index IndexOutdated",
+            "query": "Query parse_query",
+            "results": "Hit Results Sitelink",
+        },
+    )
 
 __all__ = [
     "PLAIN",

@@ -5,26 +5,51 @@ fixes the contract that `tests/conformance` states and that every implementation
 and simulations, where a world of a million URLs fits and nothing must outlive the process.
 """
 
-from .crawl_state import Sites, SiteState, State
-from .inbox import Claim, Inbox, Pushed
-from .learnt import LearntFiles
-from .listed_ranks import listed_priorities, listed_ranks
-from .memory import (
-    MemoryEventSink,
-    MemoryExchange,
-    MemoryPayloads,
-    MemoryQueues,
-    MemoryRobotsFiles,
-    MemorySites,
-    MemoryState,
-    MemoryUrlRecords,
-)
-from .ranks import KnownRanks, known_ranks
-from .sitemap_store import MemorySitemapStore
-from .sketches import MemorySketches
-from .state import DiskState, Replica, bring_home, is_begun
-from .tables import Tables, TableSettings
-from .warc import Archive, WarcEnd, WarcSettings
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .crawl_state import Sites, SiteState, State
+    from .inbox import Claim, Inbox, Pushed
+    from .learnt import LearntFiles
+    from .listed_ranks import listed_priorities
+    from .memory import (
+        MemoryEventSink,
+        MemoryExchange,
+        MemoryPayloads,
+        MemoryQueues,
+        MemoryRobotsFiles,
+        MemorySites,
+        MemoryState,
+        MemoryUrlRecords,
+    )
+    from .ranks import KnownRanks, known_ranks
+    from .sitemap_store import MemorySitemapStore
+    from .sketches import MemorySketches
+    from .state import DiskState, Replica, bring_home, is_begun
+    from .tables import Tables, TableSettings
+    from .warc import Archive, WarcEnd, WarcSettings
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "crawl_state": "SiteState Sites State",
+            "inbox": "Claim Inbox Pushed",
+            "learnt": "LearntFiles",
+            "listed_ranks": "listed_priorities",
+            "memory": (
+                "MemoryEventSink MemoryExchange MemoryPayloads MemoryQueues MemoryRobotsFiles MemorySites "
+                "MemoryState MemoryUrlRecords"
+            ),
+            "ranks": "KnownRanks known_ranks",
+            "sitemap_store": "MemorySitemapStore",
+            "sketches": "MemorySketches",
+            "state": "DiskState Replica bring_home is_begun",
+            "tables": "TableSettings Tables",
+            "warc": "Archive WarcEnd WarcSettings",
+        },
+    )
 
 __all__ = [
     "Archive",
@@ -56,5 +81,4 @@ __all__ = [
     "is_begun",
     "known_ranks",
     "listed_priorities",
-    "listed_ranks",
 ]

@@ -42,11 +42,21 @@ def test_help_imports_no_command() -> None:
     assert not modules & HEAVY
 
 
+def test_settings_load_no_room() -> None:
+    """Every command reads settings: neither arrays nor databases nor the wire are needed for that."""
+    code = "import sys, periplus.config; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120, check=True)
+    modules = set(done.stdout.decode().split())
+    assert "periplus.config.settings" in modules
+    assert not modules & HEAVY
+
+
 @pytest.mark.parametrize(
     "room",
     [
-        "periplus.insight.views",
-        *(pytest.param(room, marks=pytest.mark.slow) for room in ("periplus.store.tables", "periplus.insight.changes")),
+        "periplus.insight.views.connection",
+        pytest.param("periplus.store.tables.reader", marks=pytest.mark.slow),
+        pytest.param("periplus.insight.changes", marks=pytest.mark.slow),
     ],
 )
 def test_arrow_does_not_import_pandas(room: str) -> None:
@@ -63,7 +73,7 @@ def test_arrow_does_not_import_pandas(room: str) -> None:
 def test_pandas_that_is_loaded_already_is_recognised() -> None:
     """A notebook that uses pandas keeps all of what pyarrow does for it."""
     code = (
-        "import pandas, periplus.store.tables, pyarrow\n"
+        "import pandas, periplus.store.tables.reader, pyarrow\n"
         "assert pyarrow.array(pandas.Series([1.0, float('nan')])).null_count == 1\n"
     )
     subprocess.run([sys.executable, "-c", code], timeout=120, check=True)

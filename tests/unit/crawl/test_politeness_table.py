@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from periplus.crawl.fetch import reasons as wire
-from periplus.crawl.frontier import RetrySettings, reason_of, retry_for
+from periplus.crawl.frontier import PolitenessSettings, RetrySettings, reason_of, retry_for
 from periplus.crawl.frontier.politeness import (
     MAX_DELAY,
     RETRIES,
-    PolitenessSettings,
     back_off,
     delay_after,
     is_temporary,

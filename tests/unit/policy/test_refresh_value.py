@@ -15,7 +15,6 @@ from periplus.policy.refresh import (
     CrawlValue,
     adapted,
     objective,
-    objectives,
 )
 from periplus.policy.refresh.allocation import (
     expected_freshness,
@@ -24,7 +23,7 @@ from periplus.policy.refresh.allocation import (
     harmonic_frequencies,
     random_frequencies,
 )
-from periplus.policy.refresh.objectives import age_cost, binary_cost, harmonic_cost
+from periplus.policy.refresh.objectives import age_cost, binary_cost, harmonic_cost, objectives
 
 NOISY = SignalModel(1.0, recall=0.6, false_signals=0.3)
 

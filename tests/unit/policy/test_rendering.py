@@ -34,10 +34,10 @@ from periplus.policy.rendering import (
     forget_decision,
     gains,
     hash_routes,
-    script_data,
     script_need,
     unescaped,
 )
+from periplus.policy.rendering.script_data import script_data
 from periplus.urls import site_of
 
 URL = Url("https://app.example/item/1")

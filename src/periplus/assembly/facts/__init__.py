@@ -6,17 +6,32 @@ sitemaps list: which file lists them, and whether a crawl would fetch them. `sit
 `lines` phrases all of it, with `freshness_words` for its part.
 """
 
-from .lookup import (
-    CollectionFacts,
-    RobotsFacts,
-    SiteFacts,
-    SiteLine,
-    SiteTotals,
-    UrlFacts,
-    collection_facts,
-    site_facts,
-    url_facts,
-)
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .lookup import (
+        CollectionFacts,
+        RobotsFacts,
+        SiteFacts,
+        SiteLine,
+        SiteTotals,
+        UrlFacts,
+        collection_facts,
+        site_facts,
+        url_facts,
+    )
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "lookup": (
+                "CollectionFacts RobotsFacts SiteFacts SiteLine SiteTotals UrlFacts collection_facts site_facts "
+                "url_facts"
+            ),
+        },
+    )
 
 __all__ = [
     "CollectionFacts",

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.assembly import weights_of, with_scheme
+from periplus.assembly import with_scheme
 from periplus.config import Config
 from periplus.crawl.frontier import RobotsGate
 from periplus.crawl.frontier.steering import Steering, SteeringState
@@ -250,6 +250,8 @@ def url_facts(collection: Collection, text: str) -> UrlFacts:
 
 
 def _url_facts(collection: Collection, url: Url) -> UrlFacts:
+    from ..shards import weights_of  # it loads all of a crawl
+
     config, site = collection.config, site_of(url)
     number = owner_of(site, max(collection.layout.shards, 1))
     record: UrlRecord | None = None

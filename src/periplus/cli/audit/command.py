@@ -24,21 +24,18 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly import end_refresh
 from periplus.assembly.auditing import audited, judged
 from periplus.assembly.collection import Collection, existing, held, planned, tally_of
 from periplus.assembly.facts.site_list import is_collection
 from periplus.assembly.options import duration, wire_settings
-from periplus.assembly.refreshing import ask_again
 from periplus.insight.audit import Audit, Comparison, Example, Finding
 from periplus.insight.audit.html_page import SIGNS, limits, seen, sized, summary
 from periplus.model import UsageError
 from periplus.policy.names import nearest
 
-from .. import options
+from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED
 from ..consoles import one_line, stderr_console, stdout_console
-from ..crawl.command import NOTHING_FETCHED, run
 from ..crawl.live import count, counted
 
 if TYPE_CHECKING:
@@ -326,12 +323,19 @@ def _crawled(what: str, out: Path | None, asked: dict[str, object]) -> Iterator[
 
 def _crawl(collection: Collection, title: str) -> bool:
     """Crawl; whether there is something to audit."""
+    from ..crawl.running import run
+
     summary = run(collection, stderr_console(), title=title)
     return summary.ended != "interrupted" or bool(summary.pages)
 
 
 def _ask_again(collection: Collection, title: str) -> bool:
     """Ask for everything that is known again, on condition, and for what is new."""
+    from periplus.assembly import end_refresh
+    from periplus.assembly.refreshing import ask_again
+
+    from ..crawl.running import run
+
     layout = collection.layout
     plan, config = ask_again(collection.config, layout, collection.seeds)
     summary = run(replace(collection, config=config), stderr_console(), title=title)

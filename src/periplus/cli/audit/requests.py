@@ -19,7 +19,7 @@ from periplus.assembly.collection import Collection, held
 from periplus.model import Url
 from periplus.urls import site_of
 
-from ..crawl.command import run
+from ..crawl.running import run
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,49 +1,22 @@
 """`periplus crawl`: make a collection from seeds, or continue one.
 
-This file turns what was typed into settings, runs the crawl that `assembly` makes of them while `live` shows it, and
-says at the end what there is. Signals: the first Ctrl-C (or SIGTERM) lets what is under way end and keeps everything;
-the second ends at once, which loses nothing either but what was under way.
+This file turns what was typed into settings; `running` runs the crawl that `assembly` makes of them while `live` shows
+it, and `summary` prints at the end what there is.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import typer
-from msgspec.structs import replace
-from rich.console import Console
-
-from periplus.assembly import MAX_SHARDS
-from periplus.assembly.collection import Collection, held, planned
-from periplus.assembly.estimating import estimate
-from periplus.assembly.harvest import dried_up
-from periplus.assembly.options import crawl_settings, wire_settings
-from periplus.assembly.parts import NO_PARTS, OwnParts, own_parts
-from periplus.assembly.progress import Progress
-from periplus.assembly.running import CrawlRun
-from periplus.assembly.seed_files import read_seeds
-from periplus.assembly.summary import Summary
-from periplus.assembly.topic_examples import with_examples
-from periplus.crawl.shard import Status
-from periplus.crawl.sharding import Crawl, Gather, tune_garbage_collection
 
 from .. import options
-from ..app import INTERRUPTED
 from ..consoles import stderr_console
-from .live import PAGES, Display, SeedFailures, View, words_of
-from .resizing import gathering, resized, until_asked
-from .summary import say_end, say_plan
 
 if TYPE_CHECKING:
+    from periplus.assembly.collection import Collection
     from periplus.library.extracting import Extraction
-
-NOTHING_FETCHED = 1
 
 
 def crawl(
@@ -88,6 +61,20 @@ def crawl(
 
     Example: periplus crawl https://docs.example.org -o docs --limit 1000
     """
+    from periplus.assembly.collection import (  # all that a crawl needs is loaded after the options are read
+        held,
+        planned,
+    )
+    from periplus.assembly.estimating import estimate
+    from periplus.assembly.options import crawl_settings, wire_settings
+    from periplus.assembly.parts import own_parts
+    from periplus.assembly.seed_files import read_seeds
+    from periplus.assembly.topic_examples import with_examples
+
+    from .resizing import gathering
+    from .running import exit_code, run
+    from .summary import say_end, say_plan
+
     asked = {
         **crawl_settings(
             limit=limit,
@@ -139,57 +126,6 @@ def crawl(
     raise typer.Exit(exit_code(summary))
 
 
-def run(
-    collection: Collection,
-    console: Console,
-    *,
-    title: str = "",
-    view: View = PAGES,
-    watches: bool = False,
-    revisits_only: bool = False,
-    gather: Gather | None = None,
-    most: int = MAX_SHARDS,
-    parts: OwnParts = NO_PARTS,
-    tell: Callable[[Progress], None] = lambda _progress: None,
-    follow: Callable[[Sequence[Status]], None] | None = None,
-) -> Summary:
-    """Crawl, and show the progress. The caller holds the lock of the collection. `tell` is called with all progress.
-
-    `gather` runs the shards, by default as processes of this machine; `most` is the maximum number of shards.
-    `follow` is called with the statuses of all shards after each commit.
-    """
-    parts = replace(parts, credentials=collection.credentials)
-    running = CrawlRun(
-        collection, watches=watches, revisits_only=revisits_only, gather=gather, parts=parts, work=view.work
-    )
-    tune_garbage_collection()
-    title = title or title_of("crawl", collection)
-    failures = SeedFailures(collection.seeds)
-    asked: Collection | None = collection
-    is_dry = False
-    with running, Display(console, title, _aside(collection), view) as display:
-        display.show(running.progress)
-        while asked is not None:
-            collection = asked
-            display.name_aside(_aside(collection))
-            crawl = running.open(collection)
-            with _stoppable(crawl, display, console):
-                for statuses in until_asked(crawl, collection.layout, most, console):
-                    if statuses:
-                        progress = running.read(statuses)
-                        display.show(progress)
-                        for setback in failures.new(progress.setbacks):
-                            display.report(words_of(setback, progress.at, is_last=crawl.is_unreachable))
-                        if not is_dry and (warning := dried_up(progress.tally)):
-                            is_dry = True
-                            display.report(warning)
-                        tell(progress)
-                        if follow is not None:
-                            follow(statuses)
-            asked = None if crawl.is_interrupted else resized(collection, lambda: running.elapsed, console)
-    return running.end()
-
-
 def _extractor(name: str | None) -> Callable[[Collection], Extraction | None]:
     """What begins the extraction of a collection; the function is loaded now, so that a mistake is found at once."""
     if name is None:
@@ -198,51 +134,3 @@ def _extractor(name: str | None) -> Callable[[Collection], Extraction | None]:
 
     function = load_extractor(name)
     return lambda collection: Extraction(collection.layout, function)
-
-
-def exit_code(summary: Summary) -> int:
-    """Return 130 if it was interrupted, 1 if nothing could be fetched, else 0."""
-    if summary.ended == "interrupted":
-        return INTERRUPTED
-    return 0 if summary.pages else NOTHING_FETCHED
-
-
-@contextmanager
-def _stoppable(crawl: Crawl, display: Display, console: Console) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM stop the crawl: first gently, then at once."""
-
-    def on_signal(*_: object) -> None:
-        if crawl.is_interrupted:
-            _end_at_once(console)
-        crawl.stop()
-        display.stopping()
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, on_signal) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
-
-
-def _end_at_once(console: Console) -> None:
-    """As if killed, which the collection is made to survive; the shards with us, so that it is not in use any more."""
-    for child in multiprocessing.active_children():
-        child.kill()
-    console.show_cursor(True)
-    os.write(sys.stderr.fileno(), b"\nstopped at once; the same command continues\n")
-    os._exit(INTERRUPTED)
-
-
-def title_of(verb: str, collection: Collection) -> str:
-    """Return the command line of a crawl, shortened."""
-    first, *others = collection.seeds
-    more = f" and {len(others):,} more" if others else ""
-    return f"periplus {verb} {first}{more} -o {collection.folder}"
-
-
-def _aside(collection: Collection) -> str:
-    workers = collection.workers
-    delay = f"{collection.config.politeness.delay:g} s a host"
-    return f"{workers} shard{'s' if workers > 1 else ''} · polite: {delay}"

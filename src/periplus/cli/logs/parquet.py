@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from periplus.publish.logs import CrawlerReport, LogReport
+from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
 
 _PARTS = ("needless", "identity")
 """Parts of a crawler's report whose values become columns of their own, with the part's name before theirs."""

@@ -26,11 +26,11 @@ from periplus.assembly.options import wire_settings
 from periplus.assembly.summary import Summary
 from periplus.insight.listed import Listed, listed_urls
 
-from .. import options
+from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED
 from ..closed_pipe import unless_closed
 from ..consoles import stderr_console, stdout_console
-from ..crawl.command import NOTHING_FETCHED, run
+from ..crawl.running import run
 from ..survey.output import FILES
 from .output import SHOWN, Counts, MapSummary, say_files, say_json, say_lines, say_rows, say_summary, summary_of_map
 

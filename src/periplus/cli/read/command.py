@@ -25,15 +25,12 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from periplus.content import decode_body, read_page
+from periplus.content import decode_body
 from periplus.formats import access_log, feed, metadata_archive, robots, sitemap
 from periplus.model import Granularity, Lastmod, Links, Problem, UsageError
-from periplus.store.export import markdown_of
-from periplus.store.importing import check_package
 from periplus.store.importing.files import PACKAGE, SUFFIXES
 
 from ..consoles import stdout_console
-from .archives import read_captures
 
 ROWS = 12
 CELL = 72
@@ -312,6 +309,9 @@ def _body(chunks: Iterable[bytes]) -> tuple[bytes, tuple[Problem, ...]]:
 def _print_markdown(kind: Kind, chunks: Iterable[bytes], url: str) -> None:
     if kind is not Kind.PAGE:
         raise UsageError(f"--markdown is for pages, and this is a {kind.value}", hint="read it with --as page")
+    from periplus.content import read_page
+    from periplus.store.export import markdown_of
+
     body, _ = _body(chunks)
     text = markdown_of(read_page(body, url), body)
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n" * bool(text))
@@ -320,6 +320,8 @@ def _print_markdown(kind: Kind, chunks: Iterable[bytes], url: str) -> None:
 
 
 def _page(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:
+    from periplus.content import read_page  # loads numpy, which no other kind of file needs
+
     body, problems = _body(chunks)
     page = read_page(body, url)
     yield from page.links
@@ -354,9 +356,21 @@ READERS: dict[Kind, Reader] = {
 }
 
 
+def _captures(path: Path) -> Iterable[msgspec.Struct]:
+    from .archives import read_captures
+
+    return read_captures(path)
+
+
+def _package(path: Path) -> Iterable[msgspec.Struct]:
+    from periplus.store.importing import check_package
+
+    return check_package(path)
+
+
 FILE_READERS: dict[Kind, Callable[[Path], Iterable[msgspec.Struct]]] = {
-    Kind.WARC: read_captures,
-    Kind.WACZ: check_package,
+    Kind.WARC: _captures,
+    Kind.WACZ: _package,
 }
 """Kinds that are read from a file, because they are not read from end to end."""
 

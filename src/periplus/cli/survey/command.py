@@ -23,10 +23,10 @@ from periplus.insight.survey import Survey, facts_of_collection, summary_of, wri
 from periplus.model import UsageError
 from periplus.urls import site_of
 
-from .. import options
+from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED
 from ..consoles import can_draw, say_left_out, stderr_console
-from ..crawl.command import NOTHING_FETCHED, run, title_of
+from ..crawl.running import run, title_of
 from .domains import DomainList, read_domains
 from .output import FILES, FOLDER, counts_of, drawn, say_bad_lines, say_survey, summary_of_survey
 

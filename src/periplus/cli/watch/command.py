@@ -37,9 +37,9 @@ from periplus.policy.refresh import objective as check_objective
 from .. import options
 from ..app import INTERRUPTED
 from ..consoles import stderr_console, stdout_console
-from ..crawl.command import run
 from ..crawl.live import PLAIN_EVERY, Row, View, count, counted, host_rows, lasting, top
 from ..crawl.resizing import gathering
+from ..crawl.running import run
 
 _WIDE = 124
 """Width in columns from which a URL and the reason of its visit share a line."""

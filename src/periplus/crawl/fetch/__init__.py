@@ -13,13 +13,31 @@ from a pool, with a request that can be reproduced byte by byte (`request`, and 
 was started ends in exactly one outcome. `single` sends requests beside a crawl, one by one.
 """
 
-from .addresses import AddressGuard, special_block
-from .credentials import NO_CREDENTIALS, Credentials, basic_auth, cookie_field, header_fields, origin_of
-from .dns import Address, NoAddress, Resolver, ResolverSettings
-from .limits import WireSettings
-from .request import Identity
-from .single import SingleRequests
-from .wire import CurlWire
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .addresses import AddressGuard, special_block
+    from .credentials import NO_CREDENTIALS, Credentials, basic_auth, cookie_field, header_fields, origin_of
+    from .dns import Address, NoAddress, Resolver, ResolverSettings
+    from .limits import WireSettings
+    from .request import Identity
+    from .single import SingleRequests
+    from .wire import CurlWire
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "addresses": "AddressGuard special_block",
+            "credentials": "Credentials NO_CREDENTIALS basic_auth cookie_field header_fields origin_of",
+            "dns": "Address NoAddress Resolver ResolverSettings",
+            "limits": "WireSettings",
+            "request": "Identity",
+            "single": "SingleRequests",
+            "wire": "CurlWire",
+        },
+    )
 
 __all__ = [
     "NO_CREDENTIALS",

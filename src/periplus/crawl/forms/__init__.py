@@ -5,7 +5,20 @@ what it wants next, and what an answer means for it. `forms` holds all forms of 
 pages a second time, opens them, and submits what is due. All decisions are in `policy.forms`.
 """
 
-from .forms import CHECK, Forms
-from .life import OpenForm, reopened
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .forms import CHECK, Forms
+    from .life import OpenForm, reopened
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "forms": "CHECK Forms",
+            "life": "OpenForm reopened",
+        },
+    )
 
 __all__ = ["CHECK", "Forms", "OpenForm", "reopened"]

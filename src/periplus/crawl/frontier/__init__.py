@@ -21,33 +21,53 @@ given.
 docs/politeness.md describes it for site owners, docs/internals.md for those who change it.
 """
 
-from .admission import LANES
-from .claims import MAX_ADDRESSES_PER_MESSAGE, AddressClaims, AddressShares, ClaimsReport, key_of
-from .domains import Domains, PassState
-from .frontier import Frontier
-from .frontier_state import FrontierState
-from .heap import IndexedHeap
-from .leases import Lease, Leases
-from .politeness import (
-    OUR_OWN,
-    PolitenessSettings,
-    Retry,
-    RetrySettings,
-    delay_after,
-    is_temporary,
-    is_tried_again,
-    reason_of,
-    retry_for,
-)
-from .robots import RobotsGate, robots_url
-from .schedule import FrontierSettings, Schedule
-from .scores import FixedScores, PriorityIndex, ScoreState
-from .selection import file_name, purpose_of
-from .setbacks import Setback, Setbacks
-from .site import TRANSITIONS, ActiveSite, Move, Request, Stage, transition_table
-from .site_records import SiteRecords
-from .spam import SpamFollower
-from .steering import Preview, preview
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .admission import LANES
+    from .claims import MAX_ADDRESSES_PER_MESSAGE, AddressClaims, AddressShares, ClaimsReport, key_of
+    from .domains import Domains, PassState
+    from .frontier import Frontier
+    from .frontier_state import FrontierState
+    from .heap import IndexedHeap
+    from .leases import Lease, Leases
+    from .politeness import OUR_OWN, Retry, delay_after, is_temporary, is_tried_again, reason_of, retry_for
+    from .robots import RobotsGate, robots_url
+    from .schedule import Schedule
+    from .scores import FixedScores, PriorityIndex, ScoreState
+    from .selection import file_name, purpose_of
+    from .setbacks import Setback, Setbacks
+    from .settings import FrontierSettings, PolitenessSettings, RetrySettings
+    from .site import TRANSITIONS, ActiveSite, Move, Request, Stage, transition_table
+    from .site_records import SiteRecords
+    from .spam import SpamFollower
+    from .steering import Preview, preview
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "admission": "LANES",
+            "claims": "AddressClaims AddressShares ClaimsReport MAX_ADDRESSES_PER_MESSAGE key_of",
+            "domains": "Domains PassState",
+            "frontier": "Frontier",
+            "frontier_state": "FrontierState",
+            "heap": "IndexedHeap",
+            "leases": "Lease Leases",
+            "politeness": "OUR_OWN Retry delay_after is_temporary is_tried_again reason_of retry_for",
+            "robots": "RobotsGate robots_url",
+            "schedule": "Schedule",
+            "scores": "FixedScores PriorityIndex ScoreState",
+            "selection": "file_name purpose_of",
+            "setbacks": "Setback Setbacks",
+            "settings": "FrontierSettings PolitenessSettings RetrySettings",
+            "site": "ActiveSite Move Request Stage TRANSITIONS transition_table",
+            "site_records": "SiteRecords",
+            "spam": "SpamFollower",
+            "steering": "Preview preview",
+        },
+    )
 
 __all__ = [
     "LANES",

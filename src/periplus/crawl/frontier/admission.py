@@ -39,9 +39,10 @@ from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from ..revisit import Revisits
-from .politeness import PolitenessSettings, delay_after, is_temporary
+from .politeness import delay_after, is_temporary
 from .schedule import Schedule
 from .scores import Candidate, Scores
+from .settings import PolitenessSettings
 from .site_records import SiteRecords
 from .steering import FIRST_LEVEL, Steering
 

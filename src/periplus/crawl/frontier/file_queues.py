@@ -11,8 +11,9 @@ from periplus.model import Discovery, FirstSeen, Lane, Probe, Purpose, Queued, S
 from periplus.store import State
 from periplus.urls import site_of
 
-from .politeness import RetrySettings, is_tried_again
+from .politeness import is_tried_again
 from .selection import file_name, probe_name
+from .settings import RetrySettings
 
 
 def unknown_robots(records: UrlRecords, discoveries: Sequence[Discovery]) -> list[Url]:

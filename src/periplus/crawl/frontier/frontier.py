@@ -3,9 +3,8 @@
 Everything enters by `discover`: filters, then the seen test, then a place in the queue of its site. `take` grants tasks
 that politeness allows now, the most wanted first. `report` ends a grant. It is pure: the state it works on was given,
 time is an argument, chance is a seeded `Random`; so the simulator and the crawler run the same lines (Olston & Najork
-2010 section 2 has the parts; Castillo et al. 2004 the two levels).
-
-What it holds in memory is in rows or in `FrontierState`: one opened after `flush` decides as the one that was flushed.
+2010 section 2 has the parts; Castillo et al. 2004 the two levels). What it holds in memory is in rows or in
+`FrontierState`: one opened after `flush` decides as the one that was flushed.
 """
 
 from __future__ import annotations
@@ -47,14 +46,15 @@ from .domains import Domains
 from .file_queues import queued_files, queued_probes, unknown_robots
 from .frontier_state import FrontierState
 from .leases import Lease, Leases
-from .politeness import PolitenessSettings, RetrySettings, delay_after, is_tried_again
+from .politeness import delay_after, is_tried_again
 from .preflight import SitePreflight
 from .reports import Reports
 from .robots import RobotsGate
-from .schedule import FrontierSettings, Schedule
+from .schedule import Schedule
 from .scores import FixedScores, PriorityIndex, Scores
 from .selection import CandidateSelector
 from .setbacks import Setbacks
+from .settings import FrontierSettings, PolitenessSettings, RetrySettings
 from .site import ActiveSite, Request
 from .site_records import SiteRecords
 from .steering import Steering, to_be_raised

@@ -20,34 +20,12 @@ from msgspec import Struct
 from periplus.formats.headers import read_retry_after
 from periplus.model import Failed, Fetched, FetchOutcome, Redirected
 
+from .settings import PolitenessSettings, RetrySettings
+
 MAX_DELAY = 3600.0
 """Maximum delay in seconds that robots.txt can ask for."""
 _SPREAD = 0.25
 """Maximum random extension of a back-off, as a share of it."""
-
-
-class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How gently sites are treated.
-
-    `delay`: minimum seconds between two visits of a site. `slow_factor`: minimum rest as a multiple of the time of the
-    site's last answer. `ip_delay`: seconds between two requests to one address; negative: a quarter of `delay`.
-    `pages_per_visit`: pages fetched over one connection before the site rests. `max_parallel`: maximum number of
-    requests to a site at once. `max_bytes_per_site`: maximum number of bytes from one site. `lease`: seconds after
-    which a task without a result is granted again.
-    """
-
-    delay: float = 1.0
-    slow_factor: float = 5.0
-    ip_delay: float = -1.0
-    pages_per_visit: int = 1
-    max_parallel: int = 1
-    max_bytes_per_site: int = 100 * 2**30
-    lease: float = 300.0
-
-    @property
-    def between_requests_to_an_address(self) -> float:
-        """`ip_delay`, or its default."""
-        return self.ip_delay if self.ip_delay >= 0 else self.delay / 4
 
 
 def delay_after(settings: PolitenessSettings, asked: float | None, last_duration: float) -> float:
@@ -70,20 +48,6 @@ def visits_of(outcome: FetchOutcome) -> float:
 def received_in_browser(outcome: Fetched | Redirected) -> int:
     """Bytes that the scripts of a page received."""
     return outcome.rendering.received if isinstance(outcome, Fetched) and outcome.rendering is not None else 0
-
-
-class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How often and how soon to try again.
-
-    `max_attempts`: maximum number of attempts for a URL. `backoff`: seconds before the second attempt; each further
-    wait is twice as long. `max_backoff`: maximum wait in seconds, also for `Retry-After`. `max_site_failures`: failures
-    in a row after which a site is given up.
-    """
-
-    max_attempts: int = 3
-    backoff: float = 10.0
-    max_backoff: float = 900.0
-    max_site_failures: int = 12
 
 
 class Retry(Struct, frozen=True):

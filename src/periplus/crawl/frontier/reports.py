@@ -28,9 +28,7 @@ from periplus.store import State
 from ..revisit import Revisits
 from .politeness import (
     OUR_OWN,
-    PolitenessSettings,
     Retry,
-    RetrySettings,
     delay_after,
     is_tried_again,
     reason_of,
@@ -42,6 +40,7 @@ from .preflight import BackOff, SitePreflight
 from .schedule import Schedule
 from .scores import Scores
 from .selection import CandidateSelector
+from .settings import PolitenessSettings, RetrySettings
 from .site import ActiveSite
 
 

@@ -15,8 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 
-from msgspec import Struct
-
 from periplus.model import InvariantError, Lane, Ordering, Queued, Site, SiteVisits
 from periplus.policy.ordering import ZERO_LEVEL, ByWorth
 from periplus.store import SiteState, State
@@ -29,13 +27,6 @@ from .site import ActiveSite, Move, Stage
 from .site_records import SiteRecords
 
 _LISTED = (Lane.SITEMAPS, Lane.FILES)
-
-
-class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many sites are active."""
-
-    max_sites: int = 50_000
-    """Maximum number of active sites; others wait until one is finished."""
 
 
 class Schedule:

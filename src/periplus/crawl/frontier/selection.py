@@ -46,10 +46,11 @@ from periplus.urls import fingerprint
 
 from ..revisit import Revisits, count_first_visit
 from .admission import LANES
-from .politeness import PolitenessSettings, RetrySettings, is_tried_again
+from .politeness import is_tried_again
 from .robots import RobotsGate, robots_url
 from .schedule import Schedule
 from .scores import Scores
+from .settings import PolitenessSettings, RetrySettings
 from .site import ActiveSite
 from .steering import Steering
 

@@ -15,7 +15,8 @@ from msgspec import Struct
 from periplus.model import Excluded, FetchOutcome, Site, Url
 from periplus.urls import site_of
 
-from .politeness import OUR_OWN, RetrySettings, back_off, reason_of
+from .politeness import OUR_OWN, back_off, reason_of
+from .settings import RetrySettings
 
 MAX_SETBACKS = 20
 """Maximum number of failing sites that are kept for display. The latest replace the earliest."""

@@ -5,8 +5,22 @@ hosts that send their readers away. Both ask sites by probes (`Frontier.queue_pr
 events. What they learn of a site is part of its record; what they decide is in `policy.absence` and `policy.cloaking`.
 """
 
-from .absence import SOFT_404, AbsenceJudge
-from .cloaking import CloakingJudge, ComparisonState
-from .judges import Judges, JudgeSettings
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .absence import SOFT_404, AbsenceJudge
+    from .cloaking import CloakingJudge, ComparisonState
+    from .judges import Judges, JudgeSettings
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "absence": "AbsenceJudge SOFT_404",
+            "cloaking": "CloakingJudge ComparisonState",
+            "judges": "JudgeSettings Judges",
+        },
+    )
 
 __all__ = ["SOFT_404", "AbsenceJudge", "CloakingJudge", "ComparisonState", "JudgeSettings", "Judges"]

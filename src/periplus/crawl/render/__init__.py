@@ -9,8 +9,22 @@ decides when a page is complete, `browser` finds and starts the browser, `proces
 A page that hangs, crashes or never ends costs its time limit, and the page is then read as the server sent it.
 """
 
-from .browser import check_browser, find_browser
-from .pool import BrowserPool, Job, Rendered
-from .wire import RenderingWire
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .browser import check_browser, find_browser
+    from .pool import BrowserPool, Job, Rendered
+    from .wire import RenderingWire
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "browser": "check_browser find_browser",
+            "pool": "BrowserPool Job Rendered",
+            "wire": "RenderingWire",
+        },
+    )
 
 __all__ = ["BrowserPool", "Job", "Rendered", "RenderingWire", "check_browser", "find_browser"]

@@ -12,15 +12,37 @@ visits with their reasons, `comparison` says how much a page differs from its la
 `policy.refresh`.
 """
 
-from .budget import RevisitQuota, Watching, WatchSettings
-from .change_history import ChangeHistory
-from .comparison import Compared, PageComparer
-from .freshness import Freshness, FreshnessEstimator, queued_revisits
-from .records import RevisitState, SampleRows, SiteReader, SiteRecords
-from .revisits import Revisits
-from .upcoming import NextVisit, UpcomingVisits
-from .visit_stats import count_first_visit
-from .visit_value import VisitValuer
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .budget import RevisitQuota, Watching
+    from .change_history import ChangeHistory
+    from .comparison import Compared, PageComparer
+    from .freshness import Freshness, FreshnessEstimator, queued_revisits
+    from .records import RevisitState, SampleRows, SiteReader, SiteRecords
+    from .revisits import Revisits
+    from .settings import WatchSettings
+    from .upcoming import NextVisit, UpcomingVisits
+    from .visit_stats import count_first_visit
+    from .visit_value import VisitValuer
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "budget": "RevisitQuota Watching",
+            "change_history": "ChangeHistory",
+            "comparison": "Compared PageComparer",
+            "freshness": "Freshness FreshnessEstimator queued_revisits",
+            "records": "RevisitState SampleRows SiteReader SiteRecords",
+            "revisits": "Revisits",
+            "settings": "WatchSettings",
+            "upcoming": "NextVisit UpcomingVisits",
+            "visit_stats": "count_first_visit",
+            "visit_value": "VisitValuer",
+        },
+    )
 
 __all__ = [
     "ChangeHistory",

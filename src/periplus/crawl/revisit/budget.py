@@ -42,15 +42,6 @@ _BID_INTERVAL = 600.0
 """Seconds between two forecasts for bids: each reads 2,000 records, and pages hardly change faster."""
 
 
-class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What `periplus watch` may spend."""
-
-    visits_a_day: int = 0
-    """Requests a day, over all sites; 0: a seventh of the pages."""
-    per_site: int = 0
-    """Maximum number of requests a day to one site; 0: as many as politeness allows."""
-
-
 class Watching(Struct, frozen=True):
     """The budget of a watch: visits a day of all its shards together, and the number of shards."""
 

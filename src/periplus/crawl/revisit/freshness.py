@@ -15,7 +15,8 @@ from random import Random
 from msgspec import Struct
 
 from periplus.model import Lane, Site, Url, UrlRecord, UrlRecords
-from periplus.policy.refresh import FreshShare, SiteEvidence, fresh_share, unpack_page
+from periplus.policy.refresh import FreshShare, SiteEvidence, unpack_page
+from periplus.policy.refresh.fresh_share import fresh_share
 from periplus.store import State
 from periplus.urls import fingerprint, site_of
 

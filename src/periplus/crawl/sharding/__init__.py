@@ -6,9 +6,24 @@ same `worker` loop for each shard, carry the same `messages`, and ask the same `
 budget, visit budgets, address shares (`claims`), restarts, and the end of the crawl.
 """
 
-from .claims import ClaimRegistry
-from .coordinator import Coordinator, PageBudget
-from .crawl import Crawl, Gather, Team
-from .worker import tune_garbage_collection
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .claims import ClaimRegistry
+    from .coordinator import Coordinator, PageBudget
+    from .crawl import Crawl, Gather, Team
+    from .worker import tune_garbage_collection
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "claims": "ClaimRegistry",
+            "coordinator": "Coordinator PageBudget",
+            "crawl": "Crawl Gather Team",
+            "worker": "tune_garbage_collection",
+        },
+    )
 
 __all__ = ["ClaimRegistry", "Coordinator", "Crawl", "Gather", "PageBudget", "Team", "tune_garbage_collection"]

@@ -9,11 +9,27 @@ followed, which host may list URLs of which, when a file is read again) are in `
 `held_seeds` are fetched only where a site lists none.
 """
 
-from .discovery import SitemapSettings
-from .file import SitemapFile, UnfinishedFile
-from .held_seeds import HeldSeeds
-from .scheduler import SitemapRules, SitemapScheduler, SitemapState
-from .slices import Slice, pack, unpack_slice
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .file import SitemapFile, UnfinishedFile
+    from .held_seeds import HeldSeeds
+    from .scheduler import SitemapScheduler, SitemapState
+    from .settings import SitemapRules, SitemapSettings
+    from .slices import Slice, pack, unpack_slice
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "file": "SitemapFile UnfinishedFile",
+            "held_seeds": "HeldSeeds",
+            "scheduler": "SitemapScheduler SitemapState",
+            "settings": "SitemapRules SitemapSettings",
+            "slices": "Slice pack unpack_slice",
+        },
+    )
 
 __all__ = [
     "HeldSeeds",

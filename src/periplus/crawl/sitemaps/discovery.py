@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.formats import robots
@@ -31,6 +30,7 @@ from periplus.store import State
 from periplus.urls import canonical, site_of
 
 from ..frontier import SiteRecords, file_name, robots_url
+from .settings import SitemapSettings
 from .store import SitemapStore
 
 _SURE = (Origin.PING, Origin.SUBMITTED)
@@ -43,25 +43,6 @@ _REST = 7 * 86_400.0
 """Seconds after which a file that was given up is fetched again, if robots.txt still names it: a week."""
 _AT_ONCE, _LATER = 3, 3600.0
 """Hosts for which a file is read again at once; for more hosts when nothing else is to be done, or this much later."""
-
-
-class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What sites publish about themselves, and whether it is read."""
-
-    follow: bool = True
-    """Read the sitemaps that robots.txt files name, and crawl what they list."""
-    well_known: bool = True
-    """Look in the usual places for sitemaps, if robots.txt names none."""
-    feeds: bool = True
-    """Read feeds that pages link to, as sitemaps of what is new."""
-    archives: bool = True
-    """Read metadata archives that a robots.txt names."""
-    llms_txt: bool = False
-    """Read the guide `/llms.txt` of each site, and crawl the pages that it links to."""
-    submitted: tuple[str, ...] = ()
-    """Additional sitemaps."""
-    only: bool = False
-    """Fetch no pages: read robots.txt files and sitemaps into the tables only."""
 
 
 class SitemapDiscovery:

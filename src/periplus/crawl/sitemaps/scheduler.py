@@ -32,21 +32,14 @@ from periplus.model import (
     Stored,
     Url,
 )
-from periplus.policy.filters import MediaSettings
 from periplus.policy.sitemaps import (
     NO_SITEMAP,
-    AuthoritySettings,
-    DifferenceSettings,
     FileReading,
     IndexTrust,
     Origin,
     Priorities,
     RankOf,
-    RetirementSettings,
-    RevisitSettings,
-    ScoreSettings,
     SitemapNode,
-    TreeLimits,
     Voice,
     after_failure,
     after_reading,
@@ -67,8 +60,9 @@ from periplus.urls import canonical, site_of
 
 from ..frontier import OUR_OWN, Frontier, SiteRecords, file_name, reason_of
 from ..revisit import Revisits
-from .discovery import SitemapDiscovery, SitemapSettings
+from .discovery import SitemapDiscovery
 from .file import SitemapFile, UnfinishedFile, source_of
+from .settings import SitemapRules
 from .slices import unpack_slice
 from .store import SitemapStore, visit_event
 
@@ -80,19 +74,6 @@ _MAX_UNREAD = 64 * 2**20
 """Bytes of files that wait to be read, beyond which nothing is fetched."""
 _GUESS_REDIRECTS = 2
 """Redirects followed for a file that was only guessed: to `www.` perhaps, and to HTTPS."""
-
-
-class SitemapRules(Struct, frozen=True):
-    """The settings of everything about sitemaps, together."""
-
-    sitemaps: SitemapSettings = SitemapSettings()
-    forest: TreeLimits = TreeLimits()
-    authority: AuthoritySettings = AuthoritySettings()
-    revisit: RevisitSettings = RevisitSettings()
-    retirement: RetirementSettings = RetirementSettings()
-    difference: DifferenceSettings = DifferenceSettings()
-    scores: ScoreSettings = ScoreSettings()
-    media: MediaSettings = MediaSettings()
 
 
 class SitemapState(Struct, array_like=True):

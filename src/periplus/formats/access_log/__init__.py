@@ -9,6 +9,18 @@ Reasons of `Problem`: `not-a-log-line` (no time, no request or no status), `impo
 shows), `too-long` (more than 64 KiB). Telling crawlers from people is not done here.
 """
 
-from .combined import LONGEST_LINE, Hit, read, read_line
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .combined import LONGEST_LINE, Hit, read, read_line
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "combined": "Hit LONGEST_LINE read read_line",
+        },
+    )
 
 __all__ = ["LONGEST_LINE", "Hit", "read", "read_line"]

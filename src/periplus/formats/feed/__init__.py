@@ -15,9 +15,24 @@ Reasons of `Problem`: `empty`, `html` (a page in place of a feed), `not-a-feed`,
 `no-link` (an item that leads nowhere).
 """
 
-from .reading import MOST_ITEMS, MOST_PROBLEMS, read
-from .source import LONGEST, MOST_TAGS
-from .values import Feed, Item, Kind, Tombstone
-from .writing import write
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .reading import MOST_ITEMS, MOST_PROBLEMS, read
+    from .source import LONGEST, MOST_TAGS
+    from .values import Feed, Item, Kind, Tombstone
+    from .writing import write
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "reading": "MOST_ITEMS MOST_PROBLEMS read",
+            "source": "LONGEST MOST_TAGS",
+            "values": "Feed Item Kind Tombstone",
+            "writing": "write",
+        },
+    )
 
 __all__ = ["LONGEST", "MOST_ITEMS", "MOST_PROBLEMS", "MOST_TAGS", "Feed", "Item", "Kind", "Tombstone", "read", "write"]

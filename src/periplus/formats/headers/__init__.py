@@ -9,21 +9,40 @@ A field that cannot be understood is as good as absent: readers here answer `Non
 `LONGEST_VALUE` characters of a value. Sending and deciding are done elsewhere.
 """
 
-from .caching import (
-    LONGEST_WAIT,
-    CacheControl,
-    ETag,
-    fresh_for,
-    read_cache_control,
-    read_etag,
-    read_last_modified,
-    read_retry_after,
-    validators_of,
-)
-from .fields import LONGEST_VALUE, Headers
-from .link import WebLink, read_links
-from .media_type import MediaType, read_content_type
-from .robots_tag import read_directives, read_robots_tag, strictest
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .caching import (
+        LONGEST_WAIT,
+        CacheControl,
+        ETag,
+        fresh_for,
+        read_cache_control,
+        read_etag,
+        read_last_modified,
+        read_retry_after,
+        validators_of,
+    )
+    from .fields import LONGEST_VALUE, Headers
+    from .link import WebLink, read_links
+    from .media_type import MediaType, read_content_type
+    from .robots_tag import read_directives, read_robots_tag, strictest
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "caching": (
+                "CacheControl ETag LONGEST_WAIT fresh_for read_cache_control read_etag read_last_modified "
+                "read_retry_after validators_of"
+            ),
+            "fields": "Headers LONGEST_VALUE",
+            "link": "WebLink read_links",
+            "media_type": "MediaType read_content_type",
+            "robots_tag": "read_directives read_robots_tag strictest",
+        },
+    )
 
 __all__ = [
     "LONGEST_VALUE",

@@ -21,20 +21,34 @@ Reasons of problems, stable words that tables count:
 * more-problems: how many of a reason were not told one by one.
 """
 
-from .reading import ColumnReading, Reading, read, read_columns
-from .scope import in_scope
-from .values import (
-    TITLE_NS,
-    Alternate,
-    Child,
-    Entry,
-    Image,
-    Kind,
-    Limits,
-    News,
-    Restriction,
-    Video,
-)
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .reading import ColumnReading, Reading, read, read_columns
+    from .scope import in_scope
+    from .values import (
+        TITLE_NS,
+        Alternate,
+        Child,
+        Entry,
+        Image,
+        Kind,
+        Limits,
+        News,
+        Restriction,
+        Video,
+    )
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "reading": "ColumnReading Reading read read_columns",
+            "scope": "in_scope",
+            "values": "Alternate Child Entry Image Kind Limits News Restriction TITLE_NS Video",
+        },
+    )
 
 __all__ = [
     "TITLE_NS",

@@ -11,13 +11,31 @@ and SARIF.
 Nothing here sends a request. What was not fetched is not judged, and is listed in `unjudged`.
 """
 
-from .ci_formats import to_csv, to_junit, to_sarif
-from .comparison import Change, Comparison, compare, load_last, save_last
-from .embedded_files import Checks, SitemapLook, UrlCheck, load_checks, save_checks
-from .finding_kinds import KINDS, Kind
-from .html_page import page
-from .results import QUESTIONS, Area, Audit, Cost, Dates, Example, Finding, Mark, Severity
-from .site_audit import AuditSettings, Judged, audit, judge
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .ci_formats import to_csv, to_junit, to_sarif
+    from .comparison import Change, Comparison, compare, load_last, save_last
+    from .embedded_files import Checks, SitemapLook, UrlCheck, load_checks, save_checks
+    from .finding_kinds import KINDS, Kind
+    from .html_page import page
+    from .results import QUESTIONS, Area, Audit, Cost, Dates, Example, Finding, Mark, Severity
+    from .site_audit import AuditSettings, Judged, audit, judge
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "ci_formats": "to_csv to_junit to_sarif",
+            "comparison": "Change Comparison compare load_last save_last",
+            "embedded_files": "Checks SitemapLook UrlCheck load_checks save_checks",
+            "finding_kinds": "KINDS Kind",
+            "html_page": "page",
+            "results": "Area Audit Cost Dates Example Finding Mark QUESTIONS Severity",
+            "site_audit": "AuditSettings Judged audit judge",
+        },
+    )
 
 __all__ = [
     "KINDS",

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from msgspec import Struct
 
+from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
 from periplus.urls import resolve_all
 
 from .finding_kinds import KINDS

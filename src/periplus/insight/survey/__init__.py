@@ -11,12 +11,29 @@ found of one robots.txt or one sitemap; `collection` finds facts again in the ta
 counts mean, `figures_of` what a picture of them would show, and `write_survey` puts all of it into files.
 """
 
-from .collection import facts_of_collection
-from .facts import Fact, FileFact, RobotsFact, agent_name, robots_fact
-from .figures import Figure, FigureCurve, figures_of
-from .survey import Distribution, NameCounts, Survey
-from .tables import Column, Table
-from .writing import summary_of, tables_of, write_survey
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .collection import facts_of_collection
+    from .facts import Fact, FileFact, RobotsFact, agent_name, robots_fact
+    from .figures import Figure, FigureCurve, figures_of
+    from .survey import Distribution, NameCounts, Survey
+    from .tables import Column, Table
+    from .writing import summary_of, tables_of, write_survey
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "collection": "facts_of_collection",
+            "facts": "Fact FileFact RobotsFact agent_name robots_fact",
+            "figures": "Figure FigureCurve figures_of",
+            "survey": "Distribution NameCounts Survey",
+            "tables": "Column Table",
+            "writing": "summary_of tables_of write_survey",
+        },
+    )
 
 __all__ = [
     "Column",

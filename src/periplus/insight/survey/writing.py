@@ -26,6 +26,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
+
 from . import paper
 from .figures import Figure, figures_of
 from .robots_tables import PROTOCOL_URIS, domain_table, of_domains, robots_tables, sitemap_tables, total_uris

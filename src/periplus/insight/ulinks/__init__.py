@@ -7,9 +7,23 @@ algorithm itself; the same categories under every city; weights, existing pages,
 for any site; `titles` reads pages and link texts from a collection. Nothing here fetches.
 """
 
-from .branches import TreeStatistics, tree_statistics
-from .choosing import IsPage, Ulink, chosen_ulinks, exact_ulinks, ulinks
-from .sampling import SAMPLE, Listed, Sample
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .branches import TreeStatistics, tree_statistics
+    from .choosing import IsPage, Ulink, chosen_ulinks, exact_ulinks, ulinks
+    from .sampling import SAMPLE, Listed, Sample
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "branches": "TreeStatistics tree_statistics",
+            "choosing": "IsPage Ulink chosen_ulinks exact_ulinks ulinks",
+            "sampling": "Listed SAMPLE Sample",
+        },
+    )
 
 __all__ = [
     "SAMPLE",

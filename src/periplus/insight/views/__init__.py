@@ -5,10 +5,25 @@
 to do about it is in `docs/measures.md`.
 """
 
-from .catalogue import DERIVED, ITEMS, MADE, TABLES, VIEWS, View
-from .connection import Answer, Views, ViewSettings
-from .measured import MEASURES, Measure, columns_of
-from .questions import QUESTIONS, Question
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .catalogue import DERIVED, ITEMS, MADE, TABLES, VIEWS, View
+    from .connection import Answer, Views, ViewSettings
+    from .measured import MEASURES, Measure, columns_of
+    from .questions import QUESTIONS, Question
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "catalogue": "DERIVED ITEMS MADE TABLES VIEWS View",
+            "connection": "Answer ViewSettings Views",
+            "measured": "MEASURES Measure columns_of",
+            "questions": "QUESTIONS Question",
+        },
+    )
 
 __all__ = [
     "DERIVED",

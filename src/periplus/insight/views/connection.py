@@ -30,7 +30,10 @@ from msgspec import Struct
 from periplus.model import CollectionDamaged, Executor, UsageError
 from periplus.store.damage import repair_hint
 from periplus.store.items import item_files
-from periplus.store.tables import Spooled
+from periplus.store.tables import (
+    Spooled,
+    pandas_import,  # noqa: F401 - before the first array is made
+)
 from periplus.store.tables.reader import damaged_files, files_of, read_spooled
 
 from ..verdicts import files_of_judges

@@ -5,28 +5,47 @@
 `crawl.absence` asks for the URLs that cannot exist, `insight.parked` reads the tables.
 """
 
-from .not_found_words import LANGUAGES, says_not_found
-from .parked import HomePage, ParkedSettings, parked_domains
-from .site_absence import (
-    AbsenceSettings,
-    ErrorTemplate,
-    ReadPage,
-    SiteAbsence,
-    accept_group,
-    begin_probe,
-    impossible_url,
-    is_error_target,
-    is_home,
-    is_short_apology,
-    learn_honest,
-    learn_nothing,
-    learn_target,
-    learn_template,
-    may_probe,
-    soft_404,
-    suspect_page,
-    suspect_redirect,
-)
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .not_found_words import LANGUAGES, says_not_found
+    from .parked import HomePage, parked_domains
+    from .settings import AbsenceSettings, ParkedSettings
+    from .site_absence import (
+        ErrorTemplate,
+        ReadPage,
+        SiteAbsence,
+        accept_group,
+        begin_probe,
+        impossible_url,
+        is_error_target,
+        is_home,
+        is_short_apology,
+        learn_honest,
+        learn_nothing,
+        learn_target,
+        learn_template,
+        may_probe,
+        soft_404,
+        suspect_page,
+        suspect_redirect,
+    )
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "not_found_words": "LANGUAGES says_not_found",
+            "parked": "HomePage parked_domains",
+            "settings": "AbsenceSettings ParkedSettings",
+            "site_absence": (
+                "ErrorTemplate ReadPage SiteAbsence accept_group begin_probe impossible_url is_error_target is_home "
+                "is_short_apology learn_honest learn_nothing learn_target learn_template may_probe soft_404 "
+                "suspect_page suspect_redirect"
+            ),
+        },
+    )
 
 __all__ = [
     "LANGUAGES",

@@ -12,29 +12,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from ...model import ConfigError, Domain
+from ...model import Domain
 from ..duplicates import band_keys, brief_of, likenesses, rows_of
+from .settings import ParkedSettings
 
 _MAX_COMPARED: Final = 16
 """Suspects that a suspect is compared with directly: groups of parked domains are large and all alike."""
-
-
-class ParkedSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When a domain counts as parked."""
-
-    max_words: int = 300
-    """Words of its home page above which it is not."""
-    least_share: float = 0.6
-    """Share of the links of the home page that lead to one other domain, above which it is a suspect."""
-    domains_alike: int = 5
-    """Number of other domains that must show the same."""
-    least_likeness: float = 0.9
-    """Resemblance from which two home pages show the same."""
-
-    def __post_init__(self) -> None:
-        """Reject shares that are none."""
-        if not 0.0 < self.least_share <= 1.0:
-            raise ConfigError(f"parked.least_share must be > 0 and <= 1, got {self.least_share}")
 
 
 class HomePage(Struct, frozen=True):

@@ -24,10 +24,11 @@ from typing import Final
 from msgspec import Struct, field
 from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
-from ...model import ConfigError, Url
+from ...model import Url
 from ..duplicates import brief_of, likenesses
 from ..filters.templates import key_of, template_of
 from .not_found_words import says_not_found
+from .settings import AbsenceSettings
 
 MAX_TEMPLATES: Final = 8
 """Error templates, and error targets, that are kept of a site: one a section of a large site."""
@@ -38,33 +39,6 @@ MAX_SUSPECTS: Final = 16
 _LETTERS: Final = "abcdefghijklmnop"
 _IMPOSSIBLE: Final = re.compile(f"[{_LETTERS}]{{16}}(?=[./]|$)")
 _LONGEST_EXTENSION: Final = 6
-
-
-class AbsenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When a page counts as an error page that was sent with status 200."""
-
-    enabled: bool = True
-    """Whether sites are asked for URLs that cannot exist."""
-    max_probes: int = 2
-    """Maximum number of such requests to one site within `honest_days`."""
-    honest_days: float = 30.0
-    """Days for which a site that answered 404 is trusted, and after which it may be asked again."""
-    least_likeness: float = 0.9
-    """Resemblance to an error template from which a page is a soft 404."""
-    least_likeness_titled: float = 0.8
-    """The same for a page that has the title of the template: apologies name the URL or suggest other pages."""
-    pages_alike: int = 3
-    """Pages of one cluster with different templates that raise a suspicion."""
-    pages_alike_of_template: int = 8
-    """The same for pages of one template, such as deleted articles."""
-    max_words: int = 120
-    """Words of a page above which a title that says "not found" raises no suspicion: an error page is short."""
-
-    def __post_init__(self) -> None:
-        """Reject shares that are none."""
-        for name in ("least_likeness", "least_likeness_titled"):
-            if not 0.0 < getattr(self, name) <= 1.0:
-                raise ConfigError(f"absence.{name} must be > 0 and <= 1, got {getattr(self, name)}")
 
 
 class ReadPage(Struct, frozen=True):

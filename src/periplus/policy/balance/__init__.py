@@ -10,7 +10,20 @@ best there is for any two falling curves.
 `record` is kept with the site, in the middle of an epoch too. `history` is for people: how the budget moved, and why.
 """
 
-from .settings import BalanceSettings
-from .site_balance import HISTORY, BalanceRecord, Epoch, Move, SiteBalance
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .settings import BalanceSettings
+    from .site_balance import HISTORY, BalanceRecord, Epoch, Move, SiteBalance
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "settings": "BalanceSettings",
+            "site_balance": "BalanceRecord Epoch HISTORY Move SiteBalance",
+        },
+    )
 
 __all__ = ["HISTORY", "BalanceRecord", "BalanceSettings", "Epoch", "Move", "SiteBalance"]

@@ -6,27 +6,36 @@ finds hosts whose pages send browsers to another domain. Nothing here fetches: t
 A site that decides by the address of its visitor, not by the name of the program, cannot be found out from one address.
 """
 
-from .comparison import (
-    CloakingFound,
-    CloakingSettings,
-    Copy,
-    Kind,
-    compare,
-    copy_of,
-)
-from .probing import (
-    BROWSER_PROBE,
-    CRAWLER_PROBE,
-    SiteProbes,
-    Step,
-    begin_comparison,
-    end_comparison,
-    is_due,
-    most_requests,
-    next_step,
-    wants_comparison,
-)
-from .redirections import RedirectionSettings, SiteRedirections, count_page, leads_away
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .comparison import CloakingFound, Copy, Kind, compare, copy_of
+    from .probing import (
+        SiteProbes,
+        Step,
+        begin_comparison,
+        end_comparison,
+        is_due,
+        most_requests,
+        next_step,
+        wants_comparison,
+    )
+    from .redirections import RedirectionSettings, SiteRedirections, count_page, leads_away
+    from .settings import BROWSER_PROBE, CRAWLER_PROBE, CloakingSettings
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "comparison": "CloakingFound Copy Kind compare copy_of",
+            "probing": (
+                "SiteProbes Step begin_comparison end_comparison is_due most_requests next_step wants_comparison"
+            ),
+            "redirections": "RedirectionSettings SiteRedirections count_page leads_away",
+            "settings": "BROWSER_PROBE CRAWLER_PROBE CloakingSettings",
+        },
+    )
 
 __all__ = [
     "BROWSER_PROBE",

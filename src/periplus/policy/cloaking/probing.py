@@ -8,17 +8,12 @@ and some by chance, until the site is judged. At most 1 % of the pages of a craw
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final
 
 from msgspec import Struct, field
 
 from ...model import Url
-from .comparison import CloakingFound, CloakingSettings, Copy, compare
-
-BROWSER_PROBE: Final = "cloaking-browser"
-"""The kind of a probe that is sent with a browser's name."""
-CRAWLER_PROBE: Final = "cloaking-crawler"
-"""The kind of a probe that is sent with our own."""
+from .comparison import CloakingFound, Copy, compare
+from .settings import CloakingSettings
 
 
 class SiteProbes(Struct, array_like=True):

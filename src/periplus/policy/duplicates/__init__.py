@@ -9,9 +9,25 @@ half a site. The sketch is that of a page's main text (`periplus.content`), sinc
 share makes different pages look alike (Henzinger 2006). Nothing is stored here: that is `store`.
 """
 
-from .clusters import MAX_KEPT, Cluster, Member, canonical, founded, joined, known_as, left, listed
-from .hints import Belief, Hint, HintKind, Target, believe
-from .likeness import BANDS, VALUES, DuplicateSettings, are_thin, band_keys, brief_of, is_like, likenesses, rows_of
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .clusters import MAX_KEPT, Cluster, Member, canonical, founded, joined, known_as, left, listed
+    from .hints import Belief, Hint, HintKind, Target, believe
+    from .likeness import BANDS, are_thin, band_keys, brief_of, is_like, likenesses, rows_of
+    from .settings import VALUES, DuplicateSettings
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "clusters": "Cluster MAX_KEPT Member canonical founded joined known_as left listed",
+            "hints": "Belief Hint HintKind Target believe",
+            "likeness": "BANDS are_thin band_keys brief_of is_like likenesses rows_of",
+            "settings": "DuplicateSettings VALUES",
+        },
+    )
 
 __all__ = [
     "BANDS",

@@ -16,40 +16,15 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
-from periplus.model import ConfigError
+from .settings import VALUES, DuplicateSettings
 
-VALUES: Final = 128
 BANDS: Final = 16
 _VALUE_BYTES: Final = 4
 _BY_CHANCE: Final = 1 / 256
 _FEW_REPEATS: Final = 4
 _NOTHING: Final = bytes(VALUES)
-
-
-class DuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When two pages count as the same."""
-
-    least_likeness: float = 0.9
-    """The share of common shingles from which pages of different sites are near-duplicates."""
-    least_likeness_on_site: float = 0.9
-    """The same for pages of one site, which share phrases without being copies of each other (Henzinger 2006)."""
-    least_likeness_reordered: float = 0.7
-    """The same for pages of one site with the same links: a list in another order keeps less of its text."""
-    fewest_values: int = 16
-    """Minimum number of distinct values of a sketch; below that, a page has hardly a sentence and only exact copies of
-    it are found.
-    """
-
-    def __post_init__(self) -> None:
-        """Reject thresholds that all pages would meet, or none."""
-        for name in ("least_likeness", "least_likeness_on_site", "least_likeness_reordered"):
-            if not 0.0 < getattr(self, name) <= 1.0:
-                raise ConfigError(f"{name} must be > 0 and <= 1, got {getattr(self, name)}")
-        if not 0 <= self.fewest_values <= VALUES:
-            raise ConfigError(f"fewest_values must be from 0 to {VALUES}, got {self.fewest_values}")
 
 
 def brief_of(sketch: bytes) -> bytes:

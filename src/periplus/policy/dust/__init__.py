@@ -13,31 +13,55 @@ duplicate-url-discarder (`discarder`), and names that held on many domains (`pri
 Everything is pure. What is learnt of a site is one bounded value, `SiteDust`, stored with what filters learn of it.
 """
 
-from .discarder import DiscarderRules, from_discarder
-from .early_pairs import anchor_of, anchored, looked_for, open_operations, wanted_anchors
-from .evidence import Counts, lower_quantile
-from .given import GivenRule, GivenRules, RuleFile, clean_params, read_rule_file, write_rule_file
-from .learning import (
-    Observation,
-    Pair,
-    RuleChange,
-    SiteDust,
-    adopt,
-    checked,
-    count_pair,
-    learn,
-    note_target,
-    redirected_back,
-    remember,
-    target_failed,
-    target_read,
-    withdraw,
-)
-from .pairs import PREFIXES, Operation, key_of, operation_between, operations
-from .priors import Prior, priors_of
-from .renaming import Renamed, is_probe, renamed
-from .rules import KINDS, Rule, apply, describe, parse_rule
-from .settings import DustSettings
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .discarder import DiscarderRules, from_discarder
+    from .early_pairs import anchor_of, anchored, looked_for, open_operations, wanted_anchors
+    from .evidence import Counts, lower_quantile
+    from .given import GivenRule, GivenRules, RuleFile, clean_params, read_rule_file, write_rule_file
+    from .learning import (
+        Observation,
+        Pair,
+        RuleChange,
+        SiteDust,
+        adopt,
+        checked,
+        count_pair,
+        learn,
+        note_target,
+        redirected_back,
+        remember,
+        target_failed,
+        target_read,
+        withdraw,
+    )
+    from .pairs import PREFIXES, Operation, key_of, operation_between, operations
+    from .priors import Prior, priors_of
+    from .renaming import Renamed, is_probe, renamed
+    from .rules import KINDS, Rule, apply, describe, parse_rule
+    from .settings import DustSettings
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "discarder": "DiscarderRules from_discarder",
+            "early_pairs": "anchor_of anchored looked_for open_operations wanted_anchors",
+            "evidence": "Counts lower_quantile",
+            "given": "GivenRule GivenRules RuleFile clean_params read_rule_file write_rule_file",
+            "learning": (
+                "Observation Pair RuleChange SiteDust adopt checked count_pair learn note_target redirected_back "
+                "remember target_failed target_read withdraw"
+            ),
+            "pairs": "Operation PREFIXES key_of operation_between operations",
+            "priors": "Prior priors_of",
+            "renaming": "Renamed is_probe renamed",
+            "rules": "KINDS Rule apply describe parse_rule",
+            "settings": "DustSettings",
+        },
+    )
 
 __all__ = [
     "KINDS",

@@ -14,20 +14,47 @@ Not here: whether a URL is known already (the records), robots.txt (the frontier
 (`policy.ordering`).
 """
 
-from .budgets import Budgets, BudgetSettings
-from .chain import Chain, Guard, LearningFilter
-from .extensions import NEVER_PAGES, Extensions, ExtensionSettings
-from .media import MediaSettings, MediaTypes, type_of_header
-from .patterns import Patterns, PatternSettings
-from .reasons import REASONS
-from .renames import Renames
-from .scope import Scope, ScopeSettings
-from .sessions import Sessions, SessionSettings
-from .shape import Shape, ShapeSettings
-from .site_states import FilterStates, SiteFilterState
-from .standard import FilterSettings, screening_chain, standard_chain
-from .templates import key_of, path_template_of, template_of
-from .traps import Traps, TrapSettings
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .budgets import Budgets
+    from .chain import Chain, Guard, LearningFilter
+    from .extensions import NEVER_PAGES, Extensions, ExtensionSettings
+    from .media import MediaSettings, MediaTypes, type_of_header
+    from .patterns import Patterns, PatternSettings
+    from .reasons import REASONS
+    from .renames import Renames
+    from .scope import Scope, ScopeSettings
+    from .sessions import Sessions, SessionSettings
+    from .settings import BudgetSettings, FilterSettings, TrapSettings
+    from .shape import Shape, ShapeSettings
+    from .site_states import FilterStates, SiteFilterState
+    from .standard import screening_chain, standard_chain
+    from .templates import key_of, path_template_of, template_of
+    from .traps import Traps
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "budgets": "Budgets",
+            "chain": "Chain Guard LearningFilter",
+            "extensions": "ExtensionSettings Extensions NEVER_PAGES",
+            "media": "MediaSettings MediaTypes type_of_header",
+            "patterns": "PatternSettings Patterns",
+            "reasons": "REASONS",
+            "renames": "Renames",
+            "scope": "Scope ScopeSettings",
+            "sessions": "SessionSettings Sessions",
+            "settings": "BudgetSettings FilterSettings TrapSettings",
+            "shape": "Shape ShapeSettings",
+            "site_states": "FilterStates SiteFilterState",
+            "standard": "screening_chain standard_chain",
+            "templates": "key_of path_template_of template_of",
+            "traps": "Traps",
+        },
+    )
 
 __all__ = [
     "NEVER_PAGES",

@@ -11,61 +11,10 @@ thousand times is wanted once. Budgets of domains are not a filter: what is beyo
 
 from __future__ import annotations
 
-from msgspec import Struct
-
-from ...model import ConfigError, Discovery, Reject, Url, Verdict
-from ..reputation import DomainBudgets, check_score
+from ...model import Discovery, Reject, Url, Verdict
+from .settings import BudgetSettings
 from .site_states import FilterStates
 from .verdicts import ACCEPT
-
-
-class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The bounds."""
-
-    max_depth: int = 1000
-    """Maximum number of links from a seed; 0: only the seeds."""
-    max_redirects: int = 10
-    """Maximum number of redirects in a row."""
-    max_pages_per_site: int = 1_000_000
-    """Maximum number of URLs of one site that enter the frontier, from all sources, seeds included."""
-    domain: str = "trust"
-    """By what the budget of a registrable domain is measured: "trust" (links from the domains of the seeds), "star"
-    (domains that link to it), "networks" (networks that link to it); "none": domains have no budgets."""
-    base: int = 10
-    """Pages of an unknown domain in the first pass over the web; with --limit at least a thousandth of that."""
-    largest: int = 10_000
-    """Pages of the most reputable domain in the first pass."""
-    growth: float = 2.0
-    """By how much a domain's pages grow from each pass to the next."""
-    seed_budget: int = 0
-    """Pages of a seed's domain in the first pass; 0: no limit."""
-    hosts: int = 64
-    """Hosts of a domain that are always admitted; the n-th is admitted with probability hosts / n."""
-    seed_hosts: int = 1000
-    """The same for domains of seeds."""
-    patience: float = 5.0
-    """Seconds for which requests could have been made, but no site was ready, before the next pass begins."""
-
-    def __post_init__(self) -> None:
-        """Refuse values that cannot be."""
-        check_score(self.domain)
-        for name, least in (("base", 1), ("largest", 1), ("growth", 1.0), ("hosts", 1), ("seed_hosts", 1)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}")
-
-    def of_domains(self, limit: int = 0) -> DomainBudgets | None:
-        """The budgets of domains in a crawl of `limit` pages (0: no limit); `None` if there are none."""
-        if self.domain == "none":
-            return None
-        return DomainBudgets(
-            base=max(self.base, limit // 1000),
-            largest=max(self.largest, self.base),
-            growth=self.growth,
-            seed_budget=self.seed_budget,
-            hosts=self.hosts,
-            seed_hosts=self.seed_hosts,
-            patience=self.patience,
-        )
 
 
 class Budgets:

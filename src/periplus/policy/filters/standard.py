@@ -8,47 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from msgspec import Struct
-
 from ...model import Filter, Site, Url
-from ..dust import DustSettings, GivenRules
+from ..dust import GivenRules
 from ..found import Want
-from .budgets import Budgets, BudgetSettings
+from .budgets import Budgets
 from .calendars import Calendars
 from .chain import Chain
-from .extensions import Extensions, ExtensionSettings
-from .media import MediaSettings, MediaTypes
-from .patterns import Patterns, PatternSettings
+from .extensions import Extensions
+from .media import MediaTypes
+from .patterns import Patterns
 from .renames import Renames
-from .scope import Scope, ScopeSettings
-from .sessions import Sessions, SessionSettings
-from .shape import Shape, ShapeSettings
+from .scope import Scope
+from .sessions import Sessions
+from .settings import FilterSettings
+from .shape import Shape
 from .site_states import FilterStates, SiteFilterState
-from .traps import Traps, TrapSettings
+from .traps import Traps
 from .wanted import Wanted
-
-
-class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The settings of every filter."""
-
-    scope: ScopeSettings = ScopeSettings()
-    """How far to go from the seeds."""
-    patterns: PatternSettings = PatternSettings()
-    """What to include and exclude."""
-    extensions: ExtensionSettings = ExtensionSettings()
-    """Extensions of URLs that are not pages."""
-    media: MediaSettings = MediaSettings()
-    """Types of files that are wanted instead of pages."""
-    budgets: BudgetSettings = BudgetSettings()
-    """How much there may be."""
-    shape: ShapeSettings = ShapeSettings()
-    """Bounds of a URL."""
-    sessions: SessionSettings = SessionSettings()
-    """Parameters that do not identify a page."""
-    traps: TrapSettings = TrapSettings()
-    """When a kind of URL counts as a trap."""
-    dust: DustSettings = DustSettings()
-    """When a rule that renames URLs is accepted, probed and withdrawn."""
 
 
 def standard_chain(

@@ -29,11 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
-
 from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
 from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Values, Window
 from .page_chains import follow
+from .settings import TrapSettings
 from .site_states import FilterStates, SiteFilterState
 from .templates import directory_of, key_of, parameters_of, path_template_of, template_of
 from .verdicts import ACCEPT
@@ -41,34 +40,6 @@ from .verdicts import ACCEPT
 _LONGEST_RULE = 200
 _GROWN = "grown paths"
 """The name under which the URLs of grown paths count together. No template holds a space."""
-
-
-class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When a kind of URL counts as a trap."""
-
-    window: int = 50
-    """Fetched pages of a kind that are looked at together, 1 to 64."""
-    min_unique: float = 0.05
-    """Minimum share of them with new contents."""
-    throttle: float = 0.1
-    """The share of URLs that is let through for each step of throttling."""
-    least_pages: int = 10
-    """Minimum number of pages of a template before it is throttled with the other URLs of its path that have
-    parameters."""
-    chain_pages: int = 20
-    """Pages that each led to one more page of their template from which on that template is throttled."""
-    chain_likeness: float = 0.8
-    """Minimum resemblance of each of these pages to the one before."""
-    max_values: int = 1000
-    """Values of one parameter from which on it has to prove itself."""
-    min_unique_values: float = 0.2
-    """Minimum share of unique pages for such a parameter."""
-    max_templates: int = 128
-    """Maximum number of templates stored for each site: the latest, and those that are throttled."""
-    max_parameters: int = 32
-    """Maximum number of parameters stored for each site."""
-    max_sites: int = 2048
-    """Maximum number of sites whose data is in memory."""
 
 
 class Traps:

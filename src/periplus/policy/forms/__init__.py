@@ -5,22 +5,40 @@ for, and their values; `words` which word to search for next; `prober` the order
 often, and when a form is left alone. Everything is a pure function of what was read; `crawl.forms` drives it.
 """
 
-from .budget import (
-    DAY,
-    MAX_REFUSALS,
-    asks_for_captcha,
-    count_request,
-    ending,
-    is_refusal,
-    max_requests,
-    next_day,
-)
-from .fields import Input, Use, inputs_of
-from .kinds import FormKind, kind_of
-from .prober import ProbedPage, Prober, ProberState, Results
-from .settings import FormRules, FormSettings
-from .submitting import bounded, form_key, is_query, needs_value, refusal, submission
-from .words import Words
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .budget import (
+        DAY,
+        MAX_REFUSALS,
+        asks_for_captcha,
+        count_request,
+        ending,
+        is_refusal,
+        max_requests,
+        next_day,
+    )
+    from .fields import Input, Use, inputs_of
+    from .kinds import FormKind, kind_of
+    from .prober import ProbedPage, Prober, ProberState, Results
+    from .settings import FormRules, FormSettings
+    from .submitting import bounded, form_key, is_query, needs_value, refusal, submission
+    from .words import Words
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "budget": "DAY MAX_REFUSALS asks_for_captcha count_request ending is_refusal max_requests next_day",
+            "fields": "Input Use inputs_of",
+            "kinds": "FormKind kind_of",
+            "prober": "ProbedPage Prober ProberState Results",
+            "settings": "FormRules FormSettings",
+            "submitting": "bounded form_key is_query needs_value refusal submission",
+            "words": "Words",
+        },
+    )
 
 __all__ = [
     "DAY",

@@ -6,10 +6,27 @@ tables (`insight.mirrors`), the rules go to the shards as a file. After Bharat &
 (1999) and Bharat, Broder, Dean & Henzinger (2000).
 """
 
-from .applying import GuardWithHosts, HostRule, LearntHosts, MirrorHosts, decode_hosts, encode_hosts
-from .candidates import HostPaths, candidate_pairs, path_sketch, resemblance
-from .choosing import HostFacts, better_host, rules_of
-from .verification import MirrorFound, MirrorSettings, SitePage, mappings_of, verify
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .applying import GuardWithHosts, HostRule, LearntHosts, MirrorHosts, decode_hosts, encode_hosts
+    from .candidates import HostPaths, candidate_pairs, path_sketch, resemblance
+    from .choosing import HostFacts, better_host, rules_of
+    from .settings import MirrorSettings
+    from .verification import MirrorFound, SitePage, mappings_of, verify
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "applying": "GuardWithHosts HostRule LearntHosts MirrorHosts decode_hosts encode_hosts",
+            "candidates": "HostPaths candidate_pairs path_sketch resemblance",
+            "choosing": "HostFacts better_host rules_of",
+            "settings": "MirrorSettings",
+            "verification": "MirrorFound SitePage mappings_of verify",
+        },
+    )
 
 __all__ = [
     "GuardWithHosts",

@@ -22,7 +22,7 @@ from ...model import Discovery, Purpose, Reject, Site, Source, Url, Verdict
 from ...urls import domain_of, site_of
 from ..filters import FilterStates, Guard
 from ..filters.verdicts import ACCEPT
-from .verification import MirrorSettings
+from .settings import MirrorSettings
 
 MAX_RULES: Final = 100_000
 """Rules, and parked domains, that a shard takes from a file: about 20 MB."""

@@ -12,35 +12,56 @@ with these methods and a line in `registry`. For a crawl with a topic there are 
 `n_best` (`focused.py`). `Scored` is a program's own function.
 """
 
-from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
-from .focused import (
-    RELEVANT,
-    BestFirst,
-    ContextGraph,
-    Focused,
-    Focusing,
-    LinkSigns,
-    NBest,
-    Shark,
-    inherited,
-    inherited_of,
-    potential_of,
-    shark,
-    worth_of,
-)
-from .learned import (
-    AdaptiveOpic,
-    BatchPageRank,
-    ByWorth,
-    InDegree,
-    Opic,
-    PartialPageRank,
-    RankMass,
-    Scored,
-    WindowedRankMass,
-)
-from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of, lowered
-from .registry import ALIASES, focused_orderings, ordering, orderings
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
+    from .focused import (
+        RELEVANT,
+        BestFirst,
+        ContextGraph,
+        Focused,
+        Focusing,
+        LinkSigns,
+        NBest,
+        Shark,
+        inherited,
+        inherited_of,
+        potential_of,
+        shark,
+        worth_of,
+    )
+    from .learned import (
+        AdaptiveOpic,
+        BatchPageRank,
+        ByWorth,
+        InDegree,
+        Opic,
+        PartialPageRank,
+        RankMass,
+        Scored,
+        WindowedRankMass,
+    )
+    from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of, lowered
+    from .registry import ALIASES, focused_orderings, ordering, orderings
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "fixed": "BreadthFirst LargestSite Optimal RandomOrder",
+            "focused": (
+                "BestFirst ContextGraph Focused Focusing LinkSigns NBest RELEVANT Shark inherited inherited_of "
+                "potential_of shark worth_of"
+            ),
+            "learned": (
+                "AdaptiveOpic BatchPageRank ByWorth InDegree Opic PartialPageRank RankMass Scored WindowedRankMass"
+            ),
+            "levels": "LAST_LEVEL ZERO_LEVEL level_of levels_of lowered",
+            "registry": "ALIASES focused_orderings ordering orderings",
+        },
+    )
 
 __all__ = [
     "ALIASES",

@@ -21,45 +21,76 @@ Rates are changes a day; times are POSIX seconds and come as arguments. Everythi
 the simulator call the same lines.
 """
 
-from .allocation import AdaptiveSettings, adapted
-from .appraisal import (
-    Appraisal,
-    Appraiser,
-    Hub,
-    Price,
-    PriceSettings,
-    RefreshSettings,
-    certainty,
-    learnt,
-    price_for,
-    rate_of,
-    running_rate,
-    signals_heard,
-)
-from .archive_proof import NO_PROOF, ArchiveProof
-from .crawl_value import CrawlValue, Outlook
-from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
-from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
-from .fresh_share import FreshShare, fit_site, fresh_chances, fresh_share, pages_of
-from .gains import MOST_LINKS, NO_GAINS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
-from .ledger import Ledger
-from .market import Bid, Market, shared_out
-from .objectives import Objective, objective, objectives
-from .signals import NO_EVIDENCE, KindEvidence, SiteEvidence, believed, without_signals
-from .weights import (
-    WORTHLESS,
-    PageWeights,
-    RefreshRetirementSettings,
-    Setback,
-    Yield,
-    after_setback,
-    check_importance,
-    hub_ripe_age,
-    hub_worth,
-    new_page_worth,
-    why_worthless,
-    worth_its_cost,
-)
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .allocation import AdaptiveSettings, adapted
+    from .appraisal import (
+        Appraisal,
+        Appraiser,
+        Hub,
+        Price,
+        PriceSettings,
+        certainty,
+        learnt,
+        price_for,
+        rate_of,
+        running_rate,
+        signals_heard,
+    )
+    from .archive_proof import NO_PROOF, ArchiveProof
+    from .crawl_value import CrawlValue, Outlook
+    from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
+    from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
+    from .fresh_share import FreshShare, fit_site, fresh_chances, pages_of
+    from .gains import MOST_LINKS, NO_GAINS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
+    from .ledger import Ledger
+    from .market import Bid, Market, shared_out
+    from .objectives import Objective, objective
+    from .settings import RefreshSettings
+    from .signals import NO_EVIDENCE, KindEvidence, SiteEvidence, believed, without_signals
+    from .weights import (
+        WORTHLESS,
+        PageWeights,
+        RefreshRetirementSettings,
+        Setback,
+        Yield,
+        after_setback,
+        check_importance,
+        hub_ripe_age,
+        hub_worth,
+        new_page_worth,
+        why_worthless,
+        worth_its_cost,
+    )
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "allocation": "AdaptiveSettings adapted",
+            "appraisal": (
+                "Appraisal Appraiser Hub Price PriceSettings certainty learnt price_for rate_of running_rate "
+                "signals_heard"
+            ),
+            "archive_proof": "ArchiveProof NO_PROOF",
+            "crawl_value": "CrawlValue Outlook",
+            "estimation": "Estimates EstimationSettings SiteBeliefs estimate estimate_pages parts",
+            "evidence": "DAY Observations PAGE PageEvidence SignalKind observation observations_of unpack_page",
+            "fresh_share": "FreshShare fit_site fresh_chances pages_of",
+            "gains": "MOST_LINKS NO_GAINS NO_SITE_GAINS PageGains SiteGains unpack_page_gains",
+            "ledger": "Ledger",
+            "market": "Bid Market shared_out",
+            "objectives": "Objective objective",
+            "settings": "RefreshSettings",
+            "signals": "KindEvidence NO_EVIDENCE SiteEvidence believed without_signals",
+            "weights": (
+                "PageWeights RefreshRetirementSettings Setback WORTHLESS Yield after_setback check_importance "
+                "hub_ripe_age hub_worth new_page_worth why_worthless worth_its_cost"
+            ),
+        },
+    )
 
 __all__ = [
     "DAY",
@@ -108,13 +139,11 @@ __all__ = [
     "estimate_pages",
     "fit_site",
     "fresh_chances",
-    "fresh_share",
     "hub_ripe_age",
     "hub_worth",
     "learnt",
     "new_page_worth",
     "objective",
-    "objectives",
     "observation",
     "observations_of",
     "pages_of",

@@ -15,7 +15,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .appraisal import RefreshSettings
+from .settings import RefreshSettings
 
 _KEEP = 0.5 ** (1.0 / 1000.0)
 """Factor by which checks fade with each further one: after 1,000 a check counts half."""

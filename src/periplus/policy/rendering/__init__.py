@@ -6,22 +6,42 @@ that an application keeps behind `#!`; `pages` completes what was read from a br
 `RenderSettings` is the table `[render]` of the settings. Pure.
 """
 
-from .needs import FEWEST_LINKS, LEAST_NEEDED_SCORE, LONGEST_SHELL, NEEDED_SCORE, ScriptNeed, script_need
-from .pages import DOCUMENT_TYPE, completed
-from .routes import escaped, hash_routes, unescaped
-from .script_data import ScriptData, script_data, with_data
-from .settings import RenderMode, RenderSettings
-from .templates import (
-    MAX_TEMPLATES,
-    SiteRendering,
-    TemplateDecision,
-    TemplateTest,
-    count_flagged,
-    count_rendered,
-    decision_for,
-    forget_decision,
-    gains,
-)
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .needs import FEWEST_LINKS, LEAST_NEEDED_SCORE, LONGEST_SHELL, NEEDED_SCORE, ScriptNeed, script_need
+    from .pages import DOCUMENT_TYPE, completed
+    from .routes import escaped, hash_routes, unescaped
+    from .script_data import ScriptData, with_data
+    from .settings import RenderMode, RenderSettings
+    from .templates import (
+        MAX_TEMPLATES,
+        SiteRendering,
+        TemplateDecision,
+        TemplateTest,
+        count_flagged,
+        count_rendered,
+        decision_for,
+        forget_decision,
+        gains,
+    )
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "needs": "FEWEST_LINKS LEAST_NEEDED_SCORE LONGEST_SHELL NEEDED_SCORE ScriptNeed script_need",
+            "pages": "DOCUMENT_TYPE completed",
+            "routes": "escaped hash_routes unescaped",
+            "script_data": "ScriptData with_data",
+            "settings": "RenderMode RenderSettings",
+            "templates": (
+                "MAX_TEMPLATES SiteRendering TemplateDecision TemplateTest count_flagged count_rendered "
+                "decision_for forget_decision gains"
+            ),
+        },
+    )
 
 __all__ = [
     "DOCUMENT_TYPE",
@@ -45,7 +65,6 @@ __all__ = [
     "forget_decision",
     "gains",
     "hash_routes",
-    "script_data",
     "script_need",
     "unescaped",
     "with_data",

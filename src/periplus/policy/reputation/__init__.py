@@ -8,10 +8,27 @@ is beyond a budget is not refused, it comes later. `known` is the table of score
 All of it is pure: the graph comes from `insight.reputation`, and `crawl.frontier.domains` counts.
 """
 
-from .budgets import DomainBudgets, base_at, budgets_of, host_is_admitted, max_active_hosts
-from .known import KnownReputation, domain_hash
-from .passes import octave_of, pass_of
-from .trust import SCORES, check_score, networks, of_listed, star, trust, unique_edges
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .budgets import base_at, budgets_of, host_is_admitted, max_active_hosts
+    from .known import KnownReputation, domain_hash
+    from .passes import octave_of, pass_of
+    from .settings import SCORES, DomainBudgets, check_score
+    from .trust import networks, of_listed, star, unique_edges
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "budgets": "base_at budgets_of host_is_admitted max_active_hosts",
+            "known": "KnownReputation domain_hash",
+            "passes": "octave_of pass_of",
+            "settings": "DomainBudgets SCORES check_score",
+            "trust": "networks of_listed star unique_edges",
+        },
+    )
 
 __all__ = [
     "SCORES",
@@ -28,6 +45,5 @@ __all__ = [
     "of_listed",
     "pass_of",
     "star",
-    "trust",
     "unique_edges",
 ]

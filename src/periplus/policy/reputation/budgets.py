@@ -11,7 +11,6 @@ import math
 from typing import Final
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
@@ -20,18 +19,6 @@ FEWEST_ACTIVE_HOSTS: Final = 16
 ACTIVE_PER_ROOT: Final = 4.0
 """Active hosts for each square root of a budget: 400 for the largest budget, 10,000."""
 _HASHES: Final = 2.0**64
-
-
-class DomainBudgets(Struct, frozen=True):
-    """The settings of budgets; see `BudgetSettings`."""
-
-    base: int = 10
-    largest: int = 10_000
-    growth: float = 2.0
-    seed_budget: int = 0
-    hosts: int = 64
-    seed_hosts: int = 1000
-    patience: float = 5.0
 
 
 def budgets_of(scores: NDArray[np.float64], base: int, largest: int) -> NDArray[np.int64]:

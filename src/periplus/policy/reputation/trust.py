@@ -18,10 +18,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model import ConfigError
-
-SCORES: Final = ("trust", "star", "networks", "none")
-"""Values of the setting `[budgets] domain`."""
 DAMPING: Final = 0.85
 """Probability of following a link: the usual value of PageRank."""
 TOLERANCE: Final = 1e-9
@@ -29,12 +25,6 @@ TOLERANCE: Final = 1e-9
 
 Numbers = NDArray[np.int64]
 Scores = NDArray[np.float64]
-
-
-def check_score(name: str) -> None:
-    """Raise `ConfigError` for a score that does not exist."""
-    if name not in SCORES:
-        raise ConfigError(f"unknown value of domain: {name[:100]!r}", hint=f"There are {', '.join(SCORES)}")
 
 
 def unique_edges(sources: Numbers, targets: Numbers, n: int) -> tuple[Numbers, Numbers]:

@@ -13,53 +13,80 @@ on disk. Not here: reading a file (`formats.sitemap`), keeping nodes and memorie
 budget sitemaps get (`policy.balance`).
 """
 
-from .authority import AuthoritySettings, Voice
-from .difference import (
-    NOTHING,
-    Change,
-    Compared,
-    Comparison,
-    DifferenceSettings,
-    FileMemory,
-    is_appended,
-    prints_of,
-    times_at,
-    times_of,
-    unpack,
-)
-from .following import Followed, TreeLimits, TreeSpending, follow
-from .revisit import IndexTrust, Rate, RevisitSettings, interval
-from .scores import (
-    DEFAULT_PRIORITY,
-    UNRANKED,
-    ByPageRank,
-    ByPriority,
-    ByPriorityRank,
-    Priorities,
-    RankOf,
-    ScoreSettings,
-    SitemapScore,
-    entry_ranks,
-    sitemap_score,
-)
-from .signals import SignalSettings, floor_to, is_plausible, is_signal
-from .trees import WELL_KNOWN, Origin, SitemapNode, twin_key
-from .visits import (
-    NO_SITEMAP,
-    FileReading,
-    RetirementSettings,
-    after_failure,
-    after_reading,
-    after_same,
-    dated,
-    is_dead,
-    is_doubted,
-    trust_after,
-    unlisted,
-    unread,
-    vouched_for,
-    woken,
-)
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .authority import AuthoritySettings, Voice
+    from .difference import (
+        NOTHING,
+        Change,
+        Compared,
+        Comparison,
+        FileMemory,
+        is_appended,
+        prints_of,
+        times_at,
+        times_of,
+        unpack,
+    )
+    from .following import Followed, TreeLimits, TreeSpending, follow
+    from .revisit import IndexTrust, Rate, RevisitSettings, interval
+    from .scores import (
+        DEFAULT_PRIORITY,
+        UNRANKED,
+        ByPageRank,
+        ByPriority,
+        ByPriorityRank,
+        Priorities,
+        RankOf,
+        SitemapScore,
+        entry_ranks,
+        sitemap_score,
+    )
+    from .settings import DifferenceSettings, ScoreSettings
+    from .signals import SignalSettings, floor_to, is_plausible, is_signal
+    from .trees import WELL_KNOWN, Origin, SitemapNode, twin_key
+    from .visits import (
+        NO_SITEMAP,
+        FileReading,
+        RetirementSettings,
+        after_failure,
+        after_reading,
+        after_same,
+        dated,
+        is_dead,
+        is_doubted,
+        trust_after,
+        unlisted,
+        unread,
+        vouched_for,
+        woken,
+    )
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "authority": "AuthoritySettings Voice",
+            "difference": (
+                "Change Compared Comparison FileMemory NOTHING is_appended prints_of times_at times_of unpack"
+            ),
+            "following": "Followed TreeLimits TreeSpending follow",
+            "revisit": "IndexTrust Rate RevisitSettings interval",
+            "scores": (
+                "ByPageRank ByPriority ByPriorityRank DEFAULT_PRIORITY Priorities RankOf SitemapScore UNRANKED "
+                "entry_ranks sitemap_score"
+            ),
+            "settings": "DifferenceSettings ScoreSettings",
+            "signals": "SignalSettings floor_to is_plausible is_signal",
+            "trees": "Origin SitemapNode WELL_KNOWN twin_key",
+            "visits": (
+                "FileReading NO_SITEMAP RetirementSettings after_failure after_reading after_same dated is_dead "
+                "is_doubted trust_after unlisted unread vouched_for woken"
+            ),
+        },
+    )
 
 __all__ = [
     "DEFAULT_PRIORITY",

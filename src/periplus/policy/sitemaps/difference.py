@@ -30,8 +30,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from ...model import CollectionDamaged, ConfigError, Fingerprint, Lastmod, Url
+from ...model import CollectionDamaged, Fingerprint, Lastmod, Url
 from ...urls import fingerprints
+from .settings import DifferenceSettings
 
 Prints = NDArray[np.uint64]
 Times = NDArray[np.uint32]
@@ -115,18 +116,6 @@ Codes = NDArray[np.uint8]
 _MINUTES = 300
 """Seconds around the newest time in which a `lastmod` is that of the file's generation."""
 _COMMON_SHARE, _COMMON_ENTRIES = 0.5, 20
-
-
-class DifferenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much of a sitemap's last reading is stored."""
-
-    max_remembered: int = 50_000
-    """Maximum number of entries of a file, at 12 bytes each."""
-
-    def __post_init__(self) -> None:
-        """Reject a limit of 0."""
-        if self.max_remembered < 1:
-            raise ConfigError(f"max_remembered must be at least 1, got {self.max_remembered}")
 
 
 class Change(IntEnum):

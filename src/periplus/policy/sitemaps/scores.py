@@ -29,8 +29,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
-from ...model import ConfigError, Url
-from ..names import nearest
+from ...model import Url
+from .settings import ScoreSettings
 
 if TYPE_CHECKING:
     from ...graph import Ranks, SitemapFile
@@ -83,29 +83,6 @@ UNRANKED = 1.0 - _DAMPING
 
 RankOf = Callable[[Url], float | None]
 """The rank of a URL in multiples of the mean, or None where it has none yet."""
-
-
-class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How pages that sitemaps list are ordered among each other."""
-
-    score: str = "priority"
-    """By what: priority (of the site), pagerank (of links) or priority_rank (both)."""
-    least_entropy: float = 0.1
-    """Minimum entropy in bits; priorities of a site with less are ignored."""
-    least_entries: int = 20
-    """Minimum number of entries of a site before its priorities are used."""
-
-    def __post_init__(self) -> None:
-        """Refuse a name that is not there."""
-        if self.score not in _SCORES:
-            raise ConfigError(
-                f"unknown sitemap score: {self.score[:100]!r}",
-                hint=f"did you mean {nearest(self.score, _SCORES)!r}? There are {', '.join(sorted(_SCORES))}",
-            )
-
-    def is_telling(self, said: Priorities) -> bool:
-        """Whether the priorities of a site differ between pages."""
-        return said.total >= self.least_entries and said.entropy >= self.least_entropy
 
 
 class SitemapScore(Protocol):

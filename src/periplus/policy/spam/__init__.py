@@ -9,19 +9,35 @@
 The job that judges a collection is `insight.spam`; the crawl reads its result as a learnt file.
 """
 
-from .content_features import Features, page_features
-from .host_features import name_features, name_grams, suffix_kind
-from .model import Model, Part, decoded, encoded, loudest, probability, shipped, shrinkage
-from .scores import SpamScores
-from .verdict import (
-    SpamSettings,
-    budget_multiplier,
-    domain_score,
-    is_retired,
-    overridden,
-    word_of,
-    worth_multiplier,
-)
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .content_features import Features, page_features
+    from .host_features import name_features, name_grams, suffix_kind
+    from .model import Model, Part, decoded, encoded, loudest, probability, shipped, shrinkage
+    from .scores import SpamScores
+    from .verdict import (
+        SpamSettings,
+        budget_multiplier,
+        domain_score,
+        is_retired,
+        overridden,
+        word_of,
+        worth_multiplier,
+    )
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "content_features": "Features page_features",
+            "host_features": "name_features name_grams suffix_kind",
+            "model": "Model Part decoded encoded loudest probability shipped shrinkage",
+            "scores": "SpamScores",
+            "verdict": "SpamSettings budget_multiplier domain_score is_retired overridden word_of worth_multiplier",
+        },
+    )
 
 __all__ = [
     "Features",

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ...graph import pagerank
-from ..reputation import trust
+from ..reputation.trust import trust
 from .content_features import Features
 
 Numbers = NDArray[np.int64]

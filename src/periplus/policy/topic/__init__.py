@@ -10,14 +10,33 @@ a classifier, Hersovici et al. (1998) the one on anchors.
 Everything here is a function of its arguments and of a state that the crawl commits, so that a crawl can be replayed.
 """
 
-from .classifier import Classifier, Judge, Vector, train, vector_of
-from .context_graph import LAYERS, LayerClassifier, counts_of, distances
-from .examples import MAX_EXAMPLES, Examples, TopicExamples, examples_of
-from .learning import LearnerState, LinkLearner, folder_of
-from .neighbourhood import LinkWords, Nearness, Span, link_words, nearness
-from .settings import TopicSettings
-from .topic import Relevance, Topic, TopicState
-from .words import Calibration, TopicTerms, TopicWords, language_code, words_of
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .classifier import Classifier, Judge, Vector, train, vector_of
+    from .context_graph import LAYERS, LayerClassifier, counts_of, distances
+    from .examples import MAX_EXAMPLES, Examples, TopicExamples, examples_of
+    from .learning import LearnerState, LinkLearner, folder_of
+    from .neighbourhood import LinkWords, Nearness, Span, link_words, nearness
+    from .settings import TopicSettings
+    from .topic import Relevance, Topic, TopicState
+    from .words import Calibration, TopicTerms, TopicWords, language_code, words_of
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "classifier": "Classifier Judge Vector train vector_of",
+            "context_graph": "LAYERS LayerClassifier counts_of distances",
+            "examples": "Examples MAX_EXAMPLES TopicExamples examples_of",
+            "learning": "LearnerState LinkLearner folder_of",
+            "neighbourhood": "LinkWords Nearness Span link_words nearness",
+            "settings": "TopicSettings",
+            "topic": "Relevance Topic TopicState",
+            "words": "Calibration TopicTerms TopicWords language_code words_of",
+        },
+    )
 
 __all__ = [
     "LAYERS",

@@ -7,8 +7,22 @@ Each gives `Resource` values one at a time, and a `Problem` for what it could no
 other than 200).
 """
 
-from .application import AsgiInventory, WsgiInventory
-from .folder import FolderInventory, git_dates
-from .rows import RowInventory, read_rows
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .application import AsgiInventory, WsgiInventory
+    from .folder import FolderInventory, git_dates
+    from .rows import RowInventory, read_rows
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "application": "AsgiInventory WsgiInventory",
+            "folder": "FolderInventory git_dates",
+            "rows": "RowInventory read_rows",
+        },
+    )
 
 __all__ = ["AsgiInventory", "FolderInventory", "RowInventory", "WsgiInventory", "git_dates", "read_rows"]

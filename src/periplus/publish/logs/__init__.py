@@ -10,13 +10,31 @@ In reading order: `opening` reads files in the order of their times; `agents` na
 `results` together, and `findings` says what to act on.
 """
 
-from .agents import AgentTable, Crawler, known_agents
-from .analysis import read_logs
-from .dns_lookups import SystemResolver
-from .findings import KINDS
-from .identity import Answer, Resolver, Verdict
-from .needless import min_needless
-from .results import CrawlerReport, Identity, LogFinding, LogReport, Needless
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .agents import AgentTable, Crawler, known_agents
+    from .analysis import read_logs
+    from .dns_lookups import SystemResolver
+    from .findings import KINDS
+    from .identity import Answer, Resolver, Verdict
+    from .needless import min_needless
+    from .results import CrawlerReport, Identity, LogFinding, LogReport, Needless
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "agents": "AgentTable Crawler known_agents",
+            "analysis": "read_logs",
+            "dns_lookups": "SystemResolver",
+            "findings": "KINDS",
+            "identity": "Answer Resolver Verdict",
+            "needless": "min_needless",
+            "results": "CrawlerReport Identity LogFinding LogReport Needless",
+        },
+    )
 
 __all__ = [
     "KINDS",

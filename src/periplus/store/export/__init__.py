@@ -14,20 +14,37 @@ looks at tables and images first and puts blocks below each other, `marks` write
 Nothing here changes a collection.
 """
 
-from .documents import markdown_of
-from .exporting import (
-    FOLDERS,
-    FORMATS,
-    STREAMS,
-    Committed,
-    Exported,
-    PageFilter,
-    Selection,
-    export_documents,
-    export_folder,
-    export_stream,
-)
-from .markdown import to_markdown, to_text
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .documents import markdown_of
+    from .exporting import (
+        FOLDERS,
+        FORMATS,
+        STREAMS,
+        Committed,
+        Exported,
+        PageFilter,
+        Selection,
+        export_documents,
+        export_folder,
+        export_stream,
+    )
+    from .markdown import to_markdown, to_text
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "documents": "markdown_of",
+            "exporting": (
+                "Committed Exported FOLDERS FORMATS PageFilter STREAMS Selection export_documents export_folder "
+                "export_stream"
+            ),
+            "markdown": "to_markdown to_text",
+        },
+    )
 
 __all__ = [
     "FOLDERS",

@@ -8,10 +8,25 @@ wire would have returned it, in the order of time over all files, with a `Proble
 Nothing here writes; `assembly.importing` makes the collection.
 """
 
-from .answers import ForeignAnswer, foreign_answers
-from .files import ArchiveFile, archive_files
-from .surveying import Survey, survey
-from .wacz import Package, PackagePage, check_package
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .answers import ForeignAnswer, foreign_answers
+    from .files import ArchiveFile, archive_files
+    from .surveying import Survey, survey
+    from .wacz import Package, PackagePage, check_package
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "answers": "ForeignAnswer foreign_answers",
+            "files": "ArchiveFile archive_files",
+            "surveying": "Survey survey",
+            "wacz": "Package PackagePage check_package",
+        },
+    )
 
 __all__ = [
     "ArchiveFile",

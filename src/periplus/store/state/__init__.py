@@ -9,15 +9,35 @@ copies every commit to another; `redo` is how the copy lies there. `moving` brin
 others. `seal` tells a new shard from one whose state was lost, and notices a file that has changed since it was closed.
 """
 
-from .disk import DiskState
-from .exchange import DiskExchange
-from .queues import DiskQueues
-from .records import DiskUrlRecords
-from .replica import Replica, bring_home, is_begun
-from .sitemap_store import DiskSitemapStore
-from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
-from .sketches import DiskSketches
-from .url_scores import DiskUrlScores
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .disk import DiskState
+    from .exchange import DiskExchange
+    from .queues import DiskQueues
+    from .records import DiskUrlRecords
+    from .replica import Replica, bring_home, is_begun
+    from .sitemap_store import DiskSitemapStore
+    from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
+    from .sketches import DiskSketches
+    from .url_scores import DiskUrlScores
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "disk": "DiskState",
+            "exchange": "DiskExchange",
+            "queues": "DiskQueues",
+            "records": "DiskUrlRecords",
+            "replica": "Replica bring_home is_begun",
+            "sitemap_store": "DiskSitemapStore",
+            "sites": "DiskPayloads DiskRobotsFiles DiskSites",
+            "sketches": "DiskSketches",
+            "url_scores": "DiskUrlScores",
+        },
+    )
 
 __all__ = [
     "DiskExchange",

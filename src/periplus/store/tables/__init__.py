@@ -15,10 +15,24 @@ rows back, those still in a spool too, and names files that are missing; `salvag
 `pandas_import` keeps pyarrow from importing pandas.
 """
 
-from . import pandas_import  # noqa: F401 - before the first array is made
-from .reader import Spooled, count_rows, read, scan
-from .schemas import SCHEMAS
-from .table import TableSettings
-from .writer import Tables
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .reader import Spooled, count_rows, read, scan
+    from .schemas import SCHEMAS
+    from .settings import TableSettings
+    from .writer import Tables
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "reader": "Spooled count_rows read scan",
+            "schemas": "SCHEMAS",
+            "settings": "TableSettings",
+            "writer": "Tables",
+        },
+    )
 
 __all__ = ["SCHEMAS", "Spooled", "TableSettings", "Tables", "count_rows", "read", "scan"]

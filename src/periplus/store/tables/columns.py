@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from periplus.model import Granularity, Lastmod
 
+from . import pandas_import  # noqa: F401 - before the first array is made
+
 MAX_TEXT: Final = 65_536
 """Characters of one text: the longest canonical URL."""
 _EARLIEST: Final = -62_135_596_800.0

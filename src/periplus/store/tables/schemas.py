@@ -14,6 +14,8 @@ from typing import Final
 
 import pyarrow as pa
 
+from . import pandas_import  # noqa: F401 - before the first array is made
+
 TEXT: Final = pa.string()
 WORD: Final = pa.dictionary(pa.int32(), pa.string())
 MOMENT: Final = pa.timestamp("us", tz="UTC")

@@ -18,6 +18,7 @@ import pyarrow as pa
 from periplus.model import CollectionDamaged
 
 from ..damage import repair_hint
+from . import pandas_import  # noqa: F401 - before the first array is made
 
 _OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)
 _sync = getattr(os, "fdatasync", os.fsync)

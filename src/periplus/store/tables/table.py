@@ -19,24 +19,10 @@ from msgspec import Struct
 from .manifest import Files, finished_file
 from .parquet import ParquetFile
 from .schemas import SCHEMAS
+from .settings import TableSettings
 from .spool import Spool, read_spool
 
 _SPOOL = ".arrows"
-
-
-class TableSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much is held, where, before it moves on. Row groups and files end at whichever bound comes first."""
-
-    rows_per_group: int = 100_000
-    """Rows of a Parquet row group."""
-    bytes_per_group: int = 16 << 20
-    """Bytes of a row group in the spool. Time and memory of a checkpoint grow with it."""
-    rows_per_file: int = 2_000_000
-    """Rows of a Parquet file."""
-    bytes_per_file: int = 128 << 20
-    """Bytes of a Parquet file before compression."""
-    bytes_in_memory: int = 64 << 20
-    """Approximate bytes of rows in memory before they go to the spool."""
 
 
 class Place(Struct, frozen=True, array_like=True):

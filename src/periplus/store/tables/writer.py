@@ -21,8 +21,9 @@ from ..damage import repair_hint
 from .manifest import Files, check_size, manifest_path, read_manifest, unlisted, write_manifest
 from .rows import Rows
 from .schemas import SCHEMAS
+from .settings import TableSettings
 from .spool import whole_batches
-from .table import Place, Table, TableSettings, number_of, parquet_path, spool_path
+from .table import Place, Table, number_of, parquet_path, spool_path
 
 Places = dict[str, Place]
 

@@ -12,13 +12,33 @@ Fetching is done elsewhere, and so is the memory of which payloads were seen bef
 are kept as they came, their content codings on; `content` takes those off.
 """
 
-from .answers import ArchivedAnswer, archived_answers
-from .archive import Archive, WarcEnd, WarcSettings
-from .cdxj import CdxLine
-from .http import HttpMessage
-from .index import INDEX, lookup, merge_indexes, original, write_index
-from .reading import MAX_BLOCK, WarcRecord, read_heads, read_record, read_records
-from .slices import FileSlice
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .answers import ArchivedAnswer, archived_answers
+    from .archive import Archive, WarcEnd
+    from .cdxj import CdxLine
+    from .http import HttpMessage
+    from .index import INDEX, lookup, merge_indexes, original, write_index
+    from .reading import MAX_BLOCK, WarcRecord, read_heads, read_record, read_records
+    from .settings import WarcSettings
+    from .slices import FileSlice
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "answers": "ArchivedAnswer archived_answers",
+            "archive": "Archive WarcEnd",
+            "cdxj": "CdxLine",
+            "http": "HttpMessage",
+            "index": "INDEX lookup merge_indexes original write_index",
+            "reading": "MAX_BLOCK WarcRecord read_heads read_record read_records",
+            "settings": "WarcSettings",
+            "slices": "FileSlice",
+        },
+    )
 
 __all__ = [
     "INDEX",

@@ -34,6 +34,7 @@ import pyarrow.compute as pc
 from msgspec import Struct
 
 from periplus.model import UsageError
+from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
 from periplus.urls import canonical
 
 from .cdxj import CdxLine, key_of, read_line

@@ -4,9 +4,23 @@ The only drawing code of the report; it needs no plotting library. `periplus.ins
 a part into these figures.
 """
 
-from .bars import Bar, horizontal_bars, vertical_bars
-from .points import Curve, Point, line_plot, scatter_plot
-from .scales import SHARES, Scale, linear, logarithmic
+from typing import TYPE_CHECKING
+
+from periplus.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .bars import Bar, horizontal_bars, vertical_bars
+    from .points import Curve, Point, line_plot, scatter_plot
+    from .scales import SHARES, Scale, linear, logarithmic
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "bars": "Bar horizontal_bars vertical_bars",
+            "points": "Curve Point line_plot scatter_plot",
+            "scales": "SHARES Scale linear logarithmic",
+        },
+    )
 
 __all__ = [
     "SHARES",

@@ -1,0 +1,50 @@
+"""Settings of the frontier: politeness, retries, and how many sites are active."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How gently sites are treated.
+
+    `delay`: minimum seconds between two visits of a site. `slow_factor`: minimum rest as a multiple of the time of the
+    site's last answer. `ip_delay`: seconds between two requests to one address; negative: a quarter of `delay`.
+    `pages_per_visit`: pages fetched over one connection before the site rests. `max_parallel`: maximum number of
+    requests to a site at once. `max_bytes_per_site`: maximum number of bytes from one site. `lease`: seconds after
+    which a task without a result is granted again.
+    """
+
+    delay: float = 1.0
+    slow_factor: float = 5.0
+    ip_delay: float = -1.0
+    pages_per_visit: int = 1
+    max_parallel: int = 1
+    max_bytes_per_site: int = 100 * 2**30
+    lease: float = 300.0
+
+    @property
+    def between_requests_to_an_address(self) -> float:
+        """`ip_delay`, or its default."""
+        return self.ip_delay if self.ip_delay >= 0 else self.delay / 4
+
+
+class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How often and how soon to try again.
+
+    `max_attempts`: maximum number of attempts for a URL. `backoff`: seconds before the second attempt; each further
+    wait is twice as long. `max_backoff`: maximum wait in seconds, also for `Retry-After`. `max_site_failures`: failures
+    in a row after which a site is given up.
+    """
+
+    max_attempts: int = 3
+    backoff: float = 10.0
+    max_backoff: float = 900.0
+    max_site_failures: int = 12
+
+
+class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many sites are active."""
+
+    max_sites: int = 50_000
+    """Maximum number of active sites; others wait until one is finished."""

@@ -1,0 +1,18 @@
+"""Settings of reading: which links of a page are followed."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How pages are read and which of their links are followed."""
+
+    max_decoded_bytes: int = 32 * 2**20
+    """Maximum bytes of a page after decompression; the rest is cut off."""
+    follow_links: bool = True
+    """Follow links. Otherwise only seeds, redirects and URLs listed in sitemaps are fetched."""
+    follow_nofollow: bool = False
+    """Follow links also where a page asks crawlers not to (`nofollow`)."""
+    remembered_links: int = 200_000
+    """Number of recently seen links that are not looked up again: navigation repeats on every page of a site."""

@@ -1,0 +1,115 @@
+"""Settings of limits and traps, and of all filters together."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ...model import ConfigError
+from ..dust import DustSettings
+from ..reputation import DomainBudgets, check_score
+from .extensions import ExtensionSettings
+from .media import MediaSettings
+from .patterns import PatternSettings
+from .scope import ScopeSettings
+from .sessions import SessionSettings
+from .shape import ShapeSettings
+
+
+class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The bounds."""
+
+    max_depth: int = 1000
+    """Maximum number of links from a seed; 0: only the seeds."""
+    max_redirects: int = 10
+    """Maximum number of redirects in a row."""
+    max_pages_per_site: int = 1_000_000
+    """Maximum number of URLs of one site that enter the frontier, from all sources, seeds included."""
+    domain: str = "trust"
+    """By what the budget of a registrable domain is measured: "trust" (links from the domains of the seeds), "star"
+    (domains that link to it), "networks" (networks that link to it); "none": domains have no budgets."""
+    base: int = 10
+    """Pages of an unknown domain in the first pass over the web; with --limit at least a thousandth of that."""
+    largest: int = 10_000
+    """Pages of the most reputable domain in the first pass."""
+    growth: float = 2.0
+    """By how much a domain's pages grow from each pass to the next."""
+    seed_budget: int = 0
+    """Pages of a seed's domain in the first pass; 0: no limit."""
+    hosts: int = 64
+    """Hosts of a domain that are always admitted; the n-th is admitted with probability hosts / n."""
+    seed_hosts: int = 1000
+    """The same for domains of seeds."""
+    patience: float = 5.0
+    """Seconds for which requests could have been made, but no site was ready, before the next pass begins."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that cannot be."""
+        check_score(self.domain)
+        for name, least in (("base", 1), ("largest", 1), ("growth", 1.0), ("hosts", 1), ("seed_hosts", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}")
+
+    def of_domains(self, limit: int = 0) -> DomainBudgets | None:
+        """The budgets of domains in a crawl of `limit` pages (0: no limit); `None` if there are none."""
+        if self.domain == "none":
+            return None
+        return DomainBudgets(
+            base=max(self.base, limit // 1000),
+            largest=max(self.largest, self.base),
+            growth=self.growth,
+            seed_budget=self.seed_budget,
+            hosts=self.hosts,
+            seed_hosts=self.seed_hosts,
+            patience=self.patience,
+        )
+
+
+class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """When a kind of URL counts as a trap."""
+
+    window: int = 50
+    """Fetched pages of a kind that are looked at together, 1 to 64."""
+    min_unique: float = 0.05
+    """Minimum share of them with new contents."""
+    throttle: float = 0.1
+    """The share of URLs that is let through for each step of throttling."""
+    least_pages: int = 10
+    """Minimum number of pages of a template before it is throttled with the other URLs of its path that have
+    parameters."""
+    chain_pages: int = 20
+    """Pages that each led to one more page of their template from which on that template is throttled."""
+    chain_likeness: float = 0.8
+    """Minimum resemblance of each of these pages to the one before."""
+    max_values: int = 1000
+    """Values of one parameter from which on it has to prove itself."""
+    min_unique_values: float = 0.2
+    """Minimum share of unique pages for such a parameter."""
+    max_templates: int = 128
+    """Maximum number of templates stored for each site: the latest, and those that are throttled."""
+    max_parameters: int = 32
+    """Maximum number of parameters stored for each site."""
+    max_sites: int = 2048
+    """Maximum number of sites whose data is in memory."""
+
+
+class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The settings of every filter."""
+
+    scope: ScopeSettings = ScopeSettings()
+    """How far to go from the seeds."""
+    patterns: PatternSettings = PatternSettings()
+    """What to include and exclude."""
+    extensions: ExtensionSettings = ExtensionSettings()
+    """Extensions of URLs that are not pages."""
+    media: MediaSettings = MediaSettings()
+    """Types of files that are wanted instead of pages."""
+    budgets: BudgetSettings = BudgetSettings()
+    """How much there may be."""
+    shape: ShapeSettings = ShapeSettings()
+    """Bounds of a URL."""
+    sessions: SessionSettings = SessionSettings()
+    """Parameters that do not identify a page."""
+    traps: TrapSettings = TrapSettings()
+    """When a kind of URL counts as a trap."""
+    dust: DustSettings = DustSettings()
+    """When a rule that renames URLs is accepted, probed and withdrawn."""
