@@ -26,6 +26,7 @@ from .site_absence import (
     soft_404,
     suspect_page,
     suspect_redirect,
+    word_count,
 )
 
 __all__ = [
@@ -52,4 +53,5 @@ __all__ = [
     "soft_404",
     "suspect_page",
     "suspect_redirect",
+    "word_count",
 ]
