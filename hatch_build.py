@@ -78,7 +78,7 @@ def compile_scanner(root: Path, output: Path, flags: Sequence[str] = FLAGS) -> P
 def sources_digest(root: Path) -> str:
     """Which sources these are; a built module says the same of those it was built from."""
     digest = hashlib.sha256()
-    for path in sorted((root / SCAN / "native").glob("*.[chp]*")):
+    for path in (*sorted((root / SCAN / "native").glob("*.[chp]*")), root / SCAN.parent / "common_words.py"):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

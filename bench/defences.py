@@ -1,70 +1,198 @@
 """What the defences against a hostile web cost: processor time of the crawler for each page, all on and all off.
 
-`python -m bench.defences` crawls the lab's honest sites with budgets, spam counts, DUST rules and absence on, and then
-with all of them off, in turns, and prints the microseconds a page of each run. The lab's own time is not counted. With
-`--default` only what is on by default is on: budgets and spam counts.
+`python -m bench.defences` crawls the lab's honest sites with budgets, spam counts, DUST rules, absence, traps and
+chains on, as they are by default, and at the same time with all of them off, and prints the microseconds a page of each
+and the median of the ratios. The lab's own time is not counted. `--only` leaves the others off. `--parts` prints how
+long each of them takes, by the time between its calls and their ends.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import tempfile
+import threading
 import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from pathlib import Path
 from statistics import median
+from typing import Any
 from unittest.mock import patch
 
 from periplus.assembly import open_crawl, seeds_from
 from periplus.config import Config
-from periplus.content import statistics_of
+from periplus.crawl.dust import DustLearner
+from periplus.crawl.frontier.admission import Admission
+from periplus.crawl.frontier.domains import Domains
+from periplus.crawl.judging.absence import AbsenceJudge
 from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
 from periplus.lab.web.sites import DOMAIN
 from periplus.model import PageStatistics
+from periplus.policy.filters.renames import Renames
+from periplus.policy.filters.traps import Traps
+from periplus.policy.filters.verdicts import ACCEPT
 
-SETTINGS = {
-    "on": {"budgets.domain": "trust", "dust.enabled": True, "absence.enabled": True, "spam.enabled": True},
-    "off": {"budgets.domain": "none", "dust.enabled": False, "absence.enabled": False, "spam.enabled": False},
+PARTS = ("budgets", "spam", "dust", "absence", "traps", "chains")
+"""The defences, as `--only` names them."""
+COUNTS = "periplus.content.html.statistics_of"
+CHAINS = "periplus.crawl.machine.follow_chains"
+SETTINGS: dict[str, tuple[str, object, object]] = {
+    "budgets": ("budgets.domain", "trust", "none"),
+    "dust": ("dust.enabled", True, False),
+    "absence": ("absence.enabled", True, False),
+    "spam": ("spam.enabled", True, False),
 }
+"""The setting of each part that has one, and its values for on and off."""
+CALLS: dict[str, tuple[tuple[object, tuple[str, ...]], ...]] = {
+    "budgets": (
+        (Admission, ("_refusal_of_host",)),
+        (Domains, ("refusal", "admitted", "granted", "level", "has_place", "flush", "choose", "took", "next_pass_at")),
+    ),
+    "dust": (
+        (DustLearner, ("learn", "probed")),
+        (Renames, ("judge", "reconsider", "wanted_pairs", "noted", "may_remember", "looked_for")),
+    ),
+    "absence": ((AbsenceJudge, ("marked", "page_read", "redirected", "take_probe")),),
+    "traps": ((Traps, ("judge", "admit", "observe", "reconsider")),),
+}
+"""Where each part is called from outside."""
 
 
-def cost(world: World, options: dict[str, object], pages: int, *, counts: bool) -> float:
-    """Microseconds a page of a crawl in this thread."""
+@contextmanager
+def switchable(is_on: Callable[[str], bool]) -> Iterator[None]:
+    """Have parts that no setting switches ask whether they are on in this thread."""
+
+    def either(part: str, call: Callable[..., Any], otherwise: object) -> Callable[..., Any]:
+        return lambda *given: call(*given) if is_on(part) else otherwise
+
+    with ExitStack() as patches:
+        for part, place, otherwise in (("spam", COUNTS, PageStatistics()), ("chains", CHAINS, None)):
+            patches.enter_context(patch(place, either(part, _found(place), otherwise)))
+        for name in ("judge", "admit", "reconsider", "observe"):
+            patches.enter_context(patch.object(Traps, name, either("traps", getattr(Traps, name), ACCEPT)))
+        yield
+
+
+def _found(place: str) -> Any:
+    module, _, name = place.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def cost(world: World, proxy: str, parts: Collection[str], pages: int) -> float:
+    """Microseconds a page of a crawl in this thread, with these parts on."""
     seeds = seeds_from([site.url for site in world.sites()])
+    options = {name: on if part in parts else off for part, (name, on, off) in SETTINGS.items()}
     config = Config().with_options(
         options
         | {"sitemaps.follow": False, "politeness.delay": 0.0, "politeness.slow_factor": 0.0, "crawl.limit": pages}
-        | {"scope.kind": "any", "scope.suffixes": (DOMAIN,)}
+        | {"scope.kind": "any", "scope.suffixes": (DOMAIN,), "wire.proxy": proxy}
     )
-    statistics = statistics_of if counts else lambda *_given: PageStatistics()
-    with tempfile.TemporaryDirectory() as folder, patch("periplus.content.html.statistics_of", statistics):
+    with tempfile.TemporaryDirectory() as folder:
         begun = time.thread_time()
         open_crawl(config, Path(folder) / "c", seeds, 1).run()
         return (time.thread_time() - begun) / pages * 1e6
 
 
+def side_by_side(world: World, proxy: str, parts: Collection[str], pages: int) -> tuple[float, float]:
+    """Microseconds a page with these parts on and off, of two crawls at the same time, each in a thread.
+
+    What else this machine does slows both down alike. Garbage is not collected meanwhile: a pass over all objects, of
+    which most are the lab's, is as long as 40 pages, and would count for one of the two.
+    """
+    here = threading.local()
+
+    def crawl(on: Collection[str]) -> float:
+        here.parts = on
+        return cost(world, proxy, on, pages)
+
+    with switchable(lambda part: part in here.parts), ThreadPoolExecutor(2) as threads:
+        gc.collect()
+        gc.disable()
+        with_parts, without = threads.submit(crawl, parts), threads.submit(crawl, ())
+        found = with_parts.result(), without.result()
+        gc.enable()
+        return found
+
+
+def in_pairs(world: World, proxy: str, parts: Collection[str], pages: int, turns: int) -> None:
+    """Crawl with and without these parts, and print each pair and the medians."""
+    side_by_side(world, proxy, parts, pages)  # for caches
+    found = []
+    for _ in range(turns):
+        on, off = side_by_side(world, proxy, parts, pages)
+        found.append((on, off))
+        print(f"{on:8.0f} on {off:8.0f} off {on / off - 1:+8.1%}", flush=True)
+    ratio = median(on / off for on, off in found) - 1
+    print(f"medians: {median(on for on, _ in found):.0f} on, {median(off for _, off in found):.0f} off, {ratio:+.1%}")
+
+
+def by_part(world: World, proxy: str, pages: int, turns: int) -> None:
+    """Print the microseconds a page between the calls of each part and their ends."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for turn in range(turns + 1):
+        spent: dict[str, int] = dict.fromkeys(PARTS, 0)
+        with timed(spent):
+            whole = cost(world, proxy, PARTS, pages)
+        if turn:  # the first is for caches
+            for part, nanoseconds in spent.items():
+                found[part].append(nanoseconds / pages / 1e3)
+            found["crawl"].append(whole)
+    for part, values in found.items():
+        print(f"{part:8} {median(values):8.1f} microseconds a page")
+
+
+@contextmanager
+def timed(spent: dict[str, int]) -> Iterator[None]:
+    """Add the nanoseconds of every part to `spent`; of nested calls, those of the outer one."""
+    clock = time.thread_time_ns
+    own = min(-(clock() - clock()) for _ in range(1000))
+    is_inside = [False]
+
+    def around(part: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def measured(*given: Any, **named: Any) -> Any:
+            if is_inside[0]:
+                return call(*given, **named)
+            is_inside[0] = True
+            begun = clock()
+            try:
+                return call(*given, **named)
+            finally:
+                spent[part] += clock() - begun - own
+                is_inside[0] = False
+
+        return measured
+
+    with ExitStack() as patches:
+        for part, places in CALLS.items():
+            for owner, names in places:
+                for name in names:
+                    patches.enter_context(patch.object(owner, name, around(part, getattr(owner, name))))
+        for part, place in (("spam", COUNTS), ("chains", CHAINS)):
+            patches.enter_context(patch(place, around(part, _found(place))))
+        yield
+
+
 def main() -> None:
-    """Crawl in turns, and print each run and the medians."""
+    """Measure the ratio, or the parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=2000, help="pages of a crawl")
-    parser.add_argument("--turns", type=int, default=5, help="crawls of each kind")
-    parser.add_argument("--default", action="store_true", help="on: only what is on by default")
+    parser.add_argument("--turns", type=int, default=5, help="how often")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="what is on")
+    parser.add_argument("--parts", action="store_true", help="how long each part takes")
     asked = parser.parse_args()
-    off = {"dust.enabled": False, "absence.enabled": False} if asked.default else {}
     world = World(7, 40, pages=2 * asked.pages)
-    found: dict[str, list[float]] = {name: [] for name in SETTINGS}
     with RunningLab(Server(world, SteppedClock(world.epoch))) as lab:
-        for turn in range(asked.turns + 1):
-            for name, options in SETTINGS.items():
-                given: dict[str, object] = {**options, **off, "wire.proxy": lab.base}
-                value = cost(world, given, asked.pages, counts=name == "on")
-                if turn:  # the first of each is for caches
-                    found[name].append(value)
-                    print(f"{name:3} {value:8.0f} microseconds a page", flush=True)
-    costly, plain = median(found["on"]), median(found["off"])
-    print(f"median {costly:.0f} on, {plain:.0f} off: {costly / plain - 1:+.1%}")
+        if asked.parts:
+            by_part(world, lab.base, asked.pages, asked.turns)
+        else:
+            in_pairs(world, lab.base, asked.only, asked.pages, asked.turns)
 
 
 if __name__ == "__main__":

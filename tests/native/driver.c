@@ -66,6 +66,19 @@ static bool mask_text(const u8 *bytes, u32 size) {
     return has_memory;
 }
 
+/* The same for the counts of words. */
+static bool count_text(const u8 *bytes, u32 size) {
+    u8 *text = malloc(size ? size : 1);
+    bool is_counted = text != NULL;
+    if (text) {
+        memcpy(text, bytes, size);
+        WordCounts counts = count_words((Span){text, size});
+        is_counted = count_spaces((Span){text, size}) <= size && counts.common <= counts.words;
+    }
+    free(text);
+    return is_counted;
+}
+
 static bool read_one(const u8 *html, u32 size, int flags) {
     Page *page = new_page(flags & 1, flags & 2);
     if (!page) {
@@ -73,7 +86,7 @@ static bool read_one(const u8 *html, u32 size, int flags) {
     }
     u64 before = counted_steps;
     bool is_read = read_page(page, html, size, (Span){(const u8 *)URL, sizeof URL - 1});
-    is_read = is_read && mask_text(page->main, page->main_size);
+    is_read = is_read && mask_text(page->main, page->main_size) && count_text(page->main, page->main_size);
     if (is_read) {
         use_columns(&page->scanner);
         printf("%llu %u\n", (unsigned long long)(counted_steps - before), page->scanner.links.list.count);

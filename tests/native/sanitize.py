@@ -81,6 +81,7 @@ def _use(module: Path, count: int, seed: int) -> None:
         columns = native.scan(page, url, True, True)
         native.resolve(url, [href for _, href in columns.unresolved])
         native.masked(columns.main)
+        native.text_counts(columns.text, columns.main)
     _say(f"Python: {count} mutated pages")
 
 

@@ -22,12 +22,14 @@ from periplus.content import (
     sniff_charset,
 )
 from periplus.content.charset import prescan
+from periplus.content.common_words import COMMON_WORDS
 from periplus.content.decode import _gunzip_one_member, _inflate
 from periplus.content.digests import digests_of
 from periplus.content.links import srcset_urls
 from periplus.content.redirects import redirect_in
 from periplus.content.scan.columns import MAX_ANCHOR
 from periplus.content.sketch import sketches_of
+from periplus.content.statistics import _text_counts, text_counts_in_python
 from periplus.content.volatile import masked, masked_in_python
 from periplus.content.words import words_of_all
 from periplus.model import Links, Url
@@ -186,6 +188,19 @@ def test_both_scanners_mask_the_same(text: str) -> None:
     """The rules in C are those of the regular expression."""
     data = text.encode("utf-8", "replace")
     assert masked(data) == masked_in_python(data)
+
+
+WORD_PARTS = (
+    *sorted(COMMON_WORDS)[::16], b"The", b"\xc3\x89t\xc3\xa9", b"word", b"W", *[b" "] * 20, b"\t", b"\v", b"\f",
+    b"\r\n", b"\x1c", b"\x85", b"\xc2\xa0", b"\0", b"\xff", b"a" * 1020, b"b " * 1020,
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(WORD_PARTS), max_size=60).map(b"".join), st.binary(max_size=100))
+def test_both_scanners_count_the_same_words(text: bytes, other: bytes) -> None:
+    """Words are split as `bytes.split` does, and only the beginnings of long texts count."""
+    assert _text_counts(text, text) == text_counts_in_python(text, text)
+    assert _text_counts(text, other) == text_counts_in_python(text, other)
 
 
 @given(st.text(max_size=300), st.sampled_from(["text/html; charset=utf-8", "text/plain; charset=utf-8"]))

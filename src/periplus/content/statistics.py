@@ -16,19 +16,20 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
 from ..model import PageStatistics, Url
 from .common_words import COMMON_WORDS, is_known
+from .scan import READER
 
 COMPRESSED_BYTES: Final = 1 << 13
 """Bytes of visible text that are deflated, from its beginning: enough to show repetition, and cheap."""
 LEAST_COMPRESSED: Final = 256
 """Bytes of text below which the ratio is 1: of a shorter text it measures the header of the format."""
 SHAPE_BYTES: Final = 1 << 10
-"""Bytes of main text whose words are compared: about 150 words, in about 15 microseconds."""
+"""Bytes of main text whose words are compared: about 150 words. `scan/native/word_counts.h` has the same number."""
 COUNTED_BYTES: Final = 1 << 11
 """Bytes of visible text whose words are counted; the number in a longer text is estimated from these."""
 LEAST_WORDS: Final = 20
@@ -55,7 +56,8 @@ _MAX_STYLED: Final = 256
 """Elements with a style that are looked at, at most."""
 _LEAST_IN_URL: Final = 3
 """Letters of a title's word from which it is looked for in the URL: shorter ones are in any URL."""
-_NO_SHAPE: Final = (None, None, None, None)
+_Shape = tuple[float | None, float | None, float | None, float | None]
+_NO_SHAPE: Final[_Shape] = (None, None, None, None)
 
 
 def statistics_of(
@@ -65,11 +67,13 @@ def statistics_of(
 
     `language` is the one that the page declares.
     """
-    word_length, distinct_share, top_word_share, common_share = _shape(main or text)
+    shaped = main or text
+    spaces, *counts = _text_counts(text, shaped)
+    word_length, distinct_share, top_word_share, common_share = _shape(len(shaped), *counts)
     is_sampled = bool(text) and (digest % SAMPLED_OF == 0 or (url.endswith("/", 8) and url.count("/") == 3))
     title_words = title.lower().split()
     return PageStatistics(
-        words=_word_count(text),
+        words=_word_count(text, spaces),
         title_words=len(title_words),
         anchor_words=" ".join(anchors).count(" ") + 1 if anchors else 0,
         visible_share=min(1.0, len(text) / len(body)) if body else 0.0,
@@ -141,28 +145,49 @@ def _end_of(html: bytes, tag: bytes, start: int) -> int:
     return len(html)
 
 
-def _word_count(text: bytes) -> int:
-    """Words of a text; estimated from the beginning of a long one."""
+def _word_count(text: bytes, spaces: int) -> int:
+    """Words of a text, by the spaces of its beginning; estimated if it is longer than that."""
     if len(text) <= COUNTED_BYTES:
-        return text.count(b" ") + 1 if text else 0
-    return (text.count(b" ", 0, COUNTED_BYTES) + 1) * len(text) // COUNTED_BYTES
+        return spaces + 1 if text else 0
+    return (spaces + 1) * len(text) // COUNTED_BYTES
 
 
-def _shape(text: bytes) -> tuple[float | None, float | None, float | None, float | None]:
-    """Of the beginning of a text: mean bytes of a word, distinct words, share of the word used most, common words."""
-    words = text[:SHAPE_BYTES].lower().split()
-    count = len(words)
+def _shape(size: int, count: int, distinct: int, top: int, common: int) -> _Shape:
+    """Mean bytes of a word, and shares of distinct words, the word used most, and common words.
+
+    Of a text with this number of bytes, words, distinct words, uses of one word, and common words.
+    """
     if count < LEAST_WORDS:
         return _NO_SHAPE
-    mean = (min(len(text), SHAPE_BYTES) - count + 1) / count
-    if mean > LONGEST_MEAN:
-        return _NO_SHAPE
+    mean = (min(size, SHAPE_BYTES) - count + 1) / count
+    return (mean, distinct / count, top / count, common / count) if mean <= LONGEST_MEAN else _NO_SHAPE
+
+
+def text_counts_in_python(text: bytes, main: bytes) -> tuple[int, int, int, int, int]:
+    """Spaces of the text; words, distinct words, most uses of one word and common words of the main text.
+
+    Only the first `COUNTED_BYTES` and `SHAPE_BYTES` count. The native scanner has the same.
+    """
+    spaces = text.count(b" ", 0, COUNTED_BYTES)
+    words = main[:SHAPE_BYTES].lower().split()
     counted = Counter(words)
     common = sum(map(counted.__getitem__, COMMON_WORDS & counted.keys()))
-    return mean, len(counted) / count, max(counted.values()) / count, common / count
+    return spaces, len(words), len(counted), max(counted.values(), default=0), common
 
 
 def _repeats(words: Sequence[str], url: Url) -> int:
     """How many words of a title the title has already had, or the URL has too."""
     address = url.lower()
-    return len(words) - sum(len(word) < _LEAST_IN_URL or word not in address for word in {*words})
+    return len(words) - len([word for word in {*words} if len(word) < _LEAST_IN_URL or word not in address])
+
+
+def _choose() -> Callable[[bytes, bytes], tuple[int, int, int, int, int]]:
+    if READER == "python":
+        return text_counts_in_python
+    from .scan import _native
+
+    # a module that was built from older sources does not have it
+    return getattr(_native, "text_counts", text_counts_in_python)
+
+
+_text_counts: Final = _choose()

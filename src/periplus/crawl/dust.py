@@ -130,7 +130,8 @@ class DustLearner:
             if answer.outcome.task.source is Source.FORM:
                 continue  # results that show nothing are equal, and their parameters matter nevertheless
             dust = self._states.about(url).dust
-            found = operations(url, path_template_of(url), dust.known.values() if dust else (), _split_names(dust))
+            template = path_template_of(url) if "?" in url else ""  # only rules about queries ask for it
+            found = operations(url, template, dust.known.values() if dust else (), _split_names(dust))
             pages.append(_Found(page, reading, found, len(bases)))
             bases += [Url(each.base) for each in found]
         return pages, bases
@@ -145,17 +146,20 @@ class DustLearner:
             self._begin(dust, site_of(url))
         target_read(dust, url)
         pairs, unread = [], []
-        own = self._records.get([url])[0] if each.found else None
+        own: UrlRecord | None = None
         for operation, record in zip(each.found, records[each.first : each.first + len(each.found)], strict=True):
             if record is None or record.digests is None or operation.base == url:
                 unread.append(operation)
             else:
+                own = own or self._records.get([url])[0]
                 is_equal = self._is_equal(reading.digests, reading.version, record)
                 pairs.append(Pair(operation, is_equal, _vote(operation.base, each.page, own, record)))
         pairs += _pair_of_cluster(url, reading, each.found)
         is_countable = self._is_countable(each.page, reading, dust)
         page = Observation(url, _identity(reading), tuple(pairs), tuple(unread), is_countable)
-        self._report(site_of(url), learn(dust, page, self._settings, self._given.familiar), now)
+        changes = learn(dust, page, self._settings, self._given.familiar)
+        if changes:
+            self._report(site_of(url), changes, now)
         bases = wanted_anchors(dust, page, self._settings)
         if bases:
             self._frontier.queue_probes([Probe(Url(base), PROBE_KIND) for base in bases], now)

@@ -24,7 +24,8 @@ class SiteRecords:
 
     def get(self, site: Site) -> SiteState:
         """The record of a site; a fresh one if the site is not known."""
-        return self.get_all([site])[0]
+        known = self._loaded.get(site)
+        return self.get_all([site])[0] if known is None else known
 
     def get_all(self, sites: Sequence[Site]) -> list[SiteState]:
         """The record of each site, aligned with `sites`."""

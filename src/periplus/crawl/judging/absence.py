@@ -44,6 +44,7 @@ from periplus.policy.absence import (
     soft_404,
     suspect_page,
     suspect_redirect,
+    word_count,
 )
 from periplus.store import SiteState, State
 from periplus.urls import site_of
@@ -91,14 +92,14 @@ class AbsenceJudge:
         """Note a page that may be an error page, and probe its site if it is suspicious."""
         if not self._settings.enabled or is_home(page.url) or is_soft_404(page):
             return
-        read = _read_page(page, reading.cluster, is_copy=reading.is_copy)
-        if not reading.is_copy and not is_short_apology(page.title, read.words, self._settings):
+        if not reading.is_copy and not is_short_apology(page.title, page.text, self._settings):
             return
         site = self._records.get(site_of(page.url))
         known = site.absence or SiteAbsence()
         if now < known.honest_until:
             return
         site.absence = known
+        read = _read_page(page, reading.cluster, word_count(page.text), is_copy=reading.is_copy)
         is_suspicious = suspect_page(known, read, self._settings)
         self._records.changed(site)
         if not is_suspicious:
@@ -190,8 +191,8 @@ def is_soft_404(page: Page) -> bool:
     return any(problem.reason == SOFT_404 for problem in page.problems)
 
 
-def _read_page(page: Page, cluster: int = 0, *, is_copy: bool = False) -> ReadPage:
-    words = page.text.count(" ") + 1 if page.text else 0
+def _read_page(page: Page, cluster: int = 0, words: int = 0, *, is_copy: bool = False) -> ReadPage:
+    """What is compared of a page; `words` only decide whether a group of pages is an error template."""
     name = cluster or page.digests.main
     return ReadPage(page.url, page.title, page.sketch, page.digests.main, words, name, is_copy)
 

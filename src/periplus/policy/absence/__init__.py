@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         soft_404,
         suspect_page,
         suspect_redirect,
+        word_count,
     )
 else:
     __getattr__ = lazy_exports(
@@ -42,7 +43,7 @@ else:
             "site_absence": (
                 "ErrorTemplate ReadPage SiteAbsence accept_group begin_probe impossible_url is_error_target is_home "
                 "is_short_apology learn_honest learn_nothing learn_target learn_template may_probe soft_404 "
-                "suspect_page suspect_redirect"
+                "suspect_page suspect_redirect word_count"
             ),
         },
     )
@@ -71,4 +72,5 @@ __all__ = [
     "soft_404",
     "suspect_page",
     "suspect_redirect",
+    "word_count",
 ]

@@ -6,6 +6,7 @@ The words only raise a suspicion, which a probe confirms or refutes: an article 
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import Final
 
 LONGEST: Final = 200
@@ -62,12 +63,21 @@ _PHRASES: Final = {
 LANGUAGES: Final = tuple(sorted(_PHRASES))
 """The languages whose words are known."""
 
-_ABSENT: Final = re.compile(
-    r"(?<![\d.])(?:404|410)(?![\d.])|"
-    + "|".join(sorted({re.escape(each) for some in _PHRASES.values() for each in some}))
-)
+_STATUS: Final = re.compile(r"(?<![\d.])(?:404|410)(?![\d.])")
+
+
+def _by_first_letter(phrases: set[str]) -> str:
+    """A pattern for any of these that tries at each place only the phrases that begin with the letter there."""
+    by_letter = groupby(sorted(phrases), lambda phrase: phrase[0])
+    return "|".join(
+        f"{re.escape(letter)}(?:{'|'.join(re.escape(each[1:]) for each in some)})" for letter, some in by_letter
+    )
+
+
+_ABSENT: Final = re.compile(_by_first_letter({each for some in _PHRASES.values() for each in some}))
 
 
 def says_not_found(heading: str) -> bool:
     """Whether a title or heading says that the page is missing."""
-    return _ABSENT.search(heading[:LONGEST].lower()) is not None
+    heading = heading[:LONGEST].lower()
+    return _ABSENT.search(heading) is not None or ("4" in heading and _STATUS.search(heading) is not None)

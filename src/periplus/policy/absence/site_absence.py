@@ -39,6 +39,8 @@ MAX_SUSPECTS: Final = 16
 _LETTERS: Final = "abcdefghijklmnop"
 _IMPOSSIBLE: Final = re.compile(f"[{_LETTERS}]{{16}}(?=[./]|$)")
 _LONGEST_EXTENSION: Final = 6
+_LONG_WORD: Final = 8
+"""Characters of a word and the space behind it, more than most texts have on average."""
 
 
 class ReadPage(Struct, frozen=True):
@@ -140,9 +142,17 @@ def suspect_redirect(known: SiteAbsence, url: Url, target: Url) -> bool:
     return True
 
 
-def is_short_apology(title: str, words: int, settings: AbsenceSettings) -> bool:
+def is_short_apology(title: str, text: str, settings: AbsenceSettings) -> bool:
     """Whether a page of few words says in its title that it is not there."""
-    return words < settings.max_words and says_not_found(title)
+    most = settings.max_words
+    if word_count(text[: _LONG_WORD * most]) >= most:  # most pages are long, as their beginning shows
+        return False
+    return word_count(text) < most and says_not_found(title)
+
+
+def word_count(text: str) -> int:
+    """Words of a visible text, which has one space between two words."""
+    return text.count(" ") + 1 if text else 0
 
 
 def may_probe(known: SiteAbsence, settings: AbsenceSettings, now: float) -> bool:

@@ -25,6 +25,8 @@ _VALUE_BYTES: Final = 4
 _BY_CHANCE: Final = 1 / 256
 _FEW_REPEATS: Final = 4
 _NOTHING: Final = bytes(VALUES)
+_FEW: Final = 8
+"""Briefs up to which each is compared as one number: an array takes as long to make as eight of these."""
 
 
 def brief_of(sketch: bytes) -> bytes:
@@ -57,8 +59,12 @@ def band_keys(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 def likenesses(brief: bytes, others: Sequence[bytes]) -> list[float]:
     """The resemblance to each of the others, as estimated; never less than 0."""
-    equal: list[int] = (rows_of(others) == np.frombuffer(brief, np.uint8)).sum(axis=1).tolist()
-    return [_resemblance(count) for count in equal]
+    if len(others) > _FEW:
+        equal: list[int] = (rows_of(others) == np.frombuffer(brief, np.uint8)).sum(axis=1).tolist()
+        return [_resemblance(count) for count in equal]
+    number = int.from_bytes(brief, "big")
+    differences = [(number ^ int.from_bytes(other, "big")).to_bytes(VALUES, "big") for other in others]
+    return [_resemblance(each.count(0)) for each in differences]
 
 
 def is_like(likeness: float, settings: DuplicateSettings, *, is_one_site: bool, has_same_links: bool) -> bool:

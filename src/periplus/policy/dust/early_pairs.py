@@ -59,7 +59,9 @@ def looked_for(dust: SiteDust, operation: Operation, is_known: bool) -> None:
 
 def wanted_anchors(dust: SiteDust, page: Observation, settings: DustSettings) -> list[str]:
     """Bases that no page was read under, and of which rules with enough pairs depend: they are to be fetched."""
-    wanted = []
+    wanted: list[str] = []
+    if not dust.candidates:
+        return wanted
     for operation in page.unread:
         keys = tuple(key_of(rule) for rule in operation.rules)
         counts = dust.candidates.get(keys[0])

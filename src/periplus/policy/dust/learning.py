@@ -127,8 +127,9 @@ def learn(
     """Count the pairs of a page: the rules that changed. `familiar`: kind, name and value of priors."""
     changes: list[RuleChange] = []
     dust.pages += 1
-    _note_values(dust, page.url)
-    if not any(operation.base == page.url for operation in page.unread):
+    if "?" in page.url:
+        _note_values(dust, page.url)
+    if dust.bases and not any(operation.base == page.url for operation in page.unread):
         _meet_waiting(dust, page, settings)
     for pair in page.pairs:
         if pair.is_equal is not None and (page.is_countable or not pair.is_equal or _is_order(pair.operation)):

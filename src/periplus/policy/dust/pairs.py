@@ -78,11 +78,13 @@ def _of_query(url: str, template: str, split_names: Container[str]) -> Iterable[
 
 def _of_path(url: str) -> list[Operation]:
     origin, path, query = split_path(url)
-    found = [
-        Operation((Rule("drop-prefix", prefix),), origin + path[len(prefix) :] + query)
-        for prefix in PREFIXES
-        if path.startswith(prefix + "/")
-    ]
+    found: list[Operation] = []
+    if path.startswith(PREFIXES):
+        found += [
+            Operation((Rule("drop-prefix", prefix),), origin + path[len(prefix) :] + query)
+            for prefix in PREFIXES
+            if path.startswith(prefix + "/")
+        ]
     name = path.rpartition("/")[2]
     if name in INDEX_NAMES:
         found.append(Operation((Rule("drop-suffix", name),), origin + path[: -len(name)] + query))

@@ -44,16 +44,17 @@ def follow(
     chains: list[PageChain], url: Url, depth: int, sketch: bytes, links: Sequence[Url], least: float
 ) -> PageChain | None:
     """Note a page that was read: the chain that it continues, or `None`. `least`: of the resemblance to the last."""
-    key, brief = key_of(url), brief_of(sketch)
-    chain = next((each for each in chains if each.next == key), None)
+    key = key_of(url)
+    chain = next((each for each in chains if each.next == key), None) if chains else None
     if chain is not None:
         chains.remove(chain)
-        if chain.depth != depth or likenesses(brief, [chain.brief])[0] < least:
+        if chain.depth != depth or likenesses(brief_of(sketch), [chain.brief])[0] < least:
             chain = None
     known = (key,) if chain is None else (key, chain.first, chain.last)
     link = _only_link(url, links, known)
     if link is None:
         return None
+    brief = brief_of(sketch)
     if chain is None:
         grown = PageChain(key_of(link), depth + 1, key, key, brief)
     else:

@@ -1,15 +1,17 @@
 """Writes `tables.h`: constants of the compiled scanner that Python knows.
 
-Character references of the HTML Standard, what `content.words` makes of characters of two bytes and of wide signs, and
-in which order the bins of a sketch borrow from each other (`content.sketch`). Runs while the scanner is built, where
-nothing but the standard library is installed.
+Character references of the HTML Standard, what `content.words` makes of characters of two bytes and of wide signs, in
+which order the bins of a sketch borrow from each other (`content.sketch`), and the commonest words of some languages
+(`content.common_words`). Runs while the scanner is built, where nothing but the standard library is installed.
 """
 
 from __future__ import annotations
 
+import runpy
 import sys
 from collections.abc import Iterable
 from html.entities import html5
+from itertools import accumulate
 from pathlib import Path
 from unicodedata import category
 
@@ -20,12 +22,17 @@ _U64 = (1 << 64) - 1
 _PLACES = (0x94D049BB133111EB, 0xD6E8FEB86659FD93)
 """Two of the factors of `content.sketch`."""
 _MIX = 0xFF51AFD7ED558CCD
+COMMON_WORDS = Path(__file__).parents[2] / "common_words.py"
+"""The module that lists the commonest words."""
+_MAX_COMMON = 700
+"""Common words that fit: `word_counts.h` finds them in 1,024 slots, of which some must stay empty."""
 
 
 def tables() -> str:
     """The header as a string."""
     guard = "PERIPLUS_TABLES_H"
-    return "\n".join((f"#ifndef {guard}", f"#define {guard}", *_entities(), *_letters(), *_orders(), "#endif", ""))
+    lines = (*_entities(), *_letters(), *_orders(), *_common_words())
+    return "\n".join((f"#ifndef {guard}", f"#define {guard}", *lines, "#endif", ""))
 
 
 def _entities() -> Iterable[str]:
@@ -70,6 +77,17 @@ def _orders() -> Iterable[str]:
     ranks = [sorted(range(_BINS), key=order.__getitem__) for order in orders]
     yield from _array("unsigned char", "BIN_ORDERS", [place for order in orders for place in order])
     yield from _array("unsigned char", "BIN_RANKS", [rank for order in ranks for rank in order])
+
+
+def _common_words() -> Iterable[str]:
+    """The commonest words one after the other, and where each starts; behind the last, where it ends."""
+    words = sorted(runpy.run_path(str(COMMON_WORDS))["COMMON_WORDS"])
+    if not 0 < len(words) <= _MAX_COMMON:
+        raise SystemExit(f"word_counts.h has room for {_MAX_COMMON} common words, got {len(words)}")
+    starts = [0, *accumulate(map(len, words))]
+    yield f"#define COMMON_COUNT {len(words)}"
+    yield from _array("unsigned short", "COMMON_STARTS", starts)
+    yield from _array("unsigned char", "COMMON_BYTES", [*b"".join(words)])
 
 
 def _mixed(number: int) -> int:

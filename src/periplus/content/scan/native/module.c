@@ -4,8 +4,11 @@
        The named tuples of columns.py themselves, so that nothing is left to wrap. `Columns.sketch` is None where
        `content.sketch` has to compute it.
    resolve(url: str, hrefs: list[str]) -> list[str | None]
-   masked(text: bytes) -> bytes
        Where each href leads from the page with this canonical URL; None where that is left to the URL parser.
+   masked(text: bytes) -> bytes
+   text_counts(text: bytes, main: bytes) -> tuple[int, int, int, int, int]
+       Spaces of the text; of the main text words, different words, how often the most used one occurs, and words that
+       are the commonest of a language. Only the beginnings count.
 
    A page is copied with PADDING bytes behind it and read by `scan_page` without the GIL; then the Python objects are
    made. Each call has its own state and there are no caches, so that threads cannot disturb each other, with the GIL or
@@ -240,10 +243,36 @@ static PyObject *masked(PyObject *module, PyObject *text) {
     return result;
 }
 
+static bool span_of(PyObject *bytes, Span *span) {
+    char *at;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(bytes, &at, &size) < 0) {
+        return false;
+    }
+    *span = (Span){(const u8 *)at, size > UINT32_MAX ? UINT32_MAX : (u32)size};
+    return true;
+}
+
+static PyObject *text_counts(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    Span text;
+    Span main_text;
+    if (count != 2) {
+        PyErr_Format(PyExc_TypeError, "text_counts takes 2 arguments, got %zd", count);
+        return NULL;
+    }
+    if (!span_of(arguments[0], &text) || !span_of(arguments[1], &main_text)) {
+        return NULL;
+    }
+    WordCounts counts = count_words(main_text);
+    return Py_BuildValue("(IIIII)", count_spaces(text), counts.words, counts.distinct, counts.top, counts.common);
+}
+
 static PyMethodDef METHODS[] = {
     {"scan", (PyCFunction)(void (*)(void))scan, METH_FASTCALL, "Read a page in one pass."},
     {"resolve", (PyCFunction)(void (*)(void))resolve, METH_FASTCALL, "Resolve the links that need no URL parser."},
     {"masked", masked, METH_O, "Mask the volatile words of a text."},
+    {"text_counts", (PyCFunction)(void (*)(void))text_counts, METH_FASTCALL, "Count the words of a page."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -7,6 +7,7 @@
 #include "page.h"
 #include "sketch.h"
 #include "urls.h"
+#include "word_counts.h"
 
 /* Written once, when the module is loaded; only read from then on. */
 static void init_tables(void) {
@@ -18,6 +19,7 @@ static void init_tables(void) {
     init_hints();
     init_urls();
     init_sketch();
+    init_word_counts();
 }
 
 typedef struct {
