@@ -32,6 +32,7 @@ class DomainBudgets(Struct, frozen=True):
     hosts: int = 64
     seed_hosts: int = 1000
     patience: float = 5.0
+    spam_share: float = 0.05
 
 
 def budgets_of(scores: NDArray[np.float64], base: int, largest: int) -> NDArray[np.int64]:
