@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from periplus.crawl.frontier import ActiveSite, Schedule, SiteRecords
+from collections.abc import Callable
+
+from periplus.crawl.frontier import ActiveSite, Domains, Schedule, SiteRecords
 from periplus.model import Discovery, Lane, Queued, Site, Url
 from periplus.store import MemoryState, SiteState
 
@@ -21,10 +23,17 @@ class ByLevel:
 
 
 class ScheduledSites:
-    """A schedule on a state."""
+    """A schedule on a state. `open_domains` makes the domains that it counts for."""
 
-    def __init__(self, ip_delay: float = 0.5, capacity: int = 10_000, shards: int = 1) -> None:
+    def __init__(
+        self,
+        ip_delay: float = 0.5,
+        capacity: int = 10_000,
+        shards: int = 1,
+        open_domains: Callable[[MemoryState], Domains] | None = None,
+    ) -> None:
         self.state = MemoryState()
+        self._open_domains = open_domains or (lambda state: Domains(state.domains))
         self._ip_delay, self._capacity, self._shards = ip_delay, capacity, shards
         self.open()
 
@@ -39,6 +48,7 @@ class ScheduledSites:
             capacity=self._capacity,
             max_wait=900.0,
             delay_of=lambda _site: DELAY,
+            domains=self._open_domains(self.state),
             shards=self._shards,
         )
 

@@ -10,7 +10,9 @@ import pytest
 from periplus.graph import pagerank
 from periplus.model import CollectionDamaged
 from periplus.policy.reputation import (
+    MAX_CREDIT,
     KnownReputation,
+    SpamCredit,
     budgets_of,
     domain_hash,
     host_is_admitted,
@@ -116,3 +118,25 @@ def test_known_reputation_is_looked_up_and_stored() -> None:
     assert again.budget("other.test") is None is KnownReputation.empty().budget("d1.test")
     with pytest.raises(CollectionDamaged):
         KnownReputation.read(b"something else")
+
+
+def test_one_request_in_twenty_may_go_to_spam() -> None:
+    """19 requests to others earn one; what is not used is kept, but not without end."""
+    credit, allowed = SpamCredit(0.05), []
+    for _ in range(20):
+        credit.count(is_spam=False)
+        allowed.append(credit.is_enough)
+    assert allowed.index(True) in (18, 19)
+    credit.count(is_spam=True)
+    assert credit.credit < 1.0
+    for _ in range(10_000):
+        credit.count(is_spam=False)
+    assert credit.credit == MAX_CREDIT
+
+
+def test_a_share_of_one_does_not_limit() -> None:
+    """All requests may go to spam."""
+    credit = SpamCredit(1.0)
+    for _ in range(100):
+        credit.count(is_spam=True)
+    assert credit.is_enough

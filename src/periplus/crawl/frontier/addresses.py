@@ -177,8 +177,10 @@ class Addresses:
         self._rows.remove([key for key in self._changed if key not in self._addresses])
         self._changed.clear()
 
-    def check_invariants(self) -> None:
-        """Every address is due exactly when one of its sites may be woken."""
+    def check_invariants(self, ready: int) -> None:
+        """Every address is due exactly when one of its sites may be woken; `ready` sites are ready in all."""
+        if ready != sum(address.ready for address in self):
+            raise InvariantError(f"{ready} sites are ready, but not at their addresses")
         for address in self:
             is_awaited = len(address.resting) > 0 and not (address.is_exclusive and address.ready)
             if is_awaited != (address in self._due) or (address.is_exclusive and address.ready > 1):

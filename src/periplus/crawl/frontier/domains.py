@@ -7,6 +7,9 @@ memory grows neither with domains nor with hosts.
 The crawl as a whole is in a pass: sites of a domain whose next page belongs to a later one wait in their queues. It
 ends when nothing else is active, or when requests could have been made for `patience` seconds and no site was ready.
 Domains of seeds have no budget, unless the settings give them one; without `budgets` no domain has one.
+
+Domains that were judged to be spam do not wait for passes. While other sites are active or wait for a pass, they get a
+share of the requests (`policy.reputation.spam_share`), and only some of their sites are active.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from periplus.model import Discovery, DomainVisits, Reject, Rows, Site, Source, 
 from periplus.policy.reputation import (
     DomainBudgets,
     KnownReputation,
+    SpamCredit,
     base_at,
     host_is_admitted,
     max_active_hosts,
@@ -35,6 +39,12 @@ DEEP = 6
 """Clicks from a seed beyond which pages are wanted less: people seldom go further (Baeza-Yates & Castillo 2007)."""
 LEVELS_PER_CLICK = 2
 """Levels of a queue by which each further click lowers a page: an octave of importance."""
+SPAM_FROM = 1000
+"""Added to the turn of domains that were judged to be spam: after the last pass of all others."""
+MAX_SPAM_SITES = 1000
+"""Sites of such domains that are active at a time, at most: they get few requests, and must not fill the memory."""
+SPAM_REST = 5.0
+"""Seconds after which a site of spam that may not be asked is looked at again: with the sites above 200 per second."""
 _NEVER = 1 << 30
 """A pass that never comes: nothing waits for a later one."""
 _LOOKED_AT_PER_SECOND = 10_000
@@ -45,7 +55,7 @@ class PassState(Struct, frozen=True, array_like=True):
     """The pass of a crawl. `later`: the first pass for which a site waits; `idle_since`: since when no site was ready.
 
     `is_full`: sites wait because others of their domain are active; `has_ended`: a site has ended since they were last
-    looked for; `look_at`: when they may be looked for again.
+    looked for; `look_at`: when they may be looked for again; `credit`: requests to spam that were saved up.
     """
 
     number: int = 0
@@ -54,12 +64,15 @@ class PassState(Struct, frozen=True, array_like=True):
     is_full: bool = False
     has_ended: bool = False
     look_at: float = 0.0
+    credit: float = 0.0
 
 
 class Domain:
     """The counts of a domain: pages granted, hosts admitted, and how many of its sites are active."""
 
-    __slots__ = ("active", "budget", "fetched", "hops", "hosts", "is_seed", "max_active", "name", "octave", "until")
+    __slots__ = (
+        "active", "budget", "fetched", "hops", "hosts", "is_seed", "is_spam", "max_active", "name", "octave", "until",
+    )  # fmt: skip
 
     def __init__(self, row: DomainVisits) -> None:
         self.name = row.domain
@@ -68,6 +81,12 @@ class Domain:
         self.budget = math.inf
         self.max_active = 0
         self.octave = self.until = 0
+        self.is_spam = False
+
+    @property
+    def turn(self) -> int:
+        """The order of its next page among all domains."""
+        return self.octave + SPAM_FROM if self.is_spam else self.octave
 
     def __eq__(self, other: object) -> bool:
         """Whether all counts are equal: two machines that applied the same inputs have equal domains."""
@@ -106,13 +125,18 @@ class Domains:
         self.spam = SpamScores()
         self._loaded: dict[str, Domain] = {}
         self._changed: dict[str, None] = {}
+        self._credit = SpamCredit(self._budgets.spam_share, saved.credit)
+        self._active = self._spam_active = 0
         self.pass_number, self.later, self.idle_since = saved.number, saved.later, saved.idle_since
         self.is_full, self.has_ended, self.look_at = saved.is_full, saved.has_ended, saved.look_at
 
     @property
     def state(self) -> PassState:
         """What must be committed besides rows."""
-        return PassState(self.pass_number, self.later, self.idle_since, self.is_full, self.has_ended, self.look_at)
+        credit = self._credit.credit
+        return PassState(
+            self.pass_number, self.later, self.idle_since, self.is_full, self.has_ended, self.look_at, credit
+        )
 
     def flush(self) -> None:
         """Write what changed; the caller commits."""
@@ -143,14 +167,16 @@ class Domains:
 
     def _appraise(self, domain: Domain) -> None:
         """Look up the budget of a domain."""
-        settings = self._budgets
+        settings, was_spam, domain.is_spam = self._budgets, domain.is_spam, False
         if not self.is_on:
             domain.budget = math.inf
         elif domain.is_seed or domain.name in self._seeds:
             domain.budget = settings.seed_budget or math.inf
         else:
             budget = self._known.budget(domain.name) or base_at(domain.hops, settings.base)
-            domain.budget = max(round(budget * self.spam.budget(domain.name)), 1)
+            remaining = self.spam.budget(domain.name)
+            domain.budget, domain.is_spam = max(round(budget * remaining), 1), remaining < 1
+        self._spam_active += domain.active * (domain.is_spam - was_spam)
         domain.max_active = max_active_hosts(domain.budget, settings.largest)
         self._set_octave(domain)
 
@@ -166,7 +192,7 @@ class Domains:
 
     def is_later(self, domain: Domain) -> bool:
         """Whether the next page of a domain belongs to a pass that has not begun."""
-        return domain.octave > self.pass_number
+        return domain.octave > self.pass_number and not domain.is_spam
 
     # pages and hosts
 
@@ -240,15 +266,47 @@ class Domains:
         if self.is_later(domain):
             self.later = min(self.later, pass_of(domain.fetched + 1, domain.budget, self._budgets.growth))
             return False
-        if self.is_on and domain.active + chosen >= domain.max_active:
+        is_full = domain.active + chosen >= domain.max_active
+        if self.is_on and (is_full or (domain.is_spam and self._spam_active + chosen >= MAX_SPAM_SITES)):
             self.is_full = True
             return False
         return True
 
+    def joined(self, domain: Domain) -> None:
+        """A site of a domain is active."""
+        domain.active += 1
+        self._active += 1
+        self._spam_active += domain.is_spam
+
     def ended(self, domain: Domain) -> None:
         """A site of a domain is not active any more."""
         domain.active -= 1
+        self._active -= 1
+        self._spam_active -= domain.is_spam
         self.has_ended |= self.is_full
+
+    # spam
+
+    def asked(self, domain: Domain) -> None:
+        """A request to a site of a domain begins."""
+        if self.is_on:
+            self._credit.count(is_spam=domain.is_spam)
+
+    @property
+    def is_only_spam(self) -> bool:
+        """Whether no site is active but those of spam."""
+        return self._active == self._spam_active
+
+    def must_wait(self, domain: Domain) -> bool:
+        """Whether sites of a domain are not asked now: it is spam whose share is used up, and others have pages."""
+        if not domain.is_spam or self._credit.is_enough:
+            return False
+        return self.is_waited_for or not self.is_only_spam
+
+    @property
+    def has_excess_spam(self) -> bool:
+        """Whether more sites of spam are active than may be: they were admitted before they were judged."""
+        return self._spam_active > MAX_SPAM_SITES
 
     def next_look_at(self, is_quiet: bool) -> float | None:
         """When sites that wait because their domain was full may be looked for."""
@@ -287,17 +345,18 @@ class Domains:
         """Whether a site waits for a later pass."""
         return self.later < _NEVER
 
-    def next_pass_at(self, is_quiet: bool) -> float | None:
-        """When the next pass may begin. `is_quiet`: no site is active and nothing is under way."""
+    @property
+    def next_pass_at(self) -> float | None:
+        """When the next pass may begin: at once if no site is active but those of spam."""
         if not self.is_waited_for:
             return None
-        if is_quiet:
+        if self.is_only_spam:
             return 0.0
         return self.idle_since + self._budgets.patience if self.idle_since else None
 
-    def begin_pass(self, is_quiet: bool, now: float) -> bool:
+    def begin_pass(self, now: float) -> bool:
         """Begin the next pass for which a site waits, if it is time. Whether it has begun."""
-        at = self.next_pass_at(is_quiet)
+        at = self.next_pass_at
         if at is None or at > now:
             return False
         self.pass_number = max(self.later, self.pass_number)

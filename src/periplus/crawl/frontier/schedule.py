@@ -20,7 +20,7 @@ from periplus.policy.ordering import ZERO_LEVEL, ByWorth
 from periplus.store import SiteState, State
 
 from .addresses import Address, Addresses
-from .domains import Domains
+from .domains import SPAM_REST, Domains
 from .heap import IndexedHeap
 from .politeness import MAX_DELAY
 from .site import ActiveSite, Move, Stage
@@ -188,7 +188,7 @@ class Schedule:
         """When sites that wait in their queues may be looked for: there is room, or for a pass, or for a domain."""
         if self.has_room:
             return 0.0
-        times = self.domains.next_pass_at(self.is_quiet), self.domains.next_look_at(self.is_quiet)
+        times = self.domains.next_pass_at, self.domains.next_look_at(self.is_quiet)
         return min((at for at in times if at is not None), default=None)
 
     def admit_waiting(self, now: float) -> None:
@@ -196,7 +196,7 @@ class Schedule:
         at = self.next_look_at
         if at is None or at > now:
             return
-        self.domains.begin_pass(self.is_quiet, now)
+        self.domains.begin_pass(now)
         waiting = (
             (site, level)
             for site, lane, level in self._state.queues.waiting()
@@ -231,7 +231,7 @@ class Schedule:
 
     def _join_domain(self, active: ActiveSite) -> None:
         active.domain = self.domains.of(active.site)
-        active.domain.active += 1
+        self.domains.joined(active.domain)
 
     def summon(self, site: Site, now: float) -> ActiveSite:
         """Admit a site now, whether there is room or not: another site's robots.txt is there."""
@@ -297,6 +297,7 @@ class Schedule:
             if address is not active.address:
                 self.addresses.file(address)
         active.under_way += 1
+        self.domains.asked(active.domain)
         self._move(active, Move.GRANT)
 
     def pop_ready(self, now: float) -> ActiveSite | None:
@@ -317,8 +318,12 @@ class Schedule:
                 self._ready.put(active, key, active.turn)
             elif self._is_later(active):
                 self._postpone(active)
-            else:
+            elif not self.domains.must_wait(active.domain) or active.taken or active.delegated:
                 return active
+            elif self.domains.has_excess_spam:
+                self._postpone(active)
+            else:  # its address is free for others
+                self.rest(active, now + SPAM_REST)
         return None
 
     def _is_later(self, active: ActiveSite) -> bool:
@@ -331,7 +336,7 @@ class Schedule:
         )
 
     def _postpone(self, active: ActiveSite) -> None:
-        """Leave a site in its queues until a later pass."""
+        """Leave a site in its queues until a later pass, or until its domain has a place."""
         self.domains.has_place(active.domain)
         self.changed(active)
         self._park(active)
@@ -364,7 +369,7 @@ class Schedule:
         """
         if active.taken:
             return -math.inf, -math.inf, active.ready_at
-        return active.domain.octave, *self._ordering.site_key(active.queue_length, active.level, active.ready_at)
+        return active.domain.turn, *self._ordering.site_key(active.queue_length, active.level, active.ready_at)
 
     def _renew(self, active: ActiveSite) -> None:
         """What a site's turn depends on has changed."""
@@ -416,7 +421,7 @@ class Schedule:
                 )
         for active in self._sites.values():
             self._check(active)
-        self._check_addresses()
+        self.addresses.check_invariants(len(self._ready))
         if not (self.is_crowded or self.domains.is_waited_for or self.domains.is_full):
             for site, lane, _ in self._state.queues.waiting():
                 if site not in self._sites and lane in self._lanes:
@@ -433,9 +438,3 @@ class Schedule:
         lengths = {lane: self._state.queues.length(active.site, lane) for lane in self._lanes}
         if active.waiting != {lane: length for lane, length in lengths.items() if length}:
             raise InvariantError(f"{active.waiting} URLs were counted at {active.site}, not {lengths}")
-
-    def _check_addresses(self) -> None:
-        ready = sum(address.ready for address in self.addresses)
-        if ready != len(self._ready) or ready != self._counts[Stage.READY]:
-            raise InvariantError(f"{ready} sites are ready at their addresses, {len(self._ready)} in the heap")
-        self.addresses.check_invariants()

@@ -41,6 +41,8 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The same for domains of seeds."""
     patience: float = 5.0
     """Seconds for which requests could have been made, but no site was ready, before the next pass begins."""
+    spam_share: float = 0.05
+    """Maximum share of requests to domains that were judged to be spam, while other sites have pages waiting."""
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be."""
@@ -48,6 +50,8 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
         for name, least in (("base", 1), ("largest", 1), ("growth", 1.0), ("hosts", 1), ("seed_hosts", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if not 0.0 < self.spam_share <= 1.0:
+            raise ConfigError(f"spam_share must be above 0 and at most 1, got {self.spam_share}")
 
     def of_domains(self, limit: int = 0) -> DomainBudgets | None:
         """The budgets of domains in a crawl of `limit` pages (0: no limit); `None` if there are none."""
@@ -61,6 +65,7 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
             hosts=self.hosts,
             seed_hosts=self.seed_hosts,
             patience=self.patience,
+            spam_share=self.spam_share,
         )
 
 

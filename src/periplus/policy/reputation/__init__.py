@@ -3,7 +3,8 @@
 Registering domains and making hosts costs a spammer nothing, so a crawl that treats every host alike is theirs.
 `trust` scores domains by the links between them; `budgets` turns scores into pages, and bounds the hosts of a domain;
 `passes` says in which pass over the web the k-th page of a domain is fetched (BEAST, in IRLbot: Lee et al. 2008): what
-is beyond a budget is not refused, it comes later. `known` is the table of scores that a job hands to the crawl.
+is beyond a budget is not refused, it comes later. `spam_share` counts requests to domains that were judged to be spam.
+`known` is the table of scores that a job hands to the crawl.
 
 All of it is pure: the graph comes from `insight.reputation`, and `crawl.frontier.domains` counts.
 """
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .known import KnownReputation, domain_hash
     from .passes import octave_of, pass_of
     from .settings import SCORES, DomainBudgets, check_score
+    from .spam_share import MAX_CREDIT, SpamCredit
     from .trust import networks, of_listed, star, unique_edges
 else:
     __getattr__ = lazy_exports(
@@ -26,14 +28,17 @@ else:
             "known": "KnownReputation domain_hash",
             "passes": "octave_of pass_of",
             "settings": "DomainBudgets SCORES check_score",
+            "spam_share": "MAX_CREDIT SpamCredit",
             "trust": "networks of_listed star unique_edges",
         },
     )
 
 __all__ = [
+    "MAX_CREDIT",
     "SCORES",
     "DomainBudgets",
     "KnownReputation",
+    "SpamCredit",
     "base_at",
     "budgets_of",
     "check_score",

@@ -22,6 +22,7 @@ class DomainBudgets(Struct, frozen=True):
     hosts: int = 64
     seed_hosts: int = 1000
     patience: float = 5.0
+    spam_share: float = 0.05
 
 
 def check_score(name: str) -> None:
