@@ -162,6 +162,7 @@ class ClientFrontier:
         queue.out += len(granted)
         if granted:
             queue.granted_at = now
+            self._queues.take_turn(number)
         self._place(number, queue)
         return granted
 

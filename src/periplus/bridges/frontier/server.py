@@ -15,7 +15,7 @@ import grpc
 from msgspec import Struct
 
 from periplus.crawl.clock import SystemClock
-from periplus.model import CollectionError, UsageError
+from periplus.model import Clock, CollectionError, UsageError
 from periplus.web.served import ServeSettings
 
 from .crawls import Crawls
@@ -61,7 +61,7 @@ def parsed_address(address: str) -> tuple[str, int]:
 
 
 @asynccontextmanager
-async def running(folder: Path, settings: FrontierSettings) -> AsyncIterator[str]:
+async def running(folder: Path, settings: FrontierSettings, clock: Clock | None = None) -> AsyncIterator[str]:
     """Serve a folder until the context ends; the address where it listens. What clients sent is durable then."""
     ServeSettings(host=settings.host, port=settings.port, token=settings.token).check()
     crawls = Crawls(folder)
@@ -76,7 +76,7 @@ async def running(folder: Path, settings: FrontierSettings) -> AsyncIterator[str
                 f"cannot listen on {host}:{settings.port}", hint="Is another server there? Give another address."
             ) from error
         address = f"{host}:{port}"
-        service = Service(crawls, worker, SystemClock(), node=address, is_canonical=settings.canonical)
+        service = Service(crawls, worker, clock or SystemClock(), node=address, is_canonical=settings.canonical)
         server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, _handlers(service, settings))])
         await server.start()
         try:

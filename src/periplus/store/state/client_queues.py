@@ -3,7 +3,7 @@
     urls        queue number, digest -> `ClientUrl`                 what is known of a URL
     waiting     queue number, due time, sequence -> digest          URLs that are not done, in the order of granting
     queues      queue number -> `ClientQueue`
-    schedule    time, queue number -> due time of its first URL     queues in which a URL waits
+    schedule    time, turn, queue number -> due time of its first URL   queues in which a URL waits
     leases      end, queue number, digest -> nothing                URLs that are out
 
 A URL that is out waits like the others, for the end of its lease; so a lease that ends needs no step of its own. Which
@@ -54,7 +54,8 @@ class ClientUrl(Struct, array_like=True):
 class ClientQueue(Struct, array_like=True):
     """A queue. `first` is the due time of its first URL, `at` its time in the schedule; `None`: it has none.
 
-    `delay` is in seconds; `None`: the crawl's. `limit` is the number of URLs that may be done or out; 0: any.
+    `delay` is in seconds; `None`: the crawl's. `limit` is the number of URLs that may be done or out; 0: any. `turn`
+    counts up over all queues: of those with one time the one comes first that was granted from longest ago.
     """
 
     waiting: int = 0
@@ -66,6 +67,7 @@ class ClientQueue(Struct, array_like=True):
     granted_at: float = 0.0
     first: float | None = None
     at: float | None = None
+    turn: int = 0
 
 
 R = TypeVar("R", bound=Struct)
@@ -151,17 +153,24 @@ class ClientQueues:
     def reschedule(self, number: bytes, at: float | None) -> None:
         """Move a queue to another time in the schedule; `None`: out of it."""
         queue = self.queue(number)
-        if queue.at is not None and queue.at != at:
-            self._schedule.delete(sortable(queue.at) + number)
-        if at is not None:
-            self._schedule.put(sortable(at) + number, sortable(queue.first if queue.first is not None else at))
+        if queue.at is not None:
+            self._schedule.delete(_schedule_key(number, queue))
         queue.at = at
+        if at is not None:
+            self._schedule.put(_schedule_key(number, queue), sortable(at if queue.first is None else queue.first))
         self._changed.add(number)
+
+    def take_turn(self, number: bytes) -> None:
+        """URLs of a queue were granted: others come first now."""
+        queue = self.queue(number)
+        self.reschedule(number, None)
+        self._sequence += 1
+        queue.turn = self._sequence
 
     def scheduled(self, start: bytes = b"\0") -> Iterator[tuple[float, bytes, float]]:
         """Time, number and first due time of the queues in the schedule, in order. It may change meanwhile."""
         for key, first in self._schedule.walk_from(start):
-            yield time_of(key), key[TIME_LENGTH:], time_of(first)
+            yield time_of(key), key[-ID_LENGTH:], time_of(first)
 
     def next_scheduled(self, start: bytes) -> tuple[bytes, float] | None:
         """The first place at or after this one in the schedule, and its time."""
@@ -295,6 +304,10 @@ class ClientQueues:
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
+
+
+def _schedule_key(number: bytes, queue: ClientQueue) -> bytes:
+    return sortable(queue.at or 0.0) + queue.turn.to_bytes(8, "big") + number
 
 
 def _waiting_key(number: bytes, row: ClientUrl) -> bytes:
