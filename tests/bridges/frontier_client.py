@@ -47,7 +47,9 @@ message Stats {
   uint64 size = 1; uint32 inProcess = 2; map<string, uint64> counts = 3; uint64 numberOfQueues = 4; string crawlID = 5;
 }
 message Pagination { uint32 start = 1; uint32 size = 2; bool include_inactive = 3; string crawlID = 4; bool local = 5; }
-message QueueList { repeated string values = 1; uint64 total = 2; uint32 start = 3; uint32 size = 4; string crawlID = 5; }
+message QueueList {
+  repeated string values = 1; uint64 total = 2; uint32 start = 3; uint32 size = 4; string crawlID = 5;
+}
 message QueueWithinCrawlParams { string key = 1; string crawlID = 2; bool local = 3; }
 message QueueDelayParams { string key = 1; uint32 delay_requestable = 2; string crawlID = 3; bool local = 4; }
 message BlockQueueParams { string key = 1; uint64 time = 2; string crawlID = 3; bool local = 4; }
@@ -63,7 +65,8 @@ message CountUrlParams {
 }
 message PurgeUrlParams { string key = 1; string crawlID = 2; uint32 days = 3; }
 message LogLevelParams {
-  string package = 1; enum Level { TRACE = 0; DEBUG = 1; INFO = 2; WARN = 3; ERROR = 4; } Level level = 2; bool local = 3;
+  enum Level { TRACE = 0; DEBUG = 1; INFO = 2; WARN = 3; ERROR = 4; }
+  string package = 1; Level level = 2; bool local = 3;
 }
 """
 

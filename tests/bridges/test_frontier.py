@@ -59,7 +59,7 @@ def test_urls_of_a_queue_come_in_the_order_in_which_they_were_discovered(client:
     assert client.get(each=20) + client.get(each=20) == sent
 
 
-def test_at_most_so_many_urls_of_each_queue_and_so_many_queues(client: Client) -> None:
+def test_urls_of_each_queue_and_queues_are_limited(client: Client) -> None:
     for host in ("a.example", "b.example", "c.example"):
         client.discover(*urls(host, 5))
     assert client.get(queues=2, each=2) == [*urls("a.example", 2), *urls("b.example", 2)]
@@ -185,8 +185,17 @@ def test_the_key_is_the_clients_and_by_default_the_host(client: Client) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "x", "ftp://a.example/", "http://", "http:///path", "https://a.example/a b", "https://a.example/\n"]
-    + ["https://a.example/" + "x" * 2_000, "mailto:someone@a.example"],
+    [
+        "",
+        "x",
+        "ftp://a.example/",
+        "http://",
+        "http:///path",
+        "https://a.example/a b",
+        "https://a.example/\n",
+        "https://a.example/" + "x" * 2_000,
+        "mailto:someone@a.example",
+    ],
 )
 def test_what_is_not_a_url_for_us_is_skipped(client: Client, url: str) -> None:
     assert client.discover(url) == [(url, SKIPPED)]
@@ -310,7 +319,8 @@ def test_status_counts_and_lists(client: Client, clock: Time) -> None:
     done, later, new = (client.ask("GetURLStatus", url=url) for url in urls("a.example", 3))
     assert done.known.refetchable_from_date == 0
     assert later.known.refetchable_from_date == int(clock.at + 50)
-    assert new.known.refetchable_from_date > 0 and new.creation_date == int(clock.at)
+    assert new.known.refetchable_from_date > 0
+    assert new.creation_date == int(clock.at)
     listed = [item.known.info.url for item in client.ask("ListURLs")]
     assert sorted(listed) == sorted([*urls("a.example", 3), "https://b.example/Page"])
     assert [item.known.info.url for item in client.ask("ListURLs", start=1, size=2)] == listed[1:3]
@@ -327,7 +337,7 @@ def test_the_status_of_an_unknown_url_is_not_found(client: Client) -> None:
     assert error.value.code() is grpc.StatusCode.NOT_FOUND
 
 
-def test_purging_deletes_urls_that_are_older_than_so_many_days(client: Client, clock: Time) -> None:
+def test_purging_deletes_urls_older_than_a_number_of_days(client: Client, clock: Time) -> None:
     client.discover(*urls("a.example", 3), *urls("b.example", 3))
     clock.at += 3 * 86_400
     client.discover("https://a.example/new")
@@ -415,7 +425,7 @@ def test_a_token_is_asked_for(tmp_path: Path, messages: dict[str, Any]) -> None:
 
 def test_other_machines_need_a_token(tmp_path: Path) -> None:
     with pytest.raises(PeriplusError, match=r"0\.0\.0\.0 can be reached from other machines and needs a token"):
-        serve(tmp_path, FrontierSettings(host="0.0.0.0", port=0), print)  # noqa: S104
+        serve(tmp_path, FrontierSettings(host="0.0.0.0", port=0), print)
 
 
 def test_a_folder_is_served_once_and_is_not_a_collection(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The frontier for other crawlers against a model of a few lines: the same calls, the same answers, after restarts too."""
+"""The frontier for other crawlers against a small model: the same calls give the same answers, after restarts too."""
 
 from __future__ import annotations
 
