@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,8 +124,8 @@ class Client:
             fields.setdefault("crawlID", self.crawl)
         return self.call(name, kind(**fields))
 
-    def info(self, url: str, key: str = "", **metadata: list[str]) -> Any:
-        values = {name: self.messages["StringList"](values=each) for name, each in metadata.items()}
+    def info(self, url: str, key: str = "", metadata: dict[str, list[str]] | None = None) -> Any:
+        values = {name: self.messages["StringList"](values=each) for name, each in (metadata or {}).items()}
         return self.messages["URLInfo"](url=url, key=key, metadata=values, crawlID=self.crawl)
 
     def discovered(self, info: Any, name: str = "") -> Any:
@@ -150,13 +151,12 @@ class Client:
 @contextmanager
 def serving(folder: Path, clock: Time | None = None, **settings: Any) -> Iterator[str]:
     """A server on a free port of this machine, in a thread of its own; its address."""
-    started, stop = threading.Event(), None
+    started = threading.Event()
     found: list[Any] = []
 
     async def run() -> None:
-        nonlocal stop
         stop = asyncio.Event()
-        found.append(asyncio.get_running_loop())
+        found.append(partial(asyncio.get_running_loop().call_soon_threadsafe, stop.set))
         async with running(folder, FrontierSettings(port=0, **settings), clock) as address:
             found.append(address)
             started.set()
@@ -168,5 +168,5 @@ def serving(folder: Path, clock: Time | None = None, **settings: Any) -> Iterato
     try:
         yield found[1]
     finally:
-        found[0].call_soon_threadsafe(stop.set)
+        found[0]()
         thread.join()

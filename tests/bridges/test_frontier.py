@@ -128,8 +128,8 @@ def test_a_batch_is_acknowledged_as_a_whole_with_a_status_for_each_url(client: C
 
 
 def test_a_discovered_url_that_is_known_is_ignored(client: Client) -> None:
-    client.put([client.discovered(client.info("https://a.example/", seen=["first"]))])
-    assert client.put([client.discovered(client.info("https://a.example/", seen=["second"]))])[0][1] == OK
+    client.put([client.discovered(client.info("https://a.example/", metadata={"seen": ["first"]}))])
+    assert client.put([client.discovered(client.info("https://a.example/", metadata={"seen": ["second"]}))])[0][1] == OK
     [found] = client.ask("GetURLs")
     assert found.metadata["seen"].values == ["first"]
     client.done("https://a.example/")
@@ -168,11 +168,11 @@ def test_discovered_and_known_in_one_stream_are_taken_in_order(client: Client) -
 
 
 def test_metadata_is_returned_and_replaced(client: Client) -> None:
-    client.put([client.discovered(client.info("https://a.example/", depth=["1"], path=["x", "y"]))])
+    client.put([client.discovered(client.info("https://a.example/", metadata={"depth": ["1"], "path": ["x", "y"]}))])
     [found] = client.ask("GetURLs")
     assert {name: list(each.values) for name, each in found.metadata.items()} == {"depth": ["1"], "path": ["x", "y"]}
     assert (found.key, found.crawlID) == ("a.example", client.crawl)
-    client.put([client.known(client.info("https://a.example/", status=["200"]))])
+    client.put([client.known(client.info("https://a.example/", metadata={"status": ["200"]}))])
     found = client.ask("GetURLStatus", url="https://a.example/").known.info
     assert {name: list(each.values) for name, each in found.metadata.items()} == {"status": ["200"]}
 
@@ -204,8 +204,8 @@ def test_what_is_not_a_url_for_us_is_skipped(client: Client, url: str) -> None:
 def test_what_exceeds_a_bound_is_skipped(client: Client) -> None:
     many = {f"key{n}": ["x"] for n in range(65)}
     items = [
-        client.info("https://a.example/1", **many),
-        client.info("https://a.example/2", large=["x" * 17_000]),
+        client.info("https://a.example/1", metadata=many),
+        client.info("https://a.example/2", metadata={"large": ["x" * 17_000]}),
         client.info("https://a.example/3", key="k" * 256),
         client.messages["URLInfo"](url="https://a.example/4", crawlID="c" * 500),
         client.info("https://a.example/5"),
