@@ -6,9 +6,11 @@ share of visible words that is kept; menus and tables of contents are part of wh
 
     python -m bench.main_text                      # the corpus of the tests, manuals of /usr/share/doc
     python -m bench.main_text --corpus DIR --manuals DIR --count 400
+    python -m bench.main_text --markdown           # Markdown instead, read again as CommonMark
 
 Peers take part if they are installed: trafilatura, readability-lxml, resiliparse, justext (`pip install trafilatura
-readability-lxml resiliparse justext`). Nothing is timed here; `bench.pages` does that.
+readability-lxml resiliparse justext`), for Markdown trafilatura and markdownify. Nothing is timed here: `bench.pages`
+does that.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from typing import Any
 from msgspec import Struct
 
 from periplus.content import read_page
+from periplus.store.export.documents import markdown_of
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = Path(os.environ.get("PERIPLUS_CORPUS", ROOT.parent / "shared" / "corpus"))
@@ -167,6 +170,53 @@ def _justext() -> dict[str, Extractor]:
     return {"justext, English and German": extract}
 
 
+def markdown_writers() -> dict[str, Extractor]:
+    """Writers of Markdown, ours and those of peers that are installed; the words of what they write, without marks."""
+    found: dict[str, Extractor] = {"periplus, main_text": ours, "periplus, Markdown": _without_marks(_our_markdown)}
+    for add in (_trafilatura_markdown, _markdownify):
+        try:
+            found.update(add())
+        except ImportError as missing:
+            sys.stderr.write(f"{missing.name} is not installed\n")
+    return found
+
+
+def _our_markdown(body: bytes, url: str) -> str:
+    return markdown_of(read_page(body, url, "text/html"), body)
+
+
+def _trafilatura_markdown() -> dict[str, Extractor]:
+    from trafilatura import extract
+
+    def write(body: bytes, _: str) -> str:
+        return extract(body, include_comments=False, output_format="markdown") or ""
+
+    return {"trafilatura, Markdown": _without_marks(write)}
+
+
+def _markdownify() -> dict[str, Extractor]:
+    from markdownify import markdownify  # type: ignore[import-not-found, unused-ignore]
+
+    def write(body: bytes, _: str) -> str:
+        return str(markdownify(_decoded(body), strip=["script", "style"]))
+
+    return {"markdownify, whole pages": _without_marks(write)}
+
+
+def _without_marks(write: Extractor) -> Extractor:
+    """Read Markdown as CommonMark with tables, and keep its text."""
+    from lxml import html
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark").enable("table")
+
+    def extract(body: bytes, url: str) -> str:
+        rendered = reader.render(write(body, url))
+        return str(html.fromstring(rendered).text_content()) if rendered.strip() else ""
+
+    return extract
+
+
 def _decoded(body: bytes) -> str:
     """A page as our reader decodes it, for peers that want text."""
     charset = read_page(body, URL, "text/html").charset
@@ -218,10 +268,11 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, default=CORPUS, help="folder of the corpus (%(default)s)")
     parser.add_argument("--manuals", type=Path, default=MANUALS, help="folder of manuals (%(default)s)")
     parser.add_argument("--count", type=int, default=400, help="manual pages at most (%(default)s)")
+    parser.add_argument("--markdown", action="store_true", help="compare writers of Markdown")
     options = parser.parse_args()
     pages = list(marked_pages(options.corpus))
     manuals = manual_pages(options.manuals, options.count)
-    for line in table(pages, manuals, extractors()):
+    for line in table(pages, manuals, markdown_writers() if options.markdown else extractors()):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 from periplus.lab.web import World
@@ -72,12 +72,34 @@ def spider(kind: str, folder: str, proxy: str, seeds: list[str]) -> dict[str, fl
             "politeness.ip_delay": 0.0,
             "retries.backoff": 0.01,
         }
+    commits = _timed_commits() if kind == "periplus" else []
     os.environ["http_proxy"] = proxy
     process = CrawlerProcess(settings)
     process.crawl(Following, start_urls=seeds)
     process.start()
     wall, cpu = time.perf_counter() - began[0][0], time.process_time() - began[0][1]
-    return {"pages": len(pages), "different": len(set(pages)), "seconds": wall, "cpu": cpu}
+    found = {"pages": len(pages), "different": len(set(pages)), "seconds": wall, "cpu": cpu}
+    if len(commits) > 1:
+        found["commit_p95_ms"] = round(quantiles(commits, n=20)[-1] * 1000, 1)
+    return found
+
+
+def _timed_commits() -> list[float]:
+    """The seconds of every commit of the state from now on: the reactor waits meanwhile."""
+    import time
+
+    from periplus.store import DiskState
+
+    seconds: list[float] = []
+    commit = DiskState.commit
+
+    def timed(state: DiskState) -> None:
+        started = time.perf_counter()
+        commit(state)
+        seconds.append(time.perf_counter() - started)
+
+    DiskState.commit = timed  # type: ignore[method-assign]
+    return seconds
 
 
 def run(kind: str, proxy: str, seeds: list[str]) -> dict[str, float]:

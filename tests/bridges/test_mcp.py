@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import httpx2
 import pytest
 from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from tests.bridges.small_crawl import HOME, PAGES
 from tests.lab.scripted_web import ScriptedWeb
@@ -99,6 +102,30 @@ def test_tools_and_resources_are_listed(verbs: AgentVerbs) -> None:
     without = AgentVerbs(verbs._served)
     assert "query" not in asyncio.run(ask(without))[0]
     assert refused(without, "query", sql="select 1") == "sql-off"
+
+
+def test_standard_input_and_output(collection: Path, tmp_path: Path) -> None:
+    """The command as an agent's program starts it, with the SDK's client at the other end of two pipes."""
+    environment = {name: value for name, value in os.environ.items() if name.startswith(("PYTHON", "PATH", "HOME"))}
+    command = StdioServerParameters(
+        command=sys.executable, args=["-m", "periplus", "mcp", str(collection)], env=environment
+    )
+
+    async def ask(notes: TextIO) -> tuple[list[str], Any, Any]:
+        async with Client(stdio_client(command, errlog=notes)) as client:
+            tools = [tool.name for tool in (await client.list_tools()).tools]
+            page = await client.call_tool("read", {"url": f"{HOME}hidden"})
+            wrong = await client.call_tool("read", {"url": "not a url"})
+            return tools, page.structured_content, wrong
+
+    with (tmp_path / "notes").open("w+") as notes:
+        tools, page, wrong = asyncio.run(ask(notes))
+        notes.seek(0)
+        assert "Serving site on stdin and stdout" in notes.read()
+    assert "query" not in tools
+    assert page["title"] == "Seen"
+    assert wrong.is_error
+    assert wrong.structured_content["reason"] == "not-a-url"
 
 
 def test_search(verbs: AgentVerbs, tmp_path: Path) -> None:

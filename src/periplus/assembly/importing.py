@@ -83,7 +83,10 @@ def import_archives(
     the pages that a WACZ package lists first.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} exists already", hint="give a folder that is empty or not there yet: -o DIR")
+        raise UsageError(
+            f"{folder} exists already, and an import makes a new collection",
+            hint="Import the old files and the new ones together, into a folder that is not there yet: -o DIR",
+        )
     folder = folder.resolve()
     draft = folder.with_name(folder.name + _DRAFT)
     scratch = folder.with_name(folder.name + _DRAFT + "-files")

@@ -42,6 +42,7 @@ VERBS = {
     "search": "Search an indexed collection.",
     "serve": "Serve collections in a browser: search, pages about them, an API.",
     "mcp": "Offer collections to an agent over MCP: search, read, map, crawl.",
+    "frontier": "Serve a durable frontier to other crawlers over gRPC (URLFrontier).",
     "openapi": "Print the API of serve as an OpenAPI document.",
     "query": "Query a collection in SQL.",
     "report": "Write a report on a collection: one HTML file.",

@@ -61,7 +61,12 @@ class CollectionSpider(Spider):
         },
         "ROBOTSTXT_OBEY": False,
         "REDIRECT_ENABLED": False,
+        "METAREFRESH_ENABLED": False,
+        "RETRY_ENABLED": False,
+        "COOKIES_ENABLED": False,
         "DOWNLOAD_DELAY": 0,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+        "CONCURRENT_ITEMS": 4,  # Scrapy starts this number of tasks for every response, 100 by default
     }
     site = ""
     """Only pages of this host, if it is set."""

@@ -43,10 +43,11 @@ _MARK: Final = "\x02"
 """Put before headings while the text is cut; no text has it."""
 _HEADING: Final = re.compile(rf"{_MARK}([1-6])")
 _LANDMARK: Final = re.compile(
-    rb"<h([1-6])\b[^>]*>(.{0,1000}?)</h[1-6]\s*>"  # a heading
-    rb"|<(?:p|li|pre|dd|dt|td|th|blockquote|div)\b[^>]*>\s*(?>(?:<[a-z][^>]*>\s*){0,3})([^<]{24,200})",  # a paragraph
-    re.IGNORECASE | re.DOTALL,
+    rb"<(?:h([1-6])\b[^>]*>(.{0,1000}?)</h[1-6]\s*>"  # a heading
+    rb"|(?:p|li|pre|dd|dt|td|th|blockquote|div)\b[^>]*>\s*(?>(?:<[a-z][^>]*>\s*){0,3})([^<]{24,80}))",  # a paragraph
+    re.DOTALL,
 )
+"""In HTML in lower case: a search that ignores case takes twice as long."""
 _TAG: Final = re.compile(rb"<[^>]*(?:>|$)")
 _BEGINNING: Final = 24
 """Characters by which a paragraph is found in the main text."""
@@ -55,7 +56,8 @@ _FOLLOWING: Final = 12
 _SURE: Final = 30
 """Characters of a heading that is found without them."""
 _BLOCKS: Final = re.compile(r"\n\n")
-_SENTENCE_END: Final = re.compile(r"(?:(?<=[.!?…])\s+|(?<=[。！？])\s*|\n)")
+_SENTENCE_END: Final = re.compile(r"[.!?…。！？\n](?:(?<=[.!?…])\s+|(?<=[。！？])\s*|(?<=\n))")
+"""It begins with one set of characters, which the search skips to: a third of the time."""
 _RUN: Final = 25
 """Words in which a sentence is cut that is too long by itself."""
 _WORDS: Final = re.compile(rf"(?:\s*\S+\s*){{1,{_RUN}}}|\s+")
@@ -121,13 +123,13 @@ def outline_of(page: Page, html: bytes | None) -> str:
         return main
     parts: list[str] = []
     at = 0
-    for landmark in _LANDMARK.finditer(html):
+    for landmark in _LANDMARK.finditer(html.lower()):
         if landmark[1] is None:
-            beginning = _folded(landmark[3])[:_BEGINNING]
+            beginning = _folded(html[slice(*landmark.span(3))])[:_BEGINNING]
             start = main.find(beginning, at) if len(beginning) == _BEGINNING else -1
             end, level = start, b""
         else:
-            start, end = _heading_in(main, at, landmark[2], html[landmark.end() : landmark.end() + 500])
+            start, end = _heading_in(main, at, html, landmark)
             level = landmark[1]
         if start < 0:
             continue
@@ -138,15 +140,20 @@ def outline_of(page: Page, html: bytes | None) -> str:
     return "\n\n".join([*parts, main[at:]])
 
 
-def _heading_in(main: str, at: int, inside: bytes, behind: bytes) -> tuple[int, int]:
+def _heading_in(main: str, at: int, html: bytes, landmark: re.Match[bytes]) -> tuple[int, int]:
     """Where a heading begins and ends in the main text from `at` on; -1 if it is not found, or not for sure."""
-    following = _folded(_TAG.sub(b" ", behind))[:_FOLLOWING]
-    for gap in (b"", b" "):
-        heading = _folded(_TAG.sub(gap, inside))
+    inside = html[slice(*landmark.span(2))]
+    following = None
+    for gap in (b"", b" ") if b"<" in inside else (b"",):
+        heading = _folded(_TAG.sub(gap, inside) if b"<" in inside else inside)
         start = main.find(heading, at) if heading else -1
         while start >= 0:
             end = start + len(heading)
-            if len(heading) >= _SURE or (following and main[end : end + 40].lstrip().startswith(following)):
+            if len(heading) >= _SURE:
+                return start, end
+            if following is None:
+                following = _folded(_TAG.sub(b" ", html[landmark.end() : landmark.end() + 500]))[:_FOLLOWING]
+            if following and main[end : end + 40].lstrip().startswith(following):
                 return start, end
             start = main.find(heading, start + 1, start + 5000)
     return -1, -1
@@ -240,7 +247,8 @@ def _blocks(outlined: str) -> Iterator[_Block]:
 
 
 def _weight(text: str) -> float:
-    return max(len(text.split()), len(text) / CHARACTERS_PER_WORD)
+    """Words of a text whose white space is folded; where it is not, more."""
+    return max(1 + text.count(" ") + text.count("\n"), len(text) / CHARACTERS_PER_WORD)
 
 
 def _pieces(block: _Block) -> Iterator[_Block]:

@@ -7,6 +7,7 @@
 stay on its site, land close together. Where the disk of a machine is not the place to lose a state with, `replica`
 copies every commit to another; `redo` is how the copy lies there. `moving` brings whole sites from one state to
 others. `seal` tells a new shard from one whose state was lost, and notices a file that has changed since it was closed.
+`client_queues` are the queues of other crawlers, in environments of their own.
 """
 
 from typing import TYPE_CHECKING

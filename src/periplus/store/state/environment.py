@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -318,6 +318,16 @@ class Table:
         except lmdb.Error as error:
             raise self._environment.failed(error) from error
 
+    def between(self, start: bytes, end: bytes, limit: int) -> list[tuple[bytes, bytes]]:
+        """At most `limit` rows whose key is not smaller than `start` and not larger than `end`."""
+        try:
+            cursor = self._walker()
+            if not cursor.set_range(start):
+                return []
+            return list(islice(takewhile(lambda row: row[0] <= end, cursor.iternext()), limit))
+        except lmdb.Error as error:
+            raise self._environment.failed(error) from error
+
     def walk(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Every row with this key prefix, in order. The table may change meanwhile."""
         start = prefix
@@ -326,6 +336,13 @@ class Table:
                 if not key.startswith(prefix):
                     return
                 yield key, value
+            start = rows[-1][0] + b"\0"
+
+    def walk_from(self, start: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Every row from a key on, in order. The table may change meanwhile."""
+        start = start or b"\0"
+        while rows := self.page(start, CHUNK):
+            yield from rows
             start = rows[-1][0] + b"\0"
 
     def __len__(self) -> int:

@@ -1,0 +1,120 @@
+"""The crawls of a served folder: each crawl ID has a folder of its own with the state of its frontier."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, unquote
+
+from periplus.crawl.client_frontier import ClientFrontier
+from periplus.model import CollectionError, CollectionInUse, UsageError
+from periplus.store.folder_lock import FolderLock, FolderLocked
+from periplus.store.state.client_queues import ClientQueues
+
+DEFAULT: Final = "DEFAULT"
+"""The crawl ID that an empty one stands for."""
+MAX_CRAWLS: Final = 256
+"""Crawls of one folder: each holds a file open, and an address space of its own."""
+_MAX_NAME: Final = 200
+"""Characters of the name of a crawl's folder; file systems take 255 bytes."""
+_PREFIX: Final = "crawl-"
+
+
+class Crawls:
+    """The frontiers of a folder by crawl ID, opened when they are first used. For one thread."""
+
+    def __init__(self, folder: Path) -> None:
+        """Hold the folder; it is made if it does not exist."""
+        if (folder / "periplus.toml").exists():
+            raise UsageError(
+                f"{folder} is a collection, whose frontier is its own",
+                hint="Give another folder: crawls of other programs are kept there, one below it for each crawl ID.",
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock = FolderLock(folder, "owner.lock")
+        except FolderLocked as error:
+            raise CollectionInUse(str(error), hint="wait until it ends, or stop it") from error
+        self._folder = folder
+        self._open: dict[str, tuple[ClientQueues, ClientFrontier]] = {}
+        self._names = {_name_of(path) for path in folder.glob(f"{_PREFIX}*") if path.is_dir()}
+
+    @property
+    def names(self) -> list[str]:
+        """The crawl IDs, in order."""
+        return sorted(self._names)
+
+    def admits(self, crawl: str) -> bool:
+        """Whether there is such a crawl; it is begun unless its name is too long or there are too many."""
+        crawl = crawl or DEFAULT
+        if crawl not in self._names and len(_folder_name(crawl)) <= _MAX_NAME and len(self._names) < MAX_CRAWLS:
+            self.frontier(crawl)
+        return crawl in self._names
+
+    def existing(self, crawl: str) -> ClientFrontier | None:
+        """The frontier of a crawl; `None`: there is no such crawl."""
+        return self.frontier(crawl) if (crawl or DEFAULT) in self._names else None
+
+    def frontier(self, crawl: str) -> ClientFrontier:
+        """The frontier of a crawl, which is begun if there is none."""
+        crawl = crawl or DEFAULT
+        found = self._open.get(crawl)
+        if found is None:
+            folder = self._folder / _folder_name(crawl)
+            folder.mkdir(exist_ok=True)
+            queues = ClientQueues(folder)
+            found = self._open[crawl] = queues, ClientFrontier(queues)
+            self._names.add(crawl)
+        return found[1]
+
+    def delete(self, crawl: str) -> int:
+        """Delete a crawl with its files; how many URLs it had."""
+        crawl = crawl or DEFAULT
+        if crawl not in self._names:
+            return 0
+        self.frontier(crawl)
+        queues, _ = self._open.pop(crawl)
+        count = queues.size[0]
+        queues.close()
+        shutil.rmtree(self._folder / _folder_name(crawl))
+        self._names.discard(crawl)
+        return count
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether something is not durable yet."""
+        return any(queues.uncommitted for queues, _ in self._open.values())
+
+    def commit(self) -> None:
+        """Make everything durable. A frontier that cannot be is opened again, as it was at its last commit."""
+        for crawl, (queues, _) in list(self._open.items()):
+            if queues.uncommitted:
+                try:
+                    queues.commit()
+                except CollectionError:
+                    self.drop(crawl)
+                    raise
+
+    def drop(self, crawl: str) -> None:
+        """Forget what is not durable of a crawl."""
+        queues, _ = self._open.pop(crawl)
+        queues.close()
+
+    def drop_all(self) -> None:
+        """Forget what is not durable."""
+        for crawl in list(self._open):
+            self.drop(crawl)
+
+    def close(self) -> None:
+        """Close everything, without a commit, and let others have the folder."""
+        self.drop_all()
+        self._lock.close()
+
+
+def _folder_name(crawl: str) -> str:
+    return _PREFIX + quote(crawl, safe="")
+
+
+def _name_of(path: Path) -> str:
+    return unquote(path.name.removeprefix(_PREFIX))
