@@ -33,9 +33,9 @@ class Progress(Struct, frozen=True):
     In a crawl that fetches no pages, the rate counts other work (see `Meter`). `waited` is for how many seconds no
     request was made because every site with queued URLs had to rest. `elapsed` is the seconds since the crawl began,
     `at` the POSIX time of the reading. `setbacks` are the last failures of sites. `has_unread`: sitemaps list URLs that
-    are not counted yet, so `left` is the least that can be. Of a watched collection: `freshness`, and `next_visits`,
-    the first one first. `leases` requests are out. The oldest of the last commits of all shards was at
-    `committed_at`; the longest took `commit_seconds`.
+    are not counted yet; `left` is then known only if a limit ends the crawl before them. Of a watched collection:
+    `freshness`, and `next_visits`, the first one first. `leases` requests are out. The oldest of the last commits of
+    all shards was at `committed_at`; the longest took `commit_seconds`.
     """
 
     tally: CrawlStats
@@ -66,7 +66,7 @@ class Progress(Struct, frozen=True):
 
     @property
     def errors(self) -> int:
-        """Attempts at pages that failed."""
+        """Requests that failed."""
         return sum(self.tally.errors.values())
 
 
@@ -129,9 +129,12 @@ class Meter:
         """Seconds for the longest queue at its site's politeness delay, or for all of them at the measured rate.
 
         It is an estimate for the URLs known now: new ones are found on the way, and some turn out not to be pages.
+        There is none while sitemaps are not read to their end, unless the limit is reached before.
         """
         waiting = total.queued
         longest = total.longest
+        if total.has_unread and (not self._limit or self._limit - tally.pages > waiting):
+            return None
         if self._limit:
             allowed = max(self._limit - tally.pages, 0)
             longest = longest if allowed >= waiting else 0.0

@@ -8,6 +8,7 @@ from periplus.crawl.stats import CrawlStats
 from periplus.policy.filters import MediaTypes
 
 from .collection import Collection
+from .failures import SiteFailure, failures_of
 from .progress import Progress
 
 
@@ -52,7 +53,8 @@ class Summary(Struct, frozen=True):
     `ended` is `complete` (nothing is left to fetch), `limit`, `bytes`, `time`, `interrupted` or `unreachable` (no seed
     could be reached: it ended before any retry). `limit` (pages), `duration` (seconds), `max_bytes` and `max_depth`
     (links) are the bounds that were set. `has_unread`: sitemaps list URLs that are not yet counted. `media` is for
-    crawls for files, which `pages` and `new` count as well; `topic` for crawls with a topic.
+    crawls for files, which `pages` and `new` count as well; `topic` for crawls with a topic. `failures` says why seeds
+    could not be reached.
     """
 
     collection: str
@@ -83,6 +85,7 @@ class Summary(Struct, frozen=True):
     max_bytes: int = 0
     media: MediaSummary | None = None
     topic: TopicSummary | None = None
+    failures: tuple[SiteFailure, ...] = ()
 
 
 def summary_of(
@@ -132,6 +135,7 @@ def summary_of(
         max_bytes=collection.config.crawl.max_bytes,
         media=_media(MediaTypes(collection.config.media), tally),
         topic=_topic(tally),
+        failures=failures_of(progress.setbacks, collection.seeds, has_pages=tally.pages > 0),
     )
 
 

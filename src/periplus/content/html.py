@@ -51,7 +51,7 @@ class RawPage(Struct, frozen=True):
     """A page as it came: its body without content codings (see `decode_body`), its URL, and values of its headers.
 
     `wants_blocks`: whether its parts are to be told apart, which takes longer (see `blocks`). `use_headers` are
-    those about its use (see `formats.preferences`).
+    those about its use (see `formats.preferences`). `refresh` is the Refresh field, empty if there is none.
     """
 
     body: bytes
@@ -61,6 +61,7 @@ class RawPage(Struct, frozen=True):
     link_headers: Sequence[str] = ()
     wants_blocks: bool = False
     use_headers: Sequence[tuple[str, str]] = ()
+    refresh: str = ""
 
 
 class _Scanned(NamedTuple):
@@ -168,7 +169,7 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
     sources = read_sources(columns.media)
     relatives = read_relatives(head.links)
     written_forms = read_forms(columns.forms)
-    onward = read_onward(head)
+    onward = read_onward(head, raw.refresh)
     hrefs = (
         [href for _, href in columns.unresolved],
         sources.hrefs,

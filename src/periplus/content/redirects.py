@@ -1,7 +1,8 @@
-"""Pages that redirect: meta refresh, and scripts that plainly do nothing else.
+"""Pages that redirect: meta refresh, the Refresh field, and scripts that plainly do nothing else.
 
-Meta refresh is read by the "shared declarative refresh steps" of the HTML Standard. A refresh inside `<noscript>` does
-not count: it is for readers without scripts, and mostly leads to a page that asks them to enable scripts.
+Both kinds of refresh are read by the "shared declarative refresh steps" of the HTML Standard. A refresh inside
+`<noscript>` does not count: it is for readers without scripts, and mostly leads to a page that asks them to enable
+scripts.
 
 Scripts are not run. A redirect is taken from a script only where it is plain to see: a small inline script that,
 outside of any function, condition or other bracket, assigns a literal to `location` or passes one to
@@ -63,9 +64,12 @@ class Onward(NamedTuple):
         return [self.target or "", self.script or ""] if self.target or self.script else []
 
 
-def read_onward(head: Head) -> Onward:
-    """Where a page redirects: its first refresh, and the first of its scripts that plainly redirects."""
-    refresh = None
+def read_onward(head: Head, header: str = "") -> Onward:
+    """Where a page redirects: its first refresh, and the first of its scripts that plainly redirects.
+
+    `header` is the Refresh field of the answer, which comes before all of the page.
+    """
+    refresh = read_refresh(header) if header else None
     for _, attributes, is_in_noscript, _ in head.metas:
         if "http-equiv" in attributes and not is_in_noscript and is_equivalent(attributes["http-equiv"], "refresh"):
             refresh = refresh or read_refresh(attributes.get("content") or "")

@@ -155,7 +155,8 @@ class PageReader:
             tags, links = headers.all("x-robots-tag"), headers.all("link")
             parts = self._wants_blocks(known.get(answer.task.url), body)
             use = preference_headers(answer.headers)
-            raw.append(RawPage(body, answer.task.url, content_type, tags, links, parts, use))
+            refresh = headers.get("refresh") or ""
+            raw.append(RawPage(body, answer.task.url, content_type, tags, links, parts, use, refresh))
             problems.append(wrong)
         pages = read_pages(raw)
         for place, answer in enumerate(answers):

@@ -197,8 +197,9 @@ class PagePipeline:
         if page is None:
             return []
         found = self._reader.links(page, outcome.task.depth, at, share)
-        onward = {page.script_redirect, page.refresh.url if page.refresh is not None else None} - {None, page.url}
-        if onward:  # such redirects in a row are bounded as those of HTTP
+        refresh = page.refresh.url if page.refresh is not None else None
+        onward = {page.script_redirect, refresh, page.relations.canonical} - {None, page.url}
+        if onward:  # such redirects and canonical links in a row are bounded as redirects of HTTP
             redirects = outcome.task.redirects + 1
             found = [replace(each, redirects=redirects) if each.url in onward else each for each in found]
         return found

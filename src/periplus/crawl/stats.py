@@ -31,7 +31,7 @@ from periplus.model import (
 
 from .frontier.politeness import delay_after
 from .frontier.setbacks import Setback
-from .frontier.site import Stage
+from .frontier.site import ActiveSite, Stage
 
 if TYPE_CHECKING:
     from periplus.store import State
@@ -48,6 +48,9 @@ _OUTCOMES = {Fetched: "fetched", NotModified: "not-modified", Redirected: "redir
 
 class CrawlStats(Struct):
     """Counts since the collection began. `errors`, `excluded` and `refused` are by reason, `sources` by source.
+
+    `errors` are requests that failed: for pages with a status from 400 on, too; for robots.txt and other files, which
+    a site need not have, only if the server failed (from 500 on, and 429). A cancelled request did not fail.
 
     Of the pages, `new` were fetched for the first time, `changed` and `same` again, and `copies` had a text that was
     known by another URL. `robots` and `files` were answered as well: robots.txt files, sitemaps and feeds.
@@ -125,11 +128,11 @@ class CrawlStats(Struct):
         if not is_page:
             self._count_file(outcome)
         match outcome:
-            case Failed(reason=reason) if is_page:
+            case Failed(reason=reason) if reason != "cancelled":
                 _add(self.errors, reason)
             case Fetched(status=status, body=body):
                 self.downloaded += len(body)
-                if is_page and status >= 400:
+                if status >= 500 or status == 429 or (is_page and status >= 400):
                     _add(self.errors, f"http-{status}")
                 elif is_page:
                     self.pages += 1
@@ -275,7 +278,7 @@ def frontier_stats(
         ready=schedule.count(Stage.READY),
         resting=len(resting),
         visited=schedule.count(Stage.BUSY),
-        backing_off=sum(active.record.failures > 0 or active.lookups > 0 for active in resting),
+        backing_off=sum(_is_failing(active) for active in resting),
         done=frontier.pages_done,
         next_site=first.site if first else None,
         next_at=first.ready_at if first else None,
@@ -284,6 +287,11 @@ def frontier_stats(
         has_unread=has_unread or _has_files(frontier),
         leases=len(frontier.leases),
     )
+
+
+def _is_failing(active: ActiveSite) -> bool:
+    """Whether a site rests because requests failed: for its pages, its address, or its robots.txt, wherever that is."""
+    return active.record.failures > 0 or active.lookups > 0 or active.record.robots_tries > 0
 
 
 def waiting_urls(entries: int, queued_twice: int) -> int:

@@ -25,7 +25,7 @@ _WIRE: Final = {
     "unwanted-type": "not a page by its type; not downloaded",
     "http2": "the server violated HTTP/2",
     "bad-url": "the URL cannot be requested",
-    "proxy": "the proxy cannot be reached or refuses",
+    "proxy": "the proxy cannot be reached, refuses, or sends something else than it should",
     "over-budget": "our memory limit was reached; not the server's fault",
     "cancelled": "the crawl was stopped",
     "lost": "no result before the lease expired",

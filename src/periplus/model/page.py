@@ -152,7 +152,7 @@ class Directives(Struct, frozen=True):
 
 
 class Refresh(Struct, frozen=True, gc=False):
-    """A meta refresh: after `delay` seconds, go to `url` (`None`: the page reloads itself)."""
+    """A refresh by a meta element or a header: after `delay` seconds, go to `url` (`None`: the page reloads itself)."""
 
     delay: float
     url: Url | None

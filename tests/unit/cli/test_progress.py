@@ -68,13 +68,16 @@ def test_waiting_is_counted_only_while_all_rest() -> None:
     assert meter.read([status(1, resting=0)], 6.0).waited == 2.0
 
 
-def test_unread_sitemaps_make_the_time_left_a_lower_bound() -> None:
-    """Most of a list may not be counted yet: its URLs take time, too."""
-    meter = Meter(0.0)
+def test_unread_sitemaps_leave_the_time_open() -> None:
+    """Most of a list may not be counted yet: nothing is estimated, unless a limit ends the crawl before."""
+    meter, limited = Meter(0.0), Meter(0.0, limit=150)
     for second in range(5):
         read = meter.read([status(10 * second, 100), status(0, 10, 1)], float(second))
     for second in range(5, 10):
-        unread = meter.read([status(10 * second, 100), status(0, 10, 1, has_unread=True)], float(second))
+        statuses = [status(10 * second, 100), status(0, 10, 1, has_unread=True)]
+        unread, bounded = meter.read(statuses, float(second)), limited.read(statuses, float(second))
     assert (read.has_unread, unread.has_unread) == (False, True)
     assert ", about " in plain(read)
-    assert ", at least " in plain(unread)
+    assert unread.left is None
+    assert plain(unread).endswith(", sitemaps list more")
+    assert bounded.left == pytest.approx(6.0)

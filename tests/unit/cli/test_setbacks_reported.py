@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from periplus.assembly.failures import failure_of, failures_of
 from periplus.assembly.progress import Meter
 from periplus.cli.crawl.live import MAX_WATCHED, SeedFailures, waiting_for, words_of
+from periplus.crawl.fetch import reasons
 from periplus.crawl.frontier import Setback
 from periplus.crawl.shard import Status
 from periplus.crawl.stats import CrawlStats, FrontierStats
@@ -30,6 +32,36 @@ def test_each_kind_of_failure_says_what_to_do() -> None:
     assert words_of(setback("http-500", path="x"), NOW) == "retrying https://a.test/x in 12 s: server error 500"
 
 
+def test_what_is_wrong_with_tls_is_said_with_the_next_step() -> None:
+    """Every problem that the wire names has its own step, and no step is for a problem that it never names."""
+    problems = [reasons.tls_problem(part) for part, _ in reasons._TLS_PROBLEMS]
+    steps = {problem: failure_of(setback("tls", problem)) for problem in problems}
+    assert all(failure.problem == problem and failure.next_step for problem, failure in steps.items())
+    assert "www." in steps[reasons.OTHER_HOST].next_step
+    assert "http://" in steps[reasons.NOT_TLS].next_step
+    stalled = failure_of(setback("connect-timeout", reasons.HANDSHAKE_STALLED))
+    assert stalled.problem == "no connection in time (the TLS handshake did not end in time)"
+
+
+def test_a_proxy_is_named() -> None:
+    """It is the proxy that fails, not the site."""
+    refused = words_of(setback("proxy", "127.0.0.1:3128 answered 403 to CONNECT"), NOW)
+    assert "the proxy 127.0.0.1:3128 answered 403 to CONNECT; check --proxy" in refused
+    silent = failure_of(setback("connect-timeout", "the proxy 127.0.0.1:3128 opened no connection in time"))
+    assert "127.0.0.1:3128" in silent.problem
+    reset = failure_of(setback("reset", "Recv failure (through the proxy 127.0.0.1:3128)"))
+    assert reset.problem == "the connection was reset (through the proxy 127.0.0.1:3128)"
+
+
+def test_a_summary_has_the_failures_of_seeds() -> None:
+    """All failures where no page was fetched; else the seeds without a server."""
+    other = Setback(Site("b.test"), Url("https://b.test/"), "tls", reasons.EXPIRED)
+    seeds, mine = [Url("https://a.test/")], setback("connect-refused")
+    everything = failures_of([mine, other, setback("reset")], seeds, has_pages=False)
+    assert [failure.reason for failure in everything] == ["connect-refused", "tls", "reset"]
+    assert failures_of([mine, other, setback("reset")], seeds, has_pages=True) == everything[:1]
+
+
 def test_what_a_crawl_waits_for_is_the_next_attempt() -> None:
     """Failures that are final are not waited for."""
     later, sooner, final = setback("tls", wait=30.0), setback("http-503", wait=4.0), setback("http-404", wait=None)
@@ -42,6 +74,7 @@ def test_a_failure_of_a_seed_is_reported_once() -> None:
     failures = SeedFailures([Url("https://a.test/")])
     other = Setback(Site("b.test"), Url("https://b.test/"), "tls")
     assert list(failures.new([setback("tls"), other])) == [setback("tls")]
+    assert list(failures.new([setback("tls"), other], has_pages=False)) == [other]  # a seed may have moved there
     assert not list(failures.new([setback("tls", wait=50.0)]))
     assert list(failures.new([setback("reset")])) == [setback("reset")]
     many = SeedFailures([Url(f"https://{number}.test/") for number in range(MAX_WATCHED)] + [Url("https://a.test/")])

@@ -80,6 +80,17 @@ def test_bombs_are_bounded(coding: str) -> None:
 
 
 @pytest.mark.parametrize("coding", CODINGS)
+def test_nested_bombs_are_bounded(coding: str) -> None:
+    """Compressed three times: no layer becomes larger than the body that came allows."""
+    bomb = bytes(16 << 20)
+    for _ in range(3):
+        bomb = CODINGS[coding](bomb)
+    decoded, problems = decode_body(bomb, ", ".join([coding] * 3), max_size=1 << 16)
+    assert len(decoded) <= 1 << 16
+    assert [problem.reason for problem in problems] == ["too-large"]
+
+
+@pytest.mark.parametrize("coding", CODINGS)
 def test_a_wrong_label_is_forgiven(coding: str) -> None:
     """The header names a coding, the body is plain."""
     decoded, problems = decode_body(TEXT, coding)

@@ -64,19 +64,31 @@ def test_what_a_withdrawn_rule_renamed_is_fetched_after_all() -> None:
     assert len({page_of(url) for url, _ in crawl.fetched}) == 1201
 
 
-class RefreshWorld(HostileWorld):
-    """Every page leads to the next by a meta refresh."""
+class OnwardWorld(HostileWorld):
+    """Every page leads to the next, each in another way than the one before, or all in one way."""
+
+    ways: tuple[str, ...] = ("meta", "header", "script", "canonical", "http")
 
     def answer(self, request: Request) -> Answer:
         number = int(request.target.strip("/") or 0) if request.target != "/robots.txt" else 0
-        head = f'<meta http-equiv="refresh" content="0; url=/{number + 1}">'
-        return Answer(
-            200, (("Content-Type", "text/html"),), f"<html><head>{head}</head><p>{number}</p></html>".encode()
-        )
+        target, way = f"/{number + 1}", self.ways[number % len(self.ways)]
+        fields = {"header": ("Refresh", f"0; url={target}"), "http": ("Location", target)}
+        head = {
+            "meta": f'<meta http-equiv="refresh" content="0; url={target}">',
+            "script": f'<script>location = "{target}"</script>',
+            "canonical": f'<link rel=canonical href="{target}">',
+        }
+        body = f"<html><head>{head.get(way, '')}</head><p>{number}</p></html>".encode()
+        headers = (("Content-Type", "text/html"), *((fields[way],) if way in fields else ()))
+        return Answer(302 if way == "http" else 200, headers, body)
 
 
-def test_chain_of_refreshes_is_bounded_as_redirects_are() -> None:
-    crawl = WorldCrawl(RefreshWorld(7, 2, pages=20, parts=()), ["http://a.lab.test/"], hurried(scope__kind="host"))
+@pytest.mark.parametrize("ways", [OnwardWorld.ways, *((way,) for way in OnwardWorld.ways)], ids="-".join)
+def test_redirects_of_all_kinds_are_bounded_together(ways: tuple[str, ...]) -> None:
+    """HTTP, meta refresh, the Refresh field, scripts and canonical links: ten in a row, alone and mixed."""
+    world = OnwardWorld(7, 2, pages=20, parts=())
+    world.ways = ways
+    crawl = WorldCrawl(world, ["http://a.lab.test/"], hurried(scope__kind="host"))
     crawl.run()
     assert len(crawl.fetched) == 11
     assert [each.reason for each in crawl.events if isinstance(each, Refused)] == ["redirect-chain"]

@@ -72,6 +72,13 @@ def test_a_server_error_is_reported_until_an_answer_comes() -> None:
     assert not list(frontier.setbacks)
 
 
+def test_a_missing_robots_file_is_not_a_failure() -> None:
+    """Most sites have none."""
+    frontier = seeded([PAGE])
+    located(frontier, 0.0)
+    assert not list(frontier.setbacks)
+
+
 def test_failures_are_bounded() -> None:
     """The latest are kept."""
     frontier = seeded([Url(f"http://{number}.test/") for number in range(MAX_SETBACKS + 5)])

@@ -42,17 +42,19 @@ def counted(*outcomes: FetchOutcome) -> CrawlStats:
 
 
 def test_pages_are_what_was_answered_well() -> None:
-    """Errors are counted by status; what is not a page counts as a fetch only."""
+    """Errors are counted by status and reason, also of robots.txt; that a site has none is not an error."""
     stats = counted(
         Fetched(task(), 200, (), b"12345", 0.0, 0.0),
         Fetched(task(visited_at=1.0), 200, (), b"123", 0.0, 0.0),
         NotModified(task(), (), 0.0, 0.0),
         Fetched(task(), 404, (), b"1", 0.0, 0.0),
         Fetched(task(Purpose.ROBOTS), 404, (), b"1", 0.0, 0.0),
-        Failed(task(Purpose.ROBOTS), "timeout", 0.0, 0.0),
+        Failed(task(Purpose.ROBOTS), "tls", 0.0, 0.0),
+        Fetched(task(Purpose.ROBOTS), 503, (), b"1", 0.0, 0.0),
+        Failed(task(), "cancelled", 0.0, 0.0),
     )
-    assert (stats.fetches, stats.pages, stats.new, stats.downloaded) == (6, 3, 1, 10)
-    assert stats.errors == {"http-404": 1}
+    assert (stats.fetches, stats.pages, stats.new, stats.downloaded) == (8, 3, 1, 11)
+    assert stats.errors == {"http-404": 1, "tls": 1, "http-503": 1}
 
 
 def test_comparisons_are_the_same_or_changed() -> None:

@@ -20,6 +20,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from periplus.assembly.failures import failure_of
 from periplus.assembly.harvest import harvest
 from periplus.assembly.progress import Progress
 from periplus.assembly.wording import by_source, count, counted, lasting, pace, size, top
@@ -34,17 +35,6 @@ MAX_WATCHED = 50
 MAX_SAID = 10
 """Failures that are reported one by one in a run; all of them are in the summary at its end."""
 
-_NEXT_STEPS = {
-    "dns-not-found": "check the spelling of the host name",
-    "dns-unavailable": "check the network and its name server",
-    "dns-timeout": "check the network and its name server",
-    "connect-refused": "check the port, and http:// or https://",
-    "connect-timeout": "check the address and the network",
-    "connect-failed": "check the network",
-    "tls": "check the host name; --ca-file FILE trusts a certificate authority of your own",
-    "proxy": "check --proxy",
-}
-
 
 def words_of(setback: Setback, now: float, *, is_last: bool = False) -> str:
     """A failure, when it is tried again and what to do, in one line. `now` is POSIX time.
@@ -56,9 +46,9 @@ def words_of(setback: Setback, now: float, *, is_last: bool = False) -> str:
         return f"retrying {setback.url} {_when(setback, now)}: {_answer(setback)}"
     if is_answer:
         return f"{setback.url}: {_answer(setback)}"
-    detail = f" ({setback.detail})" if setback.reason == "tls" and setback.detail else ""
-    said = f"cannot reach {_root(setback.url)}: {explained(setback.reason) or setback.reason}{detail}"
-    steps = [_NEXT_STEPS[setback.reason]] if setback.reason in _NEXT_STEPS else []
+    failure = failure_of(setback)
+    said = f"cannot reach {_root(setback.url)}: {failure.problem}"
+    steps = [failure.next_step] if failure.next_step else []
     if setback.retry_at is None or is_last:
         steps.append("given up")
     else:
@@ -73,20 +63,24 @@ def waiting_for(setbacks: Sequence[Setback], now: float) -> str:
     )
     if first is None:
         return ""
-    why = _answer(first) if first.reason.startswith("http-") else explained(first.reason) or first.reason
+    why = _answer(first) if first.reason.startswith("http-") else failure_of(first).problem
     return f"retrying {first.url} {_when(first, now)}: {why}"
 
 
 class SeedFailures:
-    """Finds failures at the sites of seeds that were not reported yet, each reason once a site."""
+    """Finds failures at the sites of seeds that were not reported yet, each reason once a site.
+
+    Before the first page, every site counts: seeds may redirect there.
+    """
 
     def __init__(self, seeds: Sequence[Url]) -> None:
         self._sites = frozenset(map(site_of, seeds)) if len(seeds) <= MAX_WATCHED else frozenset()
         self._said: set[tuple[str, str]] = set()
 
-    def new(self, setbacks: Iterable[Setback]) -> Iterator[Setback]:
-        """Those that are new."""
-        news = (each for each in setbacks if each.site in self._sites and (each.site, each.reason) not in self._said)
+    def new(self, setbacks: Iterable[Setback], *, has_pages: bool = True) -> Iterator[Setback]:
+        """Those that are new. `has_pages`: some page was fetched."""
+        is_watched = self._sites.__contains__ if has_pages or not self._sites else lambda _site: True
+        news = (each for each in setbacks if is_watched(each.site) and (each.site, each.reason) not in self._said)
         for setback in islice(news, MAX_SAID - len(self._said)):
             self._said.add((setback.site, setback.reason))
             yield setback
@@ -130,6 +124,8 @@ PLAIN_EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
 WIDE = 100
 """Minimum columns for two facts a line, unless a view has its own."""
+_UNREAD = "sitemaps list more"
+"""Said instead of the time left while sitemaps have URLs that are not counted yet."""
 _BAR_WIDTH = 40
 """Columns of the progress bar, at most."""
 
@@ -330,9 +326,8 @@ def _next(progress: Progress) -> str:
 
 def _time(progress: Progress) -> str:
     if progress.left is None:
-        return f"{lasting(progress.elapsed)} so far"
-    how = "at least" if progress.has_unread else "about"
-    return f"time left at this politeness {how} {lasting(progress.left)}"
+        return f"{lasting(progress.elapsed)} so far" + (f", {_UNREAD}" if progress.has_unread else "")
+    return f"time left at this politeness about {lasting(progress.left)}"
 
 
 def plain(progress: Progress) -> str:
@@ -353,7 +348,9 @@ def plain(progress: Progress) -> str:
     if tally.appraised:
         parts.insert(1, f"{count(tally.relevant)} on topic ({harvest(tally)})")
     if progress.left:
-        parts.append(f"{'at least' if progress.has_unread else 'about'} {lasting(progress.left)} left")
+        parts.append(f"about {lasting(progress.left)} left")
+    elif progress.has_unread:
+        parts.append(_UNREAD)
     return ", ".join(parts)
 
 

@@ -19,6 +19,7 @@ from ..consoles import stdout_console
 from .live import by_source, count, counted, lasting, pace, size, top
 
 _SEEDS_SHOWN = _SITES_SHOWN = 10
+_FAILURES_SHOWN = 5
 _PRIVATE = "private-address"
 _MEDIA = "select * from media"
 """What is worth asking after a crawl for files."""
@@ -207,6 +208,7 @@ def _end_lines(summary: Summary) -> list[tuple[str, str]]:
         lines.append((f"  {counted(summary.known, 'URL')} known: {by_source(summary.sources, summary.known)}", ""))
     if errors:
         lines.append((f"  {counted(errors, 'error')}: {top(summary.errors, 5)}", "yellow"))
+    lines += _failure_lines(summary)
     if private := summary.excluded.get(_PRIVATE):
         lines.append((f"  {counted(private, 'URL')} not fetched: {_PRIVATE}, {explained(_PRIVATE)}", "yellow"))
     return lines + _left_lines(summary)
@@ -219,15 +221,27 @@ def _further(summary: Summary, folder: str) -> str:
     return f"crawl -o {folder}{larger}   (continues)"
 
 
+def _failure_lines(summary: Summary) -> list[tuple[str, str]]:
+    """Sites that could not be reached, what is wrong there, and what to do."""
+    lines = []
+    for failure in summary.failures[:_FAILURES_SHOWN]:
+        step = f"; {failure.next_step}" if failure.next_step else ""
+        lines.append((f"  {failure.url}: {failure.problem}{step}", "yellow"))
+    more = len(summary.failures) - _FAILURES_SHOWN
+    return [*lines, (f"  and {counted(more, 'site')} more", "yellow")] if more > 0 else lines
+
+
 def _nothing_lines(summary: Summary) -> list[tuple[str, str]]:
     """Why there is nothing, and what to try."""
     reasons = {**summary.errors, **summary.excluded, **summary.refused}
     why, folder = top(reasons, 5), shlex.quote(summary.collection)
-    said = [(f"  {reason}: {explained(reason)}", "") for reason in reasons if explained(reason)]
+    told = {failure.reason for failure in summary.failures}
+    said = [(f"  {reason}: {explained(reason)}", "") for reason in reasons if reason not in told and explained(reason)]
     is_unreachable = summary.ended == "unreachable"
     default = "no seed could be reached" if is_unreachable else "no server answered in time"
     return [
         (f"nothing could be fetched: {why or default}", "bold red"),
+        *_failure_lines(summary),
         *said[:5],
         *([("  the crawl ended without a retry; the same command tries again", "")] if is_unreachable else []),
         (f"  periplus info {folder} shows more; a seed typed without http:// is taken for https://", ""),

@@ -55,7 +55,8 @@ class Head:
         if self.size > self._max_bytes or len(self._lines) > self._max_fields:
             self.is_too_large = True
             return STOP
-        if line.strip() or self.status >= 200:  # a very short field, or the end of the trailers
+        is_end = not line.strip() and line.endswith(b"\n")  # half of the last line break comes if the server closed
+        if not is_end or self.status >= 200:  # a very short field, or the end of the trailers
             return None
         lines, self._lines = self._lines, []
         status = _STATUS.match(lines[0])

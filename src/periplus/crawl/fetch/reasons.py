@@ -5,7 +5,7 @@ Reasons of `Failed`, besides those of `dns`:
 - `connect-refused`: no server listens on that port.
 - `connect-timeout`: no connection (TCP and TLS) within `connect_timeout`.
 - `connect-failed`: no connection for another reason: no route, no network.
-- `tls`: the handshake failed, or the certificate does not prove who the server is.
+- `tls`: the handshake failed, or the certificate does not prove who the server is; `detail` says which.
 - `timeout`: the transfer took longer than `timeout`.
 - `too-slow`: fewer bytes a second than `low_speed_limit` for `low_speed_time`, the wait for the first byte included.
 - `reset`: the connection broke.
@@ -16,7 +16,7 @@ Reasons of `Failed`, besides those of `dns`:
 - `unwanted-type`: a page of a type that is not in `accept_types`; its body was not downloaded. `detail` is the type.
 - `http2`: the server broke the rules of HTTP/2. A second attempt is made with HTTP/1.1.
 - `bad-url`: libcurl does not accept the URL.
-- `proxy`: the proxy cannot be reached or refuses.
+- `proxy`: the proxy cannot be reached, refuses, or sends what it must not; `detail` names it.
 - `over-budget`: all transfers together reached `max_buffered_bytes`; not the server's fault.
 - `cancelled`: the crawl was stopped.
 - `other`: none of these; `detail` has libcurl's message.
@@ -36,6 +36,7 @@ _COULD_NOT_CONNECT: Final = 7
 _TIMED_OUT: Final = 28
 _TLS_CONNECT: Final = 35
 _CONVERSING: Final = (55, 56)  # SEND_ERROR, RECV_ERROR
+_BAD_CERTIFICATE: Final = (51, 60)
 
 _REASONS: Final = {
     1: "bad-response",  # UNSUPPORTED_PROTOCOL: HTTP/0.9, or none at all
@@ -61,11 +62,87 @@ _REASONS: Final = {
     90: "tls",
     91: "tls",
     92: "http2",  # HTTP2_STREAM
-    97: "proxy",
+    97: "proxy",  # PROXY: SOCKS failed
     98: "tls",
     100: "too-many-headers",  # TOO_LARGE
 }
 """By number: pycurl does not name all of them (https://curl.se/libcurl/c/libcurl-errors.html)."""
+
+
+_HTTP2: Final = ("HTTP/2", "[HTTP2]", "nghttp2")
+"""What libcurl's messages about HTTP/2 contain, whatever their code."""
+
+EXPIRED: Final = "the certificate has expired"
+NOT_YET_VALID: Final = "the certificate is not valid yet, or the clock of this machine is wrong"
+OTHER_HOST: Final = "the certificate is for another host name"
+SELF_SIGNED: Final = "the certificate is self-signed"
+UNKNOWN_AUTHORITY: Final = "the certificate is from an authority that is not trusted here"
+NOT_TLS: Final = "the server does not use TLS on this port"
+OLD_TLS: Final = "the server has no version of TLS from 1.2 on"
+UNKNOWN_NAME: Final = "the server has no certificate for this host name"
+CLIENT_CERTIFICATE: Final = "the server requires a client certificate"
+HANDSHAKE_REFUSED: Final = "the server refused the TLS handshake"
+HANDSHAKE_CLOSED: Final = "the server closed the connection during the TLS handshake"
+HANDSHAKE_STALLED: Final = "the TLS handshake did not end in time"
+
+_TLS_PROBLEMS: Final = (
+    ("certificate has expired", EXPIRED),
+    ("not yet valid", NOT_YET_VALID),
+    ("no alternative certificate subject name", OTHER_HOST),
+    ("does not match target host", OTHER_HOST),
+    ("self-signed certificate in certificate chain", UNKNOWN_AUTHORITY),
+    ("self-signed certificate", SELF_SIGNED),
+    ("local issuer certificate", UNKNOWN_AUTHORITY),
+    ("verify the first certificate", UNKNOWN_AUTHORITY),
+    ("wrong version number", NOT_TLS),
+    ("http request", NOT_TLS),
+    ("protocol version", OLD_TLS),
+    ("unsupported protocol", OLD_TLS),
+    ("unrecognized name", UNKNOWN_NAME),
+    ("certificate required", CLIENT_CERTIFICATE),
+    ("unexpected eof", HANDSHAKE_CLOSED),
+    (" alert ", HANDSHAKE_REFUSED),
+)
+"""Parts of OpenSSL's and libcurl's messages, and what they mean; the first that fits counts."""
+
+
+def tls_problem(message: str) -> str:
+    """What is wrong, in words that are the same in every version; the message itself if it is unknown."""
+    return next((words for part, words in _TLS_PROBLEMS if part in message), message)
+
+
+def is_certificate(code: int) -> bool:
+    """Whether a code of libcurl means that the handshake was in order and the certificate is not."""
+    return code in _BAD_CERTIFICATE
+
+
+def proxied(reason: str, detail: str, proxy: str, *, is_connected: bool, answered: int) -> tuple[str, str]:
+    """A failure behind a proxy: its reason and detail, which name the proxy.
+
+    `is_connected`: the request was sent. `answered` is the proxy's status for CONNECT, 0 if it sent none.
+    """
+    name = proxy.partition("://")[2] or proxy
+    name = name.rpartition("@")[2].rstrip("/")
+    if is_connected:
+        return reason, f"{detail} (through the proxy {name})".strip()
+    if answered >= 300 or 0 < answered < 200:
+        return "proxy", f"{name} answered {answered}{_PROXY_ANSWERS.get(answered, ' to CONNECT')}"
+    if answered:
+        return "proxy", f"{name} accepted CONNECT, but then: {detail}"
+    if reason == "connect-timeout":
+        return reason, f"the proxy {name} opened no connection in time"
+    return "proxy", f"{name} {_PROXY_FAILURES.get(reason, f'failed: {detail}')}"
+
+
+_PROXY_ANSWERS: Final = {407: ": it requires a user name and password"}
+_PROXY_FAILURES: Final = {
+    "connect-refused": "refuses connections",
+    "connect-failed": "cannot be reached",
+    "reset": "closed the connection without a valid answer to CONNECT",
+    "closed-early": "closed the connection without a valid answer to CONNECT",
+    "too-many-headers": "sent too many header fields for CONNECT",
+}
+"""What a proxy did that has not opened a connection, by the reason that a server would have."""
 
 
 def reason_of(code: int, message: str, os_error: int, *, is_connected: bool) -> str:
@@ -78,6 +155,8 @@ def reason_of(code: int, message: str, os_error: int, *, is_connected: bool) -> 
         return _no_connection(message, os_error)
     if code == _TLS_CONNECT and os_error == errno.ECONNRESET:
         return "reset"
+    if any(word in message for word in _HTTP2):
+        return "http2"
     if code in _CONVERSING:
         return _broken_off(message)
     return _REASONS.get(code, "other")
@@ -87,8 +166,8 @@ def _broken_off(message: str) -> str:
     """The same codes of libcurl stand for a broken connection and for invalid HTTP: only the messages differ."""
     if message.startswith(("Too large response headers", "Too many response headers")):
         return "too-many-headers"
-    if "HTTP/2" in message:
-        return "http2"
+    if " alert " in message:  # TLS 1.3: a server refuses a client after its side of the handshake
+        return "tls"
     return "bad-response" if "chunk" in message else "reset"
 
 

@@ -30,6 +30,7 @@ from periplus.model import (
     NotModified,
     Purpose,
     Redirected,
+    Site,
     Url,
 )
 from periplus.urls import canonical, site_of
@@ -37,7 +38,7 @@ from periplus.urls import canonical, site_of
 from .addresses import AddressGuard
 from .head import STOP, Head, WantedTypes
 from .limits import WireSettings
-from .reasons import PRIVATE_ADDRESS, reason_of
+from .reasons import HANDSHAKE_STALLED, PRIVATE_ADDRESS, is_certificate, proxied, reason_of, tls_problem
 from .request import Requests, without_credentials
 
 _USUAL: Final = (
@@ -66,6 +67,8 @@ def authorities(chosen: str = "") -> str:
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _NOT_MODIFIED: Final = 304
+_SWITCHING_PROTOCOLS: Final = 101
+_PROXY_AUTHENTICATION: Final = 407
 _MAX_REDIRECT_BYTES: Final = 64 * 1024
 """Bytes of the body of a redirect that are read, so that the connection can be reused, and kept for the archive."""
 _MAX_DETAIL: Final = 200
@@ -74,6 +77,8 @@ _SUPPRESS_CONNECT_HEADERS: Final = 265
 """CURLOPT_SUPPRESS_CONNECT_HEADERS, which pycurl does not name: a proxy's answer to CONNECT is not the answer."""
 _MAX_IDLE: Final = 4
 """Seconds after which an idle connection is not used again: common servers close idle connections after 5 or more."""
+_MAX_BROKEN_HTTP2: Final = 4096
+"""Sites whose HTTP/2 is known to fail: far more than a worker asks at a time."""
 _OF_PAGES: Final = (Purpose.PAGE, Purpose.FORM, Purpose.PROBE)
 
 
@@ -99,17 +104,43 @@ class Buffers:
         self.held = 0
 
 
+class BrokenHttp2:
+    """Sites whose HTTP/2 failed: they are asked with HTTP/1.1 from then on."""
+
+    __slots__ = ("_sites",)
+
+    def __init__(self) -> None:
+        self._sites: dict[Site, None] = {}
+
+    def add(self, site: Site) -> None:
+        """Remember a site; the one that failed first is forgotten when there are too many."""
+        self._sites[site] = None
+        if len(self._sites) > _MAX_BROKEN_HTTP2:
+            del self._sites[next(iter(self._sites))]
+
+    def __contains__(self, site: Site) -> bool:
+        return site in self._sites
+
+
 class Transfer:
     """A handle and the task it fetches. `why` is our own reason for stopping a transfer; empty if we did not."""
 
     def __init__(
-        self, settings: WireSettings, requests: Requests, guard: AddressGuard, wanted: WantedTypes, buffers: Buffers
+        self,
+        settings: WireSettings,
+        requests: Requests,
+        guard: AddressGuard,
+        wanted: WantedTypes,
+        buffers: Buffers,
+        broken: BrokenHttp2 | None = None,
     ) -> None:
+        """`broken` are the sites of all transfers of a wire that are asked with HTTP/1.1."""
         self._settings = settings
         self._requests = requests
         self._guard = guard
         self._wanted = wanted
         self._buffers = buffers
+        self._broken_http2 = BrokenHttp2() if broken is None else broken
         self._head = Head(settings.max_head_bytes, settings.max_head_fields, self._is_welcome)
         self._limits = {purpose: settings.max_body(purpose) for purpose in Purpose}
         self._times = {purpose: max(1, round(settings.max_time(purpose) * 1000)) for purpose in Purpose}
@@ -181,7 +212,7 @@ class Transfer:
         if is_head != self._is_head:
             handle.setopt(pycurl.NOBODY if is_head else pycurl.HTTPGET, 1)
             self._is_head = is_head
-        is_downgraded = task.attempt > 1
+        is_downgraded = task.attempt > 1 or site_of(task.url) in self._broken_http2
         if is_downgraded != self._is_downgraded:
             handle.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if is_downgraded else self._version())
             self._is_downgraded = is_downgraded
@@ -272,10 +303,27 @@ class Transfer:
         getinfo = self.handle.getinfo
         is_connected = getinfo(pycurl.REQUEST_SIZE) > 0
         reason = reason_of(code, message, getinfo(pycurl.OS_ERRNO), is_connected=is_connected)
-        if reason == "closed-early" and self._size and self.task.attempt > 1:
-            # It closed early before, too: its Content-Length is always wrong, and browsers show what it sends.
+        task = self.task
+        if reason == "closed-early" and self._size and task.attempt > 1 and task.purpose is not Purpose.ROBOTS:
+            # It closed early before, too: its Content-Length is always wrong, and browsers show what it sends. Half a
+            # robots.txt would lack rules.
             return self._answer(is_truncated=True)
-        return self.failed(reason, message[:_MAX_DETAIL])
+        if reason == "http2":
+            self._broken_http2.add(site_of(task.url))
+        reason, detail = self._explained(reason, code, message, is_connected=is_connected)
+        return self.failed(reason, detail[:_MAX_DETAIL])
+
+    def _explained(self, reason: str, code: int, message: str, *, is_connected: bool) -> tuple[str, str]:
+        """The reason and detail: what is wrong with TLS in plain words, and behind a proxy the name of the proxy."""
+        getinfo = self.handle.getinfo
+        detail = tls_problem(message) if reason == "tls" else message
+        if reason == "connect-timeout" and getinfo(pycurl.CONNECT_TIME) > 0 and self.task.url.startswith("https:"):
+            detail = HANDSHAKE_STALLED
+        if not self._settings.proxy:
+            return reason, detail
+        answered = getinfo(pycurl.HTTP_CONNECTCODE)
+        is_beyond = is_connected or is_certificate(code) or (bool(answered) and reason == "connect-timeout")
+        return proxied(reason, detail, self._settings.proxy, is_connected=is_beyond, answered=answered)
 
     def failed(self, reason: str, detail: str = "") -> Failed:
         """The outcome of a transfer without a complete answer."""
@@ -293,7 +341,11 @@ class Transfer:
         head, task = self._head, self.task
         status, headers = head.status, head.headers()
         if status < 200:
-            return self.failed("bad-response", "only an interim response")
+            if status == _SWITCHING_PROTOCOLS:
+                return self.failed("bad-response", "101 to a request that asked for no other protocol")
+            return self.failed("closed-early", "the connection was closed inside the head")
+        if status == _PROXY_AUTHENTICATION and self._settings.proxy:
+            return self.failed(*proxied("proxy", "", self._settings.proxy, is_connected=False, answered=status))
         if status == _NOT_MODIFIED:
             if task.validators is None:
                 return self.failed("bad-response", "304 to a request that was not conditional")

@@ -37,7 +37,7 @@ from .limits import WireSettings
 from .poller import Poller
 from .reasons import PRIVATE_ADDRESS
 from .request import Identity, Requests
-from .transfer import Buffers, Transfer
+from .transfer import BrokenHttp2, Buffers, Transfer
 
 _NAME_LIFETIME: Final = 3600.0
 """Seconds for which a name stands for the address of its site behind a proxy: as long as a resolved address is kept."""
@@ -65,6 +65,7 @@ class CurlWire:
         self._requests = Requests(identity, self._settings.accept_language, credentials, browser)
         self._wanted = WantedTypes(self._settings.accept_types)
         self._buffers = Buffers(self._settings.max_buffered_bytes)
+        self._broken_http2 = BrokenHttp2()
         self._ended = self._taken = 0  # bytes of bodies that ended, and of those that `finished` returned last
         self._idle = [self._make()]  # made now, so that wrong settings are reported now
         self._active: dict[Any, Transfer] = {}
@@ -201,7 +202,7 @@ class CurlWire:
         self._multi.add_handle(transfer.handle)
 
     def _make(self) -> Transfer:
-        return Transfer(self._settings, self._requests, self._guard, self._wanted, self._buffers)
+        return Transfer(self._settings, self._requests, self._guard, self._wanted, self._buffers, self._broken_http2)
 
     def _collect(self) -> None:
         """Collect the transfers and lookups that have ended."""

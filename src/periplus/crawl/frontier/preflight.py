@@ -81,11 +81,16 @@ class SitePreflight:
         return self._task(record.robots_at or robots_url(url), active.site, record.ip, record.robots_redirects, now)
 
     def _task(self, url: Url, site: Site, ip: str | None, redirects: int, now: float) -> FetchTask:
-        """The lane determines whether pages of the site are wanted, or only files: whether its sitemaps matter."""
+        """The lane determines whether pages of the site are wanted, or only files: whether its sitemaps matter.
+
+        Attempts are counted, as those of pages are: the wire uses plainer HTTP after the first.
+        """
         wanting = self._schedule.get(site)
+        attempt = 1 if wanting is None else wanting.record.robots_tries + 1
         wants_pages = wanting is not None and any(lane not in (Lane.FILES, Lane.PROBES) for lane in wanting.waiting)
         lane = Lane.DISCOVERY if wants_pages else Lane.FILES
-        return FetchTask(url, site, Purpose.ROBOTS, lane, now + self._politeness.lease, ip=ip, redirects=redirects)
+        lease_ends = now + self._politeness.lease
+        return FetchTask(url, site, Purpose.ROBOTS, lane, lease_ends, attempt=attempt, ip=ip, redirects=redirects)
 
     def interrupted(self, visited: ActiveSite, task: FetchTask) -> None:
         """A request was under way when the process ended: a delegated one is made again, first of all."""

@@ -12,7 +12,7 @@ from random import Random
 
 from msgspec import Struct
 
-from periplus.model import Excluded, FetchOutcome, Site, Url
+from periplus.model import Excluded, Fetched, FetchOutcome, Purpose, Site, Url
 from periplus.urls import site_of
 
 from .politeness import OUR_OWN, back_off, reason_of
@@ -20,6 +20,7 @@ from .settings import RetrySettings
 
 MAX_SETBACKS = 20
 """Maximum number of failing sites that are kept for display. The latest replace the earliest."""
+_FILES = (Purpose.ROBOTS, Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE)
 _MAX_DETAIL = 200
 """Characters of an error message that are kept: one line on a terminal."""
 
@@ -56,7 +57,7 @@ class Setbacks:
         if reason in OUR_OWN or isinstance(outcome, Excluded):
             return
         self._by_site.pop(site, None)
-        if not reason:
+        if not reason or _is_missing_file(outcome):
             return
         detail = getattr(outcome, "detail", "")[:_MAX_DETAIL]
         self._by_site[site] = Setback(site, outcome.task.url, reason, detail, retry_at)
@@ -65,3 +66,9 @@ class Setbacks:
 
     def __iter__(self) -> Iterator[Setback]:
         return iter(self._by_site.values())
+
+
+def _is_missing_file(outcome: FetchOutcome) -> bool:
+    """Whether a site has no robots.txt or sitemap, which is usual."""
+    is_file = outcome.task.purpose in _FILES
+    return is_file and isinstance(outcome, Fetched) and 400 <= outcome.status < 500 and outcome.status != 429

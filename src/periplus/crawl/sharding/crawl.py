@@ -134,7 +134,7 @@ class Crawl:
 
     def _start_clock(self, statuses: Sequence[Status]) -> None:
         """Start the duration of the crawl with the first request, or when there is none to make yet."""
-        if self._seconds is not None and self._until is None and any(_has_begun(status) for status in statuses):
+        if self._seconds is not None and self._until is None and has_begun(statuses, self._workers):
             self._until = time.monotonic() + self._seconds
 
     def _look_for_servers(self, statuses: Sequence[Status]) -> None:
@@ -209,7 +209,9 @@ class Crawl:
             team.close()
 
 
-def _has_begun(status: Status) -> bool:
-    """Whether a shard has made a request, or has none to make now."""
-    frontier = status.frontier
-    return frontier.visited > 0 or frontier.resting > 0 or frontier.ready == 0
+def has_begun(statuses: Sequence[Status], workers: int) -> bool:
+    """Whether a shard has made a request, or no shard has one to make now; workers that start are waited for."""
+    parts = [status.frontier for status in statuses]
+    if any(part.visited or part.leases for part in parts):
+        return True
+    return len(parts) == workers and (any(part.resting for part in parts) or not any(part.ready for part in parts))

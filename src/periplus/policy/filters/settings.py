@@ -21,7 +21,7 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_depth: int = 1000
     """Maximum number of links from a seed; 0: only the seeds."""
     max_redirects: int = 10
-    """Maximum number of redirects in a row."""
+    """Maximum number of redirects in a row, of any kind."""
     max_pages_per_site: int = 1_000_000
     """Maximum number of URLs of one site that enter the frontier, from all sources, seeds included."""
     domain: str = "trust"
