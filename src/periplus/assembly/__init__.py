@@ -35,22 +35,7 @@ if TYPE_CHECKING:
     from .seeds import seeds_from, with_scheme
     from .shards import ShardMaker, open_shard, weights_of
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "inspecting": "Part",
-            "layout": "Layout meta_of",
-            "opening": "budget check_ordering open_crawl settle",
-            "refreshing": (
-                "RefreshPlan Refreshed Selection begin_refresh end_refresh for_new_pages for_revisits refresh"
-            ),
-            "repairing": "Repaired repair",
-            "resizing": "MAX_SHARDS Plan Resized Step check_whole plan_of request requested resize",
-            "resting": "bring_to_rest",
-            "seeds": "seeds_from with_scheme",
-            "shards": "ShardMaker open_shard weights_of",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "MAX_SHARDS",

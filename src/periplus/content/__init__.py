@@ -38,21 +38,7 @@ if TYPE_CHECKING:
     from .sketch import resemblance, sketch_of, sketches_of
     from .statistics import compression_ratio, hidden_share, statistics_of, without_hidden
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "charset": "Charset sniff_charset",
-            "churn": "Churn ChurnRecord NO_CHURN settled_level",
-            "decode": "decode_body",
-            "digests": "change_since has_text_rule is_heading_same is_same_body likeness read_from version_of",
-            "html": "RawPage read_page read_pages",
-            "mime": "Kind Mime sniff_mime",
-            "redirects": "read_refresh",
-            "settings": "ChurnSettings",
-            "sketch": "resemblance sketch_of sketches_of",
-            "statistics": "compression_ratio hidden_share statistics_of without_hidden",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "NO_CHURN",

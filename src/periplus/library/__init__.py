@@ -20,17 +20,7 @@ if TYPE_CHECKING:
     from .page import Page
     from .serving import serve
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "collection": "Answer Collection KnownPage PageChange",
-            "commands": "crawl open",
-            "crawling": "Crawl",
-            "mapping": "MappedUrl map",
-            "page": "Page",
-            "serving": "serve",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "Answer",

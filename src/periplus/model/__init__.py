@@ -132,39 +132,7 @@ if TYPE_CHECKING:
     )
     from .work import Executor
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "entries": "EntryColumns FREQUENCY_CODES",
-            "errors": (
-                "CollectionDamaged CollectionError CollectionInUse ConfigError InvariantError PeriplusError UsageError"
-            ),
-            "events": (
-                "ChangeSeen Discovered Event FetchEnded FormProbed Judged PageRead Refused SitemapEntriesRead "
-                "SitemapEntry SitemapRead SitemapVisited"
-            ),
-            "page": (
-                "Alternate Directives Field Form Link LinkKind Links Page PageStatistics ReadFrom Refresh Relations "
-                "Resource"
-            ),
-            "ports": (
-                "Clock Combining EventSink Exchange Filter Learning Listings Ordering Payloads Queues Ranking "
-                "RevisitQueue RobotsFiles Rows SitemapStore Sketches UrlRecords UrlScores"
-            ),
-            "preferences": "NO_PREFERENCES Preference Preferences UseLimit",
-            "state": (
-                "AddressVisits Batch Delegation DomainVisits FormRow KnownLinks LinkChunk Payload Placement Probe "
-                "Queued Reading RobotsFile SiteVisits SitemapFileRow Sketched Stage Stored Ticket TreeUse UrlScore"
-            ),
-            "types": (
-                "Accept ChangeFreq ChangeLevel Digests Discovery Domain Excluded Failed FetchOutcome FetchTask "
-                "Fetched Fingerprint FirstSeen Granularity Hints Lane Lastmod Located NO_HINTS NotModified Problem "
-                "Purpose Redirected Reject Render Rendering Rewrite Site Source SubResponse Url UrlRecord "
-                "Validators Verdict"
-            ),
-            "work": "Executor",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "FREQUENCY_CODES",

@@ -23,16 +23,7 @@ if TYPE_CHECKING:
     from .scan import ScanResult, TooManyGone
     from .settings import PublishSettings, settings_for
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "inventory": "AsgiInventory FolderInventory RowInventory WsgiInventory git_dates read_rows",
-            "publisher": "Published Publisher",
-            "resources": "Inventory Resource",
-            "scan": "ScanResult TooManyGone",
-            "settings": "PublishSettings settings_for",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "AsgiInventory",

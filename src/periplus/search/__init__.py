@@ -18,17 +18,7 @@ if TYPE_CHECKING:
     from .query import Query, parse_query
     from .results import Hit, Results, Sitelink
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "documents": "hash_of id_of",
-            "engine": "Weights",
-            "evaluation": "Judged Measures PLAIN TITLE_BOOST evaluate",
-            "index": "Document Index IndexOutdated",
-            "query": "Query parse_query",
-            "results": "Hit Results Sitelink",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "PLAIN",

@@ -31,25 +31,7 @@ if TYPE_CHECKING:
     from .tables import Tables, TableSettings
     from .warc import Archive, WarcEnd, WarcSettings
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "crawl_state": "SiteState Sites State",
-            "inbox": "Claim Inbox Pushed",
-            "learnt": "LearntFiles",
-            "listed_ranks": "listed_priorities",
-            "memory": (
-                "MemoryEventSink MemoryExchange MemoryPayloads MemoryQueues MemoryRobotsFiles MemorySites "
-                "MemoryState MemoryUrlRecords"
-            ),
-            "ranks": "KnownRanks known_ranks",
-            "sitemap_store": "MemorySitemapStore",
-            "sketches": "MemorySketches",
-            "state": "DiskState Replica bring_home is_begun",
-            "tables": "TableSettings Tables",
-            "warc": "Archive WarcEnd WarcSettings",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "Archive",

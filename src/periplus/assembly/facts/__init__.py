@@ -23,15 +23,7 @@ if TYPE_CHECKING:
         url_facts,
     )
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "lookup": (
-                "CollectionFacts RobotsFacts SiteFacts SiteLine SiteTotals UrlFacts collection_facts site_facts "
-                "url_facts"
-            ),
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "CollectionFacts",

@@ -26,18 +26,7 @@ if TYPE_CHECKING:
     from .single import SingleRequests
     from .wire import CurlWire
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "addresses": "AddressGuard special_block",
-            "credentials": "Credentials NO_CREDENTIALS basic_auth cookie_field header_fields origin_of",
-            "dns": "Address NoAddress Resolver ResolverSettings",
-            "limits": "WireSettings",
-            "request": "Identity",
-            "single": "SingleRequests",
-            "wire": "CurlWire",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "NO_CREDENTIALS",

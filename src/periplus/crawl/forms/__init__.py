@@ -13,12 +13,6 @@ if TYPE_CHECKING:
     from .forms import CHECK, Forms
     from .life import OpenForm, reopened
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "forms": "CHECK Forms",
-            "life": "OpenForm reopened",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = ["CHECK", "Forms", "OpenForm", "reopened"]

@@ -45,29 +45,7 @@ if TYPE_CHECKING:
     from .spam import SpamFollower
     from .steering import Preview, preview
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "admission": "LANES",
-            "claims": "AddressClaims AddressShares ClaimsReport MAX_ADDRESSES_PER_MESSAGE key_of",
-            "domains": "Domains PassState",
-            "frontier": "Frontier",
-            "frontier_state": "FrontierState",
-            "heap": "IndexedHeap",
-            "leases": "Lease Leases",
-            "politeness": "OUR_OWN Retry delay_after is_temporary is_tried_again reason_of retry_for",
-            "robots": "RobotsGate robots_url",
-            "schedule": "Schedule",
-            "scores": "FixedScores PriorityIndex ScoreState",
-            "selection": "file_name purpose_of",
-            "setbacks": "Setback Setbacks",
-            "settings": "FrontierSettings PolitenessSettings RetrySettings",
-            "site": "ActiveSite Move Request Stage TRANSITIONS transition_table",
-            "site_records": "SiteRecords",
-            "spam": "SpamFollower",
-            "steering": "Preview preview",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "LANES",

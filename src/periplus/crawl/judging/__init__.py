@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from .cloaking import CloakingJudge, ComparisonState
     from .judges import Judges, JudgeSettings
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "absence": "AbsenceJudge SOFT_404",
-            "cloaking": "CloakingJudge ComparisonState",
-            "judges": "JudgeSettings Judges",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = ["SOFT_404", "AbsenceJudge", "CloakingJudge", "ComparisonState", "JudgeSettings", "Judges"]

@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from .pool import BrowserPool, Job, Rendered
     from .wire import RenderingWire
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "browser": "check_browser find_browser",
-            "pool": "BrowserPool Job Rendered",
-            "wire": "RenderingWire",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = ["BrowserPool", "Job", "Rendered", "RenderingWire", "check_browser", "find_browser"]

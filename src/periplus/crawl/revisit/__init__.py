@@ -28,21 +28,7 @@ if TYPE_CHECKING:
     from .visit_stats import count_first_visit
     from .visit_value import VisitValuer
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "budget": "RevisitQuota Watching",
-            "change_history": "ChangeHistory",
-            "comparison": "Compared PageComparer",
-            "freshness": "Freshness FreshnessEstimator queued_revisits",
-            "records": "RevisitState SampleRows SiteReader SiteRecords",
-            "revisits": "Revisits",
-            "settings": "WatchSettings",
-            "upcoming": "NextVisit UpcomingVisits",
-            "visit_stats": "count_first_visit",
-            "visit_value": "VisitValuer",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "ChangeHistory",

@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     from .crawl import Crawl, Gather, Team
     from .worker import tune_garbage_collection
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "claims": "ClaimRegistry",
-            "coordinator": "Coordinator PageBudget",
-            "crawl": "Crawl Gather Team",
-            "worker": "tune_garbage_collection",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = ["ClaimRegistry", "Coordinator", "Crawl", "Gather", "PageBudget", "Team", "tune_garbage_collection"]

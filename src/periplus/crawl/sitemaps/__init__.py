@@ -20,16 +20,7 @@ if TYPE_CHECKING:
     from .settings import SitemapRules, SitemapSettings
     from .slices import Slice, pack, unpack_slice
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "file": "SitemapFile UnfinishedFile",
-            "held_seeds": "HeldSeeds",
-            "scheduler": "SitemapScheduler SitemapState",
-            "settings": "SitemapRules SitemapSettings",
-            "slices": "Slice pack unpack_slice",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "HeldSeeds",

@@ -16,11 +16,6 @@ from periplus.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from .combined import LONGEST_LINE, Hit, read, read_line
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "combined": "Hit LONGEST_LINE read read_line",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = ["LONGEST_LINE", "Hit", "read", "read_line"]

@@ -25,14 +25,6 @@ if TYPE_CHECKING:
     from .values import Feed, Item, Kind, Tombstone
     from .writing import write
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "reading": "MOST_ITEMS MOST_PROBLEMS read",
-            "source": "LONGEST MOST_TAGS",
-            "values": "Feed Item Kind Tombstone",
-            "writing": "write",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = ["LONGEST", "MOST_ITEMS", "MOST_PROBLEMS", "MOST_TAGS", "Feed", "Item", "Kind", "Tombstone", "read", "write"]

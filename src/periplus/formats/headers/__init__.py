@@ -30,19 +30,7 @@ if TYPE_CHECKING:
     from .media_type import MediaType, read_content_type
     from .robots_tag import read_directives, read_robots_tag, strictest
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "caching": (
-                "CacheControl ETag LONGEST_WAIT fresh_for read_cache_control read_etag read_last_modified "
-                "read_retry_after validators_of"
-            ),
-            "fields": "Headers LONGEST_VALUE",
-            "link": "WebLink read_links",
-            "media_type": "MediaType read_content_type",
-            "robots_tag": "read_directives read_robots_tag strictest",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "LONGEST_VALUE",

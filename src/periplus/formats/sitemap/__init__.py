@@ -41,14 +41,7 @@ if TYPE_CHECKING:
         Video,
     )
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "reading": "ColumnReading Reading read read_columns",
-            "scope": "in_scope",
-            "values": "Alternate Child Entry Image Kind Limits News Restriction TITLE_NS Video",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "TITLE_NS",

@@ -24,18 +24,7 @@ if TYPE_CHECKING:
     from .results import QUESTIONS, Area, Audit, Cost, Dates, Example, Finding, Mark, Severity
     from .site_audit import AuditSettings, Judged, audit, judge
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "ci_formats": "to_csv to_junit to_sarif",
-            "comparison": "Change Comparison compare load_last save_last",
-            "embedded_files": "Checks SitemapLook UrlCheck load_checks save_checks",
-            "finding_kinds": "KINDS Kind",
-            "html_page": "page",
-            "results": "Area Audit Cost Dates Example Finding Mark QUESTIONS Severity",
-            "site_audit": "AuditSettings Judged audit judge",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "KINDS",

@@ -23,17 +23,7 @@ if TYPE_CHECKING:
     from .tables import Column, Table
     from .writing import summary_of, tables_of, write_survey
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "collection": "facts_of_collection",
-            "facts": "Fact FileFact RobotsFact agent_name robots_fact",
-            "figures": "Figure FigureCurve figures_of",
-            "survey": "Distribution NameCounts Survey",
-            "tables": "Column Table",
-            "writing": "summary_of tables_of write_survey",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "Column",

@@ -16,14 +16,7 @@ if TYPE_CHECKING:
     from .choosing import IsPage, Ulink, chosen_ulinks, exact_ulinks, ulinks
     from .sampling import SAMPLE, Listed, Sample
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "branches": "TreeStatistics tree_statistics",
-            "choosing": "IsPage Ulink chosen_ulinks exact_ulinks ulinks",
-            "sampling": "Listed SAMPLE Sample",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "SAMPLE",

@@ -15,15 +15,7 @@ if TYPE_CHECKING:
     from .measured import MEASURES, Measure, columns_of
     from .questions import QUESTIONS, Question
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "catalogue": "DERIVED ITEMS MADE TABLES VIEWS View",
-            "connection": "Answer ViewSettings Views",
-            "measured": "MEASURES Measure columns_of",
-            "questions": "QUESTIONS Question",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "DERIVED",

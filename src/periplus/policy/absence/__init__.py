@@ -34,19 +34,7 @@ if TYPE_CHECKING:
         word_count,
     )
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "not_found_words": "LANGUAGES says_not_found",
-            "parked": "HomePage parked_domains",
-            "settings": "AbsenceSettings ParkedSettings",
-            "site_absence": (
-                "ErrorTemplate ReadPage SiteAbsence accept_group begin_probe impossible_url is_error_target is_home "
-                "is_short_apology learn_honest learn_nothing learn_target learn_template may_probe soft_404 "
-                "suspect_page suspect_redirect word_count"
-            ),
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "LANGUAGES",

@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from .settings import BalanceSettings
     from .site_balance import HISTORY, BalanceRecord, Epoch, Move, SiteBalance
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "settings": "BalanceSettings",
-            "site_balance": "BalanceRecord Epoch HISTORY Move SiteBalance",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = ["HISTORY", "BalanceRecord", "BalanceSettings", "Epoch", "Move", "SiteBalance"]

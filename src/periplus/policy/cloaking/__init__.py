@@ -25,17 +25,7 @@ if TYPE_CHECKING:
     from .redirections import RedirectionSettings, SiteRedirections, count_page, leads_away
     from .settings import BROWSER_PROBE, CRAWLER_PROBE, CloakingSettings
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "comparison": "CloakingFound Copy Kind compare copy_of",
-            "probing": (
-                "SiteProbes Step begin_comparison end_comparison is_due most_requests next_step wants_comparison"
-            ),
-            "redirections": "RedirectionSettings SiteRedirections count_page leads_away",
-            "settings": "BROWSER_PROBE CRAWLER_PROBE CloakingSettings",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "BROWSER_PROBE",

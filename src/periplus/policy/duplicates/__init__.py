@@ -19,15 +19,7 @@ if TYPE_CHECKING:
     from .likeness import BANDS, are_thin, band_keys, brief_of, is_like, likenesses, rows_of
     from .settings import VALUES, DuplicateSettings
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "clusters": "Cluster MAX_KEPT Member canonical founded joined known_as left listed",
-            "hints": "Belief Hint HintKind Target believe",
-            "likeness": "BANDS are_thin band_keys brief_of is_like likenesses rows_of",
-            "settings": "DuplicateSettings VALUES",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "BANDS",

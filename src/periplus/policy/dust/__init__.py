@@ -44,24 +44,7 @@ if TYPE_CHECKING:
     from .rules import KINDS, Rule, apply, describe, parse_rule
     from .settings import DustSettings
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "discarder": "DiscarderRules from_discarder",
-            "early_pairs": "anchor_of anchored looked_for open_operations wanted_anchors",
-            "evidence": "Counts lower_quantile",
-            "given": "GivenRule GivenRules RuleFile clean_params read_rule_file write_rule_file",
-            "learning": (
-                "Observation Pair RuleChange SiteDust adopt checked count_pair learn note_target redirected_back "
-                "remember target_failed target_read withdraw"
-            ),
-            "pairs": "Operation PREFIXES key_of operation_between operations",
-            "priors": "Prior priors_of",
-            "renaming": "Renamed is_probe renamed",
-            "rules": "KINDS Rule apply describe parse_rule",
-            "settings": "DustSettings",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "KINDS",

@@ -35,26 +35,7 @@ if TYPE_CHECKING:
     from .templates import key_of, path_template_of, template_of
     from .traps import Traps
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "budgets": "Budgets",
-            "chain": "Chain Guard LearningFilter",
-            "extensions": "ExtensionSettings Extensions NEVER_PAGES",
-            "media": "MediaSettings MediaTypes type_of_header",
-            "patterns": "PatternSettings Patterns",
-            "reasons": "REASONS",
-            "renames": "Renames",
-            "scope": "Scope ScopeSettings",
-            "sessions": "SessionSettings Sessions",
-            "settings": "BudgetSettings FilterSettings TrapSettings",
-            "shape": "Shape ShapeSettings",
-            "site_states": "FilterStates SiteFilterState",
-            "standard": "screening_chain standard_chain",
-            "templates": "key_of path_template_of template_of",
-            "traps": "Traps",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "NEVER_PAGES",

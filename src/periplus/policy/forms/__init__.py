@@ -27,18 +27,7 @@ if TYPE_CHECKING:
     from .submitting import bounded, form_key, is_query, needs_value, refusal, submission
     from .words import Words
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "budget": "DAY MAX_REFUSALS asks_for_captcha count_request ending is_refusal max_requests next_day",
-            "fields": "Input Use inputs_of",
-            "kinds": "FormKind kind_of",
-            "prober": "ProbedPage Prober ProberState Results",
-            "settings": "FormRules FormSettings",
-            "submitting": "bounded form_key is_query needs_value refusal submission",
-            "words": "Words",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "DAY",

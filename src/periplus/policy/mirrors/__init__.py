@@ -17,16 +17,7 @@ if TYPE_CHECKING:
     from .settings import MirrorSettings
     from .verification import MirrorFound, SitePage, mappings_of, verify
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "applying": "GuardWithHosts HostRule LearntHosts MirrorHosts decode_hosts encode_hosts",
-            "candidates": "HostPaths candidate_pairs path_sketch resemblance",
-            "choosing": "HostFacts better_host rules_of",
-            "settings": "MirrorSettings",
-            "verification": "MirrorFound SitePage mappings_of verify",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "GuardWithHosts",

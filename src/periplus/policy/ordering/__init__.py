@@ -47,21 +47,7 @@ if TYPE_CHECKING:
     from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of, lowered
     from .registry import ALIASES, focused_orderings, ordering, orderings
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "fixed": "BreadthFirst LargestSite Optimal RandomOrder",
-            "focused": (
-                "BestFirst ContextGraph Focused Focusing LinkSigns NBest RELEVANT Shark inherited inherited_of "
-                "potential_of shark worth_of"
-            ),
-            "learned": (
-                "AdaptiveOpic BatchPageRank ByWorth InDegree Opic PartialPageRank RankMass Scored WindowedRankMass"
-            ),
-            "levels": "LAST_LEVEL ZERO_LEVEL level_of levels_of lowered",
-            "registry": "ALIASES focused_orderings ordering orderings",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "ALIASES",

@@ -66,31 +66,7 @@ if TYPE_CHECKING:
         worth_its_cost,
     )
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "allocation": "AdaptiveSettings adapted",
-            "appraisal": (
-                "Appraisal Appraiser Hub Price PriceSettings certainty learnt price_for rate_of running_rate "
-                "signals_heard"
-            ),
-            "archive_proof": "ArchiveProof NO_PROOF",
-            "crawl_value": "CrawlValue Outlook",
-            "estimation": "Estimates EstimationSettings SiteBeliefs estimate estimate_pages parts",
-            "evidence": "DAY Observations PAGE PageEvidence SignalKind observation observations_of unpack_page",
-            "fresh_share": "FreshShare fit_site fresh_chances pages_of",
-            "gains": "MOST_LINKS NO_GAINS NO_SITE_GAINS PageGains SiteGains unpack_page_gains",
-            "ledger": "Ledger",
-            "market": "Bid Market shared_out",
-            "objectives": "Objective objective",
-            "settings": "RefreshSettings",
-            "signals": "KindEvidence NO_EVIDENCE SiteEvidence believed without_signals",
-            "weights": (
-                "PageWeights RefreshRetirementSettings Setback WORTHLESS Yield after_setback check_importance "
-                "hub_ripe_age hub_worth new_page_worth why_worthless worth_its_cost"
-            ),
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "DAY",

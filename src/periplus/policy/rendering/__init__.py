@@ -28,20 +28,7 @@ if TYPE_CHECKING:
         gains,
     )
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "needs": "FEWEST_LINKS LEAST_NEEDED_SCORE LONGEST_SHELL NEEDED_SCORE ScriptNeed script_need",
-            "pages": "DOCUMENT_TYPE completed",
-            "routes": "escaped hash_routes unescaped",
-            "script_data": "ScriptData with_data",
-            "settings": "RenderMode RenderSettings",
-            "templates": (
-                "MAX_TEMPLATES SiteRendering TemplateDecision TemplateTest count_flagged count_rendered "
-                "decision_for forget_decision gains"
-            ),
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "DOCUMENT_TYPE",

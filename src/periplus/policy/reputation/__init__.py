@@ -21,17 +21,7 @@ if TYPE_CHECKING:
     from .spam_share import MAX_CREDIT, SpamCredit
     from .trust import networks, of_listed, star, unique_edges
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "budgets": "base_at budgets_of host_is_admitted max_active_hosts",
-            "known": "KnownReputation domain_hash",
-            "passes": "octave_of pass_of",
-            "settings": "DomainBudgets SCORES check_score",
-            "spam_share": "MAX_CREDIT SpamCredit",
-            "trust": "networks of_listed star unique_edges",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "MAX_CREDIT",

@@ -65,28 +65,7 @@ if TYPE_CHECKING:
         woken,
     )
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "authority": "AuthoritySettings Voice",
-            "difference": (
-                "Change Compared Comparison FileMemory NOTHING is_appended prints_of times_at times_of unpack"
-            ),
-            "following": "Followed TreeLimits TreeSpending follow",
-            "revisit": "IndexTrust Rate RevisitSettings interval",
-            "scores": (
-                "ByPageRank ByPriority ByPriorityRank DEFAULT_PRIORITY Priorities RankOf SitemapScore UNRANKED "
-                "entry_ranks sitemap_score"
-            ),
-            "settings": "DifferenceSettings ScoreSettings",
-            "signals": "SignalSettings floor_to is_plausible is_signal",
-            "trees": "Origin SitemapNode WELL_KNOWN twin_key",
-            "visits": (
-                "FileReading NO_SITEMAP RetirementSettings after_failure after_reading after_same dated is_dead "
-                "is_doubted trust_after unlisted unread vouched_for woken"
-            ),
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "DEFAULT_PRIORITY",

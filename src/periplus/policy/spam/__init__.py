@@ -28,16 +28,7 @@ if TYPE_CHECKING:
         worth_multiplier,
     )
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "content_features": "Features page_features",
-            "host_features": "name_features name_grams suffix_kind",
-            "model": "Model Part decoded encoded loudest probability shipped shrinkage",
-            "scores": "SpamScores",
-            "verdict": "SpamSettings budget_multiplier domain_score is_retired overridden word_of worth_multiplier",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "Features",

@@ -24,19 +24,7 @@ if TYPE_CHECKING:
     from .topic import Relevance, Topic, TopicState
     from .words import Calibration, TopicTerms, TopicWords, language_code, words_of
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "classifier": "Classifier Judge Vector train vector_of",
-            "context_graph": "LAYERS LayerClassifier counts_of distances",
-            "examples": "Examples MAX_EXAMPLES TopicExamples examples_of",
-            "learning": "LearnerState LinkLearner folder_of",
-            "neighbourhood": "LinkWords Nearness Span link_words nearness",
-            "settings": "TopicSettings",
-            "topic": "Relevance Topic TopicState",
-            "words": "Calibration TopicTerms TopicWords language_code words_of",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "LAYERS",

@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from .folder import FolderInventory, git_dates
     from .rows import RowInventory, read_rows
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "application": "AsgiInventory WsgiInventory",
-            "folder": "FolderInventory git_dates",
-            "rows": "RowInventory read_rows",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = ["AsgiInventory", "FolderInventory", "RowInventory", "WsgiInventory", "git_dates", "read_rows"]

@@ -23,18 +23,7 @@ if TYPE_CHECKING:
     from .needless import min_needless
     from .results import CrawlerReport, Identity, LogFinding, LogReport, Needless
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "agents": "AgentTable Crawler known_agents",
-            "analysis": "read_logs",
-            "dns_lookups": "SystemResolver",
-            "findings": "KINDS",
-            "identity": "Answer Resolver Verdict",
-            "needless": "min_needless",
-            "results": "CrawlerReport Identity LogFinding LogReport Needless",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "KINDS",

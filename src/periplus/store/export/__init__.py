@@ -34,17 +34,7 @@ if TYPE_CHECKING:
     )
     from .markdown import to_markdown, to_text
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "documents": "markdown_of",
-            "exporting": (
-                "Committed Exported FOLDERS FORMATS PageFilter STREAMS Selection export_documents export_folder "
-                "export_stream"
-            ),
-            "markdown": "to_markdown to_text",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "FOLDERS",

@@ -18,15 +18,7 @@ if TYPE_CHECKING:
     from .surveying import Survey, survey
     from .wacz import Package, PackagePage, check_package
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "answers": "ForeignAnswer foreign_answers",
-            "files": "ArchiveFile archive_files",
-            "surveying": "Survey survey",
-            "wacz": "Package PackagePage check_package",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "ArchiveFile",

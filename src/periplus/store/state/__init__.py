@@ -25,20 +25,7 @@ if TYPE_CHECKING:
     from .sketches import DiskSketches
     from .url_scores import DiskUrlScores
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "disk": "DiskState",
-            "exchange": "DiskExchange",
-            "queues": "DiskQueues",
-            "records": "DiskUrlRecords",
-            "replica": "Replica bring_home is_begun",
-            "sitemap_store": "DiskSitemapStore",
-            "sites": "DiskPayloads DiskRobotsFiles DiskSites",
-            "sketches": "DiskSketches",
-            "url_scores": "DiskUrlScores",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "DiskExchange",

@@ -25,14 +25,6 @@ if TYPE_CHECKING:
     from .settings import TableSettings
     from .writer import Tables
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "reader": "Spooled count_rows read scan",
-            "schemas": "SCHEMAS",
-            "settings": "TableSettings",
-            "writer": "Tables",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = ["SCHEMAS", "Spooled", "TableSettings", "Tables", "count_rows", "read", "scan"]

@@ -26,19 +26,7 @@ if TYPE_CHECKING:
     from .settings import WarcSettings
     from .slices import FileSlice
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "answers": "ArchivedAnswer archived_answers",
-            "archive": "Archive WarcEnd",
-            "cdxj": "CdxLine",
-            "http": "HttpMessage",
-            "index": "INDEX lookup merge_indexes original write_index",
-            "reading": "MAX_BLOCK WarcRecord read_heads read_record read_records",
-            "settings": "WarcSettings",
-            "slices": "FileSlice",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "INDEX",

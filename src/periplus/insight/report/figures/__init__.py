@@ -13,14 +13,7 @@ if TYPE_CHECKING:
     from .points import Curve, Point, line_plot, scatter_plot
     from .scales import SHARES, Scale, linear, logarithmic
 else:
-    __getattr__ = lazy_exports(
-        __name__,
-        {
-            "bars": "Bar horizontal_bars vertical_bars",
-            "points": "Curve Point line_plot scatter_plot",
-            "scales": "SHARES Scale linear logarithmic",
-        },
-    )
+    __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "SHARES",
