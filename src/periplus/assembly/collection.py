@@ -176,7 +176,7 @@ def tally_of(layout: Layout) -> CrawlStats:
     total = CrawlStats()
     with states(layout) as opened:
         for state in opened.values():
-            meta = state.meta(_Counted)
+            meta = state.meta(_Counted, "ShardMeta")
             total += CrawlStats() if meta is None else meta.stats
     return total
 

@@ -185,6 +185,6 @@ class _Ends(Struct, frozen=True):
 def _meta_of(folder: Path, as_type: type[Meta]) -> Meta | None:
     state = DiskState.read_only(folder)
     try:
-        return state.meta(as_type)
+        return state.meta(as_type, "ShardMeta")
     finally:
         state.close()

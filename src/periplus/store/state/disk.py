@@ -246,9 +246,12 @@ class DiskState:
         """How many rows were written or removed since the last commit: the measure of what a commit costs."""
         return self.environment.uncommitted
 
-    def meta(self, kind: type[S]) -> S | None:
-        """The value of this type that was last put, if any."""
-        row = self.marked(f"meta {kind.__name__}")
+    def meta(self, kind: type[S], name: str = "") -> S | None:
+        """The value of this type that was last put, if any; with `name` that of the type of this name.
+
+        `kind` may then have only some of its fields, and needs only their types.
+        """
+        row = self.marked(f"meta {name or kind.__name__}")
         try:
             return None if row is None else msgspec.msgpack.decode(row, type=kind)
         except msgspec.MsgspecError as error:
