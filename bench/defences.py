@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import tempfile
 import threading
 import time
@@ -26,7 +27,6 @@ from unittest.mock import patch
 from periplus.assembly import open_crawl, seeds_from
 from periplus.config import Config
 from periplus.crawl.dust import DustLearner
-from periplus.crawl.frontier.admission import Admission
 from periplus.crawl.frontier.domains import Domains
 from periplus.crawl.judging.absence import AbsenceJudge
 from periplus.lab.web import World
@@ -52,7 +52,6 @@ SETTINGS: dict[str, tuple[str, object, object]] = {
 """The setting of each part that has one, and its values for on and off."""
 CALLS: dict[str, tuple[tuple[object, tuple[str, ...]], ...]] = {
     "budgets": (
-        (Admission, ("_refusal_of_host",)),
         (Domains, ("refusal", "admitted", "granted", "level", "has_place", "flush", "choose", "took", "next_pass_at")),
     ),
     "dust": (
@@ -103,8 +102,9 @@ def cost(world: World, proxy: str, parts: Collection[str], pages: int) -> float:
 def side_by_side(world: World, proxy: str, parts: Collection[str], pages: int) -> tuple[float, float]:
     """Microseconds a page with these parts on and off, of two crawls at the same time, each in a thread.
 
-    What else this machine does slows both down alike. Garbage is not collected meanwhile: a pass over all objects, of
-    which most are the lab's, is as long as 40 pages, and would count for one of the two.
+    Both run on one processor, in turns of milliseconds: what else this machine does slows both down alike. Garbage is
+    not collected meanwhile: a pass over all objects, of which most are the lab's, is as long as 40 pages, and would
+    count for one of the two.
     """
     here = threading.local()
 
@@ -123,6 +123,8 @@ def side_by_side(world: World, proxy: str, parts: Collection[str], pages: int) -
 
 def in_pairs(world: World, proxy: str, parts: Collection[str], pages: int, turns: int) -> None:
     """Crawl with and without these parts, and print each pair and the medians."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     side_by_side(world, proxy, parts, pages)  # for caches
     found = []
     for _ in range(turns):
