@@ -125,10 +125,11 @@ class DustLearner:
         pages: list[_Found] = []
         bases: list[Url] = []
         for answer, page, reading in processed:
-            if page is None or reading is None or answer.outcome.task.visited_at is not None or not page.main_text:
+            task = answer.outcome.task
+            if page is None or reading is None or task.visited_at is not None or not page.main_text:
                 continue
-            url = answer.outcome.task.url
-            if answer.outcome.task.source is Source.FORM:
+            url = task.url
+            if task.source is Source.FORM:
                 continue  # results that show nothing are equal, and their parameters matter nevertheless
             dust = self._states.about(url).dust
             template = path_template_of(url) if "?" in url else ""  # only rules about queries ask for it

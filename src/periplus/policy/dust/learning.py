@@ -131,7 +131,7 @@ def learn(
     dust.pages += 1
     if "?" in page.url:
         _note_values(dust, page.url)
-    if dust.bases and not any(operation.base == page.url for operation in page.unread):
+    if dust.bases and page.url not in [operation.base for operation in page.unread]:
         _meet_waiting(dust, page, settings)
     for pair in page.pairs:
         if pair.is_equal is not None and (page.is_countable or not pair.is_equal or _is_order(pair.operation)):

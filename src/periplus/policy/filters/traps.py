@@ -115,6 +115,8 @@ class Traps:
             window = _filed(key, lessons, settings.max_templates)
             if window is not None:
                 _note(window, is_unique, settings.window, settings.min_unique, lessons)
+        if not lessons.parameters or "?" not in template:
+            return
         for _, parameter in _parameters(url, template, lessons):
             least = 0.0 if parameter.values is not None else settings.min_unique_values
             _note(parameter.window, is_unique, settings.window, least, lessons)
