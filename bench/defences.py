@@ -9,15 +9,16 @@ long each of them takes, by the time between its calls and their ends.
 from __future__ import annotations
 
 import argparse
-import gc
+import os
 import tempfile
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -26,7 +27,6 @@ from unittest.mock import patch
 from periplus.assembly import open_crawl, seeds_from
 from periplus.config import Config
 from periplus.crawl.dust import DustLearner
-from periplus.crawl.frontier.admission import Admission
 from periplus.crawl.frontier.domains import Domains
 from periplus.crawl.judging.absence import AbsenceJudge
 from periplus.lab.web import World
@@ -52,7 +52,6 @@ SETTINGS: dict[str, tuple[str, object, object]] = {
 """The setting of each part that has one, and its values for on and off."""
 CALLS: dict[str, tuple[tuple[object, tuple[str, ...]], ...]] = {
     "budgets": (
-        (Admission, ("_refusal_of_host",)),
         (Domains, ("refusal", "admitted", "granted", "level", "has_place", "flush", "choose", "took", "next_pass_at")),
     ),
     "dust": (
@@ -66,18 +65,19 @@ CALLS: dict[str, tuple[tuple[object, tuple[str, ...]], ...]] = {
 
 
 @contextmanager
-def switchable(is_on: Callable[[str], bool]) -> Iterator[None]:
-    """Have parts that no setting switches ask whether they are on in this thread."""
-
-    def either(part: str, call: Callable[..., Any], otherwise: object) -> Callable[..., Any]:
-        return lambda *given: call(*given) if is_on(part) else otherwise
-
+def without(parts: Collection[str]) -> Iterator[None]:
+    """Switch off those of the parts that have no setting."""
     with ExitStack() as patches:
         for part, place, otherwise in (("spam", COUNTS, PageStatistics()), ("chains", CHAINS, None)):
-            patches.enter_context(patch(place, either(part, _found(place), otherwise)))
-        for name in ("judge", "admit", "reconsider", "observe"):
-            patches.enter_context(patch.object(Traps, name, either("traps", getattr(Traps, name), ACCEPT)))
+            if part in parts:
+                patches.enter_context(patch(place, _constant(otherwise)))
+        for name in ("judge", "admit", "reconsider", "observe") if "traps" in parts else ():
+            patches.enter_context(patch.object(Traps, name, _constant(ACCEPT)))
         yield
+
+
+def _constant(value: object) -> Callable[..., object]:
+    return lambda *_given: value
 
 
 def _found(place: str) -> Any:
@@ -85,61 +85,58 @@ def _found(place: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def cost(world: World, proxy: str, parts: Collection[str], pages: int) -> float:
+@cache
+def _world(pages: int) -> World:
+    return World(7, 40, pages=2 * pages)
+
+
+def cost(proxy: str, parts: Collection[str], pages: int) -> float:
     """Microseconds a page of a crawl in this thread, with these parts on."""
-    seeds = seeds_from([site.url for site in world.sites()])
+    seeds = seeds_from([site.url for site in _world(pages).sites()])
     options = {name: on if part in parts else off for part, (name, on, off) in SETTINGS.items()}
     config = Config().with_options(
         options
         | {"sitemaps.follow": False, "politeness.delay": 0.0, "politeness.slow_factor": 0.0, "crawl.limit": pages}
         | {"scope.kind": "any", "scope.suffixes": (DOMAIN,), "wire.proxy": proxy}
     )
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, without({*PARTS} - {*parts}):
         begun = time.thread_time()
         open_crawl(config, Path(folder) / "c", seeds, 1).run()
         return (time.thread_time() - begun) / pages * 1e6
 
 
-def side_by_side(world: World, proxy: str, parts: Collection[str], pages: int) -> tuple[float, float]:
-    """Microseconds a page with these parts on and off, of two crawls at the same time, each in a thread.
-
-    What else this machine does slows both down alike. Garbage is not collected meanwhile: a pass over all objects, of
-    which most are the lab's, is as long as 40 pages, and would count for one of the two.
-    """
-    here = threading.local()
-
-    def crawl(on: Collection[str]) -> float:
-        here.parts = on
-        return cost(world, proxy, on, pages)
-
-    with switchable(lambda part: part in here.parts), ThreadPoolExecutor(2) as threads:
-        gc.collect()
-        gc.disable()
-        with_parts, without = threads.submit(crawl, parts), threads.submit(crawl, ())
-        found = with_parts.result(), without.result()
-        gc.enable()
-        return found
+def side_by_side(processes: ProcessPoolExecutor, proxy: str, parts: Collection[str], pages: int) -> tuple[float, float]:
+    """Microseconds a page with these parts on and off, of two crawls at the same time, each in a process."""
+    on, off = processes.submit(cost, proxy, parts, pages), processes.submit(cost, proxy, (), pages)
+    return on.result(), off.result()
 
 
-def in_pairs(world: World, proxy: str, parts: Collection[str], pages: int, turns: int) -> None:
+def pin() -> None:
+    """Run on the first processor: two crawls take turns there, and what else the machine does slows both down."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def in_pairs(proxy: str, parts: Collection[str], pages: int, turns: int) -> None:
     """Crawl with and without these parts, and print each pair and the medians."""
-    side_by_side(world, proxy, parts, pages)  # for caches
     found = []
-    for _ in range(turns):
-        on, off = side_by_side(world, proxy, parts, pages)
-        found.append((on, off))
-        print(f"{on:8.0f} on {off:8.0f} off {on / off - 1:+8.1%}", flush=True)
+    with ProcessPoolExecutor(2, get_context("spawn"), pin) as processes:
+        for turn in range(turns + 1):
+            on, off = side_by_side(processes, proxy, parts, pages)
+            if turn:  # the first is for caches
+                found.append((on, off))
+                print(f"{on:8.0f} on {off:8.0f} off {on / off - 1:+8.1%}", flush=True)
     ratio = median(on / off for on, off in found) - 1
     print(f"medians: {median(on for on, _ in found):.0f} on, {median(off for _, off in found):.0f} off, {ratio:+.1%}")
 
 
-def by_part(world: World, proxy: str, pages: int, turns: int) -> None:
+def by_part(proxy: str, pages: int, turns: int) -> None:
     """Print the microseconds a page between the calls of each part and their ends."""
     found: dict[str, list[float]] = defaultdict(list)
     for turn in range(turns + 1):
         spent: dict[str, int] = dict.fromkeys(PARTS, 0)
         with timed(spent):
-            whole = cost(world, proxy, PARTS, pages)
+            whole = cost(proxy, PARTS, pages)
         if turn:  # the first is for caches
             for part, nanoseconds in spent.items():
                 found[part].append(nanoseconds / pages / 1e3)
@@ -187,12 +184,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="what is on")
     parser.add_argument("--parts", action="store_true", help="how long each part takes")
     asked = parser.parse_args()
-    world = World(7, 40, pages=2 * asked.pages)
+    world = _world(asked.pages)
     with RunningLab(Server(world, SteppedClock(world.epoch))) as lab:
         if asked.parts:
-            by_part(world, lab.base, asked.pages, asked.turns)
+            by_part(lab.base, asked.pages, asked.turns)
         else:
-            in_pairs(world, lab.base, asked.only, asked.pages, asked.turns)
+            in_pairs(lab.base, asked.only, asked.pages, asked.turns)
 
 
 if __name__ == "__main__":

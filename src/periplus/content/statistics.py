@@ -68,8 +68,8 @@ def statistics_of(
     `language` is the one that the page declares.
     """
     shaped = main or text
-    spaces, *counts = _text_counts(text, shaped)
-    word_length, distinct_share, top_word_share, common_share = _shape(len(shaped), *counts)
+    spaces, count, distinct, top, common = _text_counts(text, shaped)
+    word_length, distinct_share, top_word_share, common_share = _shape(len(shaped), count, distinct, top, common)
     is_sampled = bool(text) and (digest % SAMPLED_OF == 0 or (url.endswith("/", 8) and url.count("/") == 3))
     title_words = title.lower().split()
     return PageStatistics(

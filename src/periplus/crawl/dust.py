@@ -60,6 +60,7 @@ from periplus.store import State
 from periplus.urls import site_of
 
 from .frontier import Frontier
+from .judging.absence import is_soft_404
 from .pipeline import Processed
 
 PROBE_KIND: Final = "dust"
@@ -124,10 +125,11 @@ class DustLearner:
         pages: list[_Found] = []
         bases: list[Url] = []
         for answer, page, reading in processed:
-            if page is None or reading is None or answer.outcome.task.visited_at is not None or not page.main_text:
+            task = answer.outcome.task
+            if page is None or reading is None or task.visited_at is not None or not page.main_text:
                 continue
-            url = answer.outcome.task.url
-            if answer.outcome.task.source is Source.FORM:
+            url = task.url
+            if task.source is Source.FORM:
                 continue  # results that show nothing are equal, and their parameters matter nevertheless
             dust = self._states.about(url).dust
             template = path_template_of(url) if "?" in url else ""  # only rules about queries ask for it
@@ -144,7 +146,8 @@ class DustLearner:
             dust = state.dust = SiteDust()
         if not dust.pages:
             self._begin(dust, site_of(url))
-        target_read(dust, url)
+        if dust.targets:
+            target_read(dust, url)
         pairs, unread = [], []
         own: UrlRecord | None = None
         for operation, record in zip(each.found, records[each.first : each.first + len(each.found)], strict=True):
@@ -184,7 +187,7 @@ class DustLearner:
     def _is_countable(self, page: Page, reading: Reading, dust: SiteDust) -> bool:
         """Whether the text of a page is its own: not an error, and not what much of the site says."""
         placement = reading.placement
-        if placement is None or any(problem.reason == "soft-404" for problem in page.problems):
+        if placement is None or is_soft_404(page):
             return False
         return placement.size <= max(_SMALL_CLUSTER, self._settings.max_cluster * dust.pages)
 

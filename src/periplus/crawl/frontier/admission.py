@@ -232,10 +232,13 @@ class Admission:
         """Those that are wanted, by their names. `renamed` gets those that a learnt rule renamed, by the old ones."""
         wanted = []
         judge = self._judge if self._steering.state.excluded else self._guard.judge
+        is_on = self._domains.is_on
         for discovery in discoveries:
             verdict = judge(discovery)
-            if self._domains.is_on and not isinstance(verdict, Reject):
-                verdict = self._refusal_of_host(discovery, verdict) or verdict
+            if is_on and not isinstance(verdict, Reject):
+                site = self._records.get(site_of(verdict.url if isinstance(verdict, Rewrite) else discovery.url))
+                if not site.is_admitted:
+                    verdict = self._domains.refusal(discovery, site) or verdict
             if isinstance(verdict, Reject):
                 if not discovery.is_more:  # it was reported when the URL was first found
                     events.append(Refused(discovery, verdict.reason, verdict.rule))
@@ -246,10 +249,6 @@ class Admission:
             else:
                 wanted.append(discovery)
         return wanted
-
-    def _refusal_of_host(self, discovery: Discovery, verdict: Verdict) -> Reject | None:
-        site = site_of(verdict.url if isinstance(verdict, Rewrite) else discovery.url)
-        return self._domains.refusal(discovery, self._records.get(site))
 
     def _judge(self, discovery: Discovery) -> Verdict:
         verdict = self._guard.judge(discovery)

@@ -188,7 +188,7 @@ class AbsenceJudge:
 
 def is_soft_404(page: Page) -> bool:
     """Whether a page was found to be an error page."""
-    return any(problem.reason == SOFT_404 for problem in page.problems)
+    return bool(page.problems) and any(problem.reason == SOFT_404 for problem in page.problems)
 
 
 def _read_page(page: Page, cluster: int = 0, words: int = 0, *, is_copy: bool = False) -> ReadPage:

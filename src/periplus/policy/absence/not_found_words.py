@@ -6,6 +6,7 @@ The words only raise a suspicion, which a probe confirms or refutes: an article 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from itertools import groupby
 from typing import Final
 
@@ -66,15 +67,16 @@ LANGUAGES: Final = tuple(sorted(_PHRASES))
 _STATUS: Final = re.compile(r"(?<![\d.])(?:404|410)(?![\d.])")
 
 
-def _by_first_letter(phrases: set[str]) -> str:
-    """A pattern for any of these that tries at each place only the phrases that begin with the letter there."""
+def _any_of(phrases: Collection[str]) -> str:
+    """A pattern for any of these that compares common beginnings once: a tree of letters."""
+    if "" in phrases:
+        return ""
     by_letter = groupby(sorted(phrases), lambda phrase: phrase[0])
-    return "|".join(
-        f"{re.escape(letter)}(?:{'|'.join(re.escape(each[1:]) for each in some)})" for letter, some in by_letter
-    )
+    branches = [re.escape(letter) + _any_of([each[1:] for each in some]) for letter, some in by_letter]
+    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
 
 
-_ABSENT: Final = re.compile(_by_first_letter({each for some in _PHRASES.values() for each in some}))
+_ABSENT: Final = re.compile(_any_of({each for some in _PHRASES.values() for each in some}))
 
 
 def says_not_found(heading: str) -> bool:

@@ -48,6 +48,8 @@ one of a few views of a page."""
 _UNKNOWN: Final = frozenset({"drop-param", "drop-param-value", "replace-segment"})
 """Kinds of rules about names whose meaning a site alone knows; a prefix that is not common is another."""
 _UNSEEN_KINDS: Final = frozenset({"drop-prefix", "replace-segment"})
+_ELSEWHERE: Final = frozenset({"host", "scheme"})
+"""Kinds whose bases are not of the site or scheme of the page: nothing waits for those."""
 _TURNED: Final = frozenset({"replace-segment", "scheme"})
 """Kinds that can be applied in the other direction."""
 
@@ -129,7 +131,7 @@ def learn(
     dust.pages += 1
     if "?" in page.url:
         _note_values(dust, page.url)
-    if dust.bases and not any(operation.base == page.url for operation in page.unread):
+    if dust.bases and page.url not in [operation.base for operation in page.unread]:
         _meet_waiting(dust, page, settings)
     for pair in page.pairs:
         if pair.is_equal is not None and (page.is_countable or not pair.is_equal or _is_order(pair.operation)):
@@ -138,7 +140,8 @@ def learn(
             if not pair.is_equal and not is_known:
                 changes += _count_values(dust, page.url, pair, settings)
     for operation in page.unread:
-        changes += _wait(dust, page, operation, settings, familiar)
+        if operation.rules[0].kind not in _ELSEWHERE:
+            changes += _wait(dust, page, operation, settings, familiar)
     return changes
 
 
@@ -189,8 +192,6 @@ def _wait(
     familiar: Collection[tuple[str, str, str]],
 ) -> list[RuleChange]:
     """Compare a page with the one that waits under the same base, or let it wait there."""
-    if operation.rules[0].kind in ("host", "scheme"):
-        return []
     place, keys = url_key(operation.base), tuple(key_of(rule) for rule in operation.rules)
     waiting = dust.bases.get(place)
     if waiting is not None:
@@ -380,8 +381,7 @@ def target_failed(dust: SiteDust, url: str) -> str | None:
 
 def target_read(dust: SiteDust, url: str) -> None:
     """A URL was read: what was renamed to it was renamed well."""
-    if dust.targets:
-        dust.targets.pop(url_key(url), None)
+    dust.targets.pop(url_key(url), None)
 
 
 def checked(dust: SiteDust, url: str, is_page: bool) -> list[RuleChange]:

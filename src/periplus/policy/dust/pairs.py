@@ -7,6 +7,7 @@ when two pages of a site turn out to be the same (`operation_between`), and are 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -35,8 +36,9 @@ class Operation(Struct, frozen=True, gc=False):
     base: str
 
 
+@lru_cache(maxsize=4096)
 def key_of(rule: Rule) -> int:
-    """The 64-bit key of a rule in stored data."""
+    """The 64-bit key of a rule in stored data. Remembered, because most pages raise the same few questions."""
     return xxh3_64_intdigest("\n".join((rule.kind, rule.path, rule.name, rule.value)).encode())
 
 
@@ -90,7 +92,7 @@ def _of_path(url: str) -> list[Operation]:
         found.append(Operation((Rule("drop-suffix", name),), origin + path[: -len(name)] + query))
     elif not name and len(path) > 1:
         found.append(Operation((_NO_SLASH,), origin + path[:-1] + query))
-    lower = apply(_LOWER, url) if not path.islower() else None
+    lower = apply(_LOWER, url) if path != path.lower() else None
     if lower is not None:
         found.append(Operation((_LOWER,), lower))
     if origin.startswith("http://"):

@@ -71,10 +71,10 @@ def _only_link(url: Url, links: Sequence[Url], known: Sequence[int]) -> Url | No
         return None
     origin, slashes, template = url[: url.index("/", 8) + 1], url.count("/"), template_of(url)
     found: Url | None = None
-    for link in dict.fromkeys(links):
+    for link in links:
         if not link.startswith(origin) or link.count("/") != slashes or template_of(link) != template:
             continue
-        if key_of(link) not in known:
+        if link != found and key_of(link) not in known:
             if found is not None:
                 return None
             found = link

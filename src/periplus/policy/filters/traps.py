@@ -28,6 +28,7 @@ is about to be fetched. Seeds are exempt; submissions of forms are exempt from
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
 from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Values, Window
@@ -40,6 +41,9 @@ from .verdicts import ACCEPT
 _LONGEST_RULE = 200
 _GROWN = "grown paths"
 """The name under which the URLs of grown paths count together. No template holds a space."""
+_GROWN_KEY = key_of(_GROWN)
+_FEWEST_SLASHES = 4
+"""Slashes of the shortest URL whose path has two segments: `http://host/a/a`."""
 
 
 class Traps:
@@ -77,8 +81,13 @@ class Traps:
         settings = self._settings
         lessons = self._lessons.changing(url)
         template = template_of(url)
-        for window in self._windows(url, template, lessons):
-            _note(window, is_unique, settings.window, settings.min_unique, lessons)
+        keys = _window_keys(template)
+        for key in (*keys, _GROWN_KEY) if _is_grown(url) else keys:
+            window = _filed(key, lessons, settings.max_templates)
+            if window is not None:
+                _note(window, is_unique, settings.window, settings.min_unique, lessons)
+        if not lessons.parameters or "?" not in template:
+            return
         for _, parameter in _parameters(url, template, lessons):
             least = 0.0 if parameter.values is not None else settings.min_unique_values
             _note(parameter.window, is_unique, settings.window, least, lessons)
@@ -93,7 +102,7 @@ class Traps:
         if chain is None or chain.length < settings.chain_pages:
             return
         chain.length = 0
-        window = _filed(template_of(url), lessons, settings.max_templates)
+        window = _filed(key_of(template_of(url)), lessons, settings.max_templates)
         if window is not None:
             lessons.throttled += not window.steps
             window.throttle()
@@ -125,23 +134,6 @@ class Traps:
         is_known = own is not None and own.length >= self._settings.least_pages
         return is_known and own is not None and own.bits.bit_count() < self._settings.min_unique * own.length
 
-    def _windows(self, url: Url, template: str, lessons: SiteFilterState) -> Iterator[Window]:
-        """Where a page counts: with its template, its directory, combined parameters, and grown paths."""
-        room = self._settings.max_templates
-        window = _filed(template, lessons, room)
-        if window is not None:
-            yield window
-        directory = "" if template.endswith("/") else directory_of(template)
-        contents = _filed(_contents_of(directory), lessons, room) if directory else None
-        if contents is not None:
-            yield contents
-        combined = _filed(_combinations_of(template), lessons, room) if "?" in template else None
-        if combined is not None:
-            yield combined
-        grown = _filed(_GROWN, lessons, room) if _is_grown(url) else None
-        if grown is not None:
-            yield grown
-
     def _count_values(self, url: Url) -> None:
         lessons = self._lessons.changing(url)
         path = path_template_of(url)
@@ -157,10 +149,21 @@ class Traps:
                 parameter.values = None
 
 
-def _filed(name: str, lessons: SiteFilterState, room: int) -> Window | None:
-    """The window by that name, or a new one; there is room for those seen last, and for those that are throttled."""
+@lru_cache(maxsize=4096)
+def _window_keys(template: str) -> tuple[int, ...]:
+    """Where a page counts: with its template, its directory, and combined parameters. Pages share few templates."""
+    names = [template]
+    directory = "" if template.endswith("/") else directory_of(template)
+    if directory:
+        names.append(_contents_of(directory))
+    if "?" in template:
+        names.append(_combinations_of(template))
+    return tuple(key_of(name) for name in names)
+
+
+def _filed(key: int, lessons: SiteFilterState, room: int) -> Window | None:
+    """The window by that key, or a new one; there is room for those seen last, and for those that are throttled."""
     templates = lessons.templates
-    key = key_of(name)
     window = templates.pop(key, None)
     if window is None:
         if len(templates) >= room and not _make_room(templates):
@@ -196,6 +199,8 @@ def _combinations_of(template: str) -> str:
 
 def _is_grown(url: Url) -> bool:
     """Whether the last segment of a path stands in it before. Figures are exempt: dates repeat."""
+    if url.count("/") < _FEWEST_SLASHES:
+        return False
     segments = url.partition("?")[0].rstrip("/").split("/")[3:]
     return len(segments) > 1 and segments[-1] in segments[:-1] and not segments[-1].isdecimal()
 

@@ -49,15 +49,17 @@ def places_of(
 ) -> list[tuple[bytes, str]]:
     """The first key of each, and the URL as it is kept. Links of one site in a row are cut by one look at it."""
     places = []
-    prefix, cut, number = "\0", 0, _NO_SITE
+    prefix, sign, cut, number = "\0", "", 0, _NO_SITE
     for url in urls:
         if url.startswith(prefix):
-            short = url[cut:]
+            short = sign + url[cut:]
         else:
             site = site_of(url)
             number = number_of(site) or _NO_SITE
             short = shorten(url, site)
-            prefix, cut = f"https://{site}/", 8 + len(site)
+            prefix, cut = url[: url.index("/", 8) + 1], url.index("/", 8)
+            sign = "" if short.startswith("/") else ":"
+            prefix = prefix if prefix.endswith(f"://{site}/") else "\0"  # a user name is kept
         places.append((number + digest(url.encode()), short))
     return places
 
