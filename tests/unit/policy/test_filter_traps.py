@@ -183,10 +183,11 @@ def test_a_parameter_with_few_values_is_not_throttled_where_paths_are_worth_read
 
 
 def test_remembered_paths_are_bounded() -> None:
-    """Beyond a number no path is new: what was learnt of the template counts for all of them."""
+    """Beyond a number none is added: what was learnt of the template counts for all that are not known."""
     paths = Paths()
     assert all(paths.add(key_of(f"/{number}")) for number in range(MAX_PATHS))
-    assert paths.has(key_of("/another"))
+    assert paths.is_full
+    assert not paths.add(key_of("/another"))
     assert len(paths.hashes) == 4 * MAX_PATHS
 
 

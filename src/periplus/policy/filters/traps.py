@@ -22,7 +22,7 @@ and that the pages say the same (Olston & Najork 2010, section 6.2). So pages ar
 Pages that repeat what their own path shows with other parameters are evidence about parameters. They say nothing about
 paths of which no page was read: a URL of such a path is judged by the pages that were the first of their paths, in
 windows of their own. Nor is a URL throttled whose path was read, and whose only parameter has at most eight values:
-there are no more of them than that for each path.
+there are no more of them than that for each path, unless new paths have no new contents either.
 
 No URL is refused for lack of evidence: a shop with 50,000 products is not a trap because none of them was fetched yet.
 The price is that a trap's URLs enter the queue until its first window is full; `reconsider` asks again when such a URL
@@ -138,10 +138,11 @@ class Traps:
         """`has_values`: a form was submitted, whose parameters have values by design."""
         template = template_of(url)
         place = key_of(url)
-        paths = lessons.paths
-        is_first = paths is not None and not paths.has(_path_key(url))
-        is_bounded = paths is not None and not is_first and _has_few_values(url, lessons)
-        names = [] if is_bounded else [_first_of(template) if is_first else template]
+        first = _first_of(template)
+        is_known = lessons.paths is not None and lessons.paths.has(_path_key(url))
+        is_first = lessons.paths is not None and not is_known and not lessons.paths.is_full
+        is_bounded = is_known and not _is_throttled(first, lessons) and _has_few_values(url, lessons)
+        names = [] if is_bounded else [first if is_first else template]
         if template.endswith("/"):
             names.append(_contents_of(template))
         if _is_grown(url):
@@ -253,6 +254,11 @@ def _first_of(template: str) -> str:
 
 def _path_key(url: Url) -> int:
     return key_of(url.partition("?")[0])
+
+
+def _is_throttled(name: str, lessons: SiteFilterState) -> bool:
+    window = lessons.templates.get(key_of(name))
+    return window is not None and window.steps > 0
 
 
 def _has_few_values(url: Url, lessons: SiteFilterState) -> bool:
