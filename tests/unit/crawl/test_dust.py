@@ -33,6 +33,15 @@ def test_rule_spares_nine_of_ten_duplicates_and_loses_no_page(name: str, rule: s
     assert all(page_of(old) == page_of(new) for old, new in crawl.renamed())
 
 
+@pytest.mark.slow
+def test_parameter_that_must_be_there_costs_no_page() -> None:
+    """No rule is true, each page has twelve URLs, and the guards against traps spare most of them."""
+    crawl, rules = crawled("required")
+    assert not rules
+    assert len({page_of(url) for url, _ in crawl.fetched}) == 401
+    assert len(crawl.fetched) < 1200
+
+
 def test_parameter_that_matters_is_kept() -> None:
     crawl, rules = crawled("paged", limit=250)
     assert not rules

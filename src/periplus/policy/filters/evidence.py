@@ -8,16 +8,21 @@ is not, the kind gets its last step back. Nothing is ever closed for good: that 
 
 `Values` is a HyperLogLog (Flajolet, Fusy, Gandouet & Meunier 2007) of 128 registers: about 9 % off, and enough to tell
 a hundred values from a thousand. When there are too many it has done its work and is thrown away.
+
+`Paths` are hashes of 32 bits of the paths of which a page was read, up to a number.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 
 from msgspec import Struct
 
 MAX_STEPS = 9
 MAX_WINDOW = 64
+MAX_PATHS = 2048
+"""Paths of a site that are remembered, at most: 8 KiB, and only of sites whose URLs have parameters."""
 _REGISTERS = 128
 _REGISTER_BITS = 7
 _ALPHA = 0.7213 / (1 + 1.079 / _REGISTERS)
@@ -80,3 +85,25 @@ class Parameter(Struct, array_like=True):
 
     values: Values | None
     window: Window
+
+
+class Paths(Struct, array_like=True):
+    """The paths of which a page was read."""
+
+    hashes: bytes = b""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more paths are remembered: then nothing follows from not knowing one."""
+        return len(self.hashes) >= 4 * MAX_PATHS
+
+    def has(self, key: int) -> bool:
+        """Whether a path was read, by its hash of 64 bits; with a chance of one in two million another one was."""
+        return key & 0xFFFFFFFF in memoryview(self.hashes).cast("I")
+
+    def add(self, key: int) -> bool:
+        """Remember a path. Whether it is new."""
+        if self.is_full or self.has(key):
+            return False
+        self.hashes += (key & 0xFFFFFFFF).to_bytes(4, sys.byteorder)
+        return True

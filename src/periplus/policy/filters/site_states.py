@@ -20,7 +20,7 @@ from ...model import InvariantError, Site, Url
 from ...urls import site_of
 from ..dust import SiteDust
 from ..rendering import SiteRendering
-from .evidence import Parameter, Window
+from .evidence import Parameter, Paths, Window
 from .page_chains import PageChain
 
 
@@ -30,7 +30,8 @@ class SiteFilterState(Struct, array_like=True):
     `dust` are rules for duplicate URLs, and pairs of pages that speak for or against them.
     `rendering` is which templates need their scripts.
     `dated` are templates whose URLs name dates, `ahead` the days that those of a template name more than a month ahead.
-    `chains` are pages that each led to one more.
+    `chains` are pages that each led to one more. `paths` are those of which a page was read, since the first page
+    with parameters.
     """
 
     admitted: int = 0
@@ -42,6 +43,7 @@ class SiteFilterState(Struct, array_like=True):
     ahead: dict[int, list[int]] = field(default_factory=dict)
     rendering: SiteRendering | None = None
     chains: list[PageChain] = field(default_factory=list)
+    paths: Paths | None = None
 
 
 _NOTHING = SiteFilterState()

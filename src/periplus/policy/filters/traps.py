@@ -19,6 +19,11 @@ and that the pages say the same (Olston & Najork 2010, section 6.2). So pages ar
 * a parameter of a path that has taken more than 1,000 values is an identifier if its pages differ, and otherwise a
   session, a date or a facet: from then on 20 % of its last 50 pages must be unique, or it is throttled alike.
 
+Pages that repeat what their own path shows with other parameters are evidence about parameters. They say nothing about
+paths of which no page was read: a URL of such a path is judged by the pages that were the first of their paths, in
+windows of their own. Nor is a URL throttled whose path was read, and whose only parameter has at most eight values:
+there are no more of them than that for each path, unless new paths have no new contents either.
+
 No URL is refused for lack of evidence: a shop with 50,000 products is not a trap because none of them was fetched yet.
 The price is that a trap's URLs enter the queue until its first window is full; `reconsider` asks again when such a URL
 is about to be fetched. Seeds are exempt; submissions of forms are exempt from
@@ -31,7 +36,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
-from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Values, Window
+from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Paths, Values, Window
 from .page_chains import follow
 from .settings import TrapSettings
 from .site_states import FilterStates, SiteFilterState
@@ -39,6 +44,8 @@ from .templates import directory_of, key_of, parameters_of, path_template_of, te
 from .verdicts import ACCEPT
 
 _LONGEST_RULE = 200
+FEW_VALUES = 8
+"""Values of the only parameter of a template up to which its URLs are not throttled; what has no end has more."""
 _GROWN = "grown paths"
 """The name under which the URLs of grown paths count together. No template holds a space."""
 _GROWN_KEY = key_of(_GROWN)
@@ -81,8 +88,12 @@ class Traps:
         settings = self._settings
         lessons = self._lessons.changing(url)
         template = template_of(url)
-        keys = _window_keys(template)
-        for key in (*keys, _GROWN_KEY) if _is_grown(url) else keys:
+        keys = [*_window_keys(template)]
+        if _is_grown(url):
+            keys.append(_GROWN_KEY)
+        if _is_first(url, template, lessons):
+            keys.append(key_of(_first_of(template)))
+        for key in keys:
             window = _filed(key, lessons, settings.max_templates)
             if window is not None:
                 _note(window, is_unique, settings.window, settings.min_unique, lessons)
@@ -111,13 +122,21 @@ class Traps:
         """`has_values`: a form was submitted, whose parameters have values by design."""
         template = template_of(url)
         place = key_of(url)
-        names = [template, *([_contents_of(template)] if template.endswith("/") else [])]
+        first = _first_of(template)
+        is_known = lessons.paths is not None and lessons.paths.has(_path_key(url))
+        is_first = lessons.paths is not None and not is_known and not lessons.paths.is_full
+        is_bounded = is_known and not _is_throttled(first, lessons) and _has_few_values(url, lessons)
+        names = [] if is_bounded else [first if is_first else template]
+        if template.endswith("/"):
+            names.append(_contents_of(template))
         if _is_grown(url):
             names.append(_GROWN)
         for name in names:
             window = lessons.templates.get(key_of(name))
             if window is not None and place >= self._limits[window.steps]:
                 return Reject("low-yield", template[:_LONGEST_RULE])
+        if is_first or is_bounded:
+            return ACCEPT
         if "?" in template and self._is_poor_combination(template, place, lessons):
             return Reject("low-yield", template[:_LONGEST_RULE])
         for name, parameter in () if has_values else _parameters(url, template, lessons):
@@ -161,6 +180,13 @@ def _window_keys(template: str) -> tuple[int, ...]:
     return tuple(key_of(name) for name in names)
 
 
+def _is_first(url: Url, template: str, lessons: SiteFilterState) -> bool:
+    """Whether this page is the first of its path, as far as known. Paths count once a page with parameters was read."""
+    if lessons.paths is None and "?" in template:
+        lessons.paths = Paths()
+    return lessons.paths is not None and lessons.paths.add(_path_key(url))
+
+
 def _filed(key: int, lessons: SiteFilterState, room: int) -> Window | None:
     """The window by that key, or a new one; there is room for those seen last, and for those that are throttled."""
     templates = lessons.templates
@@ -195,6 +221,29 @@ def _contents_of(directory: str) -> str:
 def _combinations_of(template: str) -> str:
     """The name under which all URLs of a path that have parameters count together. No template holds a space."""
     return f"with parameters {template.partition('?')[0]}"
+
+
+def _first_of(template: str) -> str:
+    """The name under which the first pages of all paths of a template count together. No template holds a space."""
+    return f"first of {template}"
+
+
+def _path_key(url: Url) -> int:
+    return key_of(url.partition("?")[0])
+
+
+def _is_throttled(name: str, lessons: SiteFilterState) -> bool:
+    window = lessons.templates.get(key_of(name))
+    return window is not None and window.steps > 0
+
+
+def _has_few_values(url: Url, lessons: SiteFilterState) -> bool:
+    """Whether a URL has no parameter, or one that has taken few values."""
+    names = {name for name, _ in parameters_of(url)}
+    if len(names) != 1:
+        return not names
+    parameter = lessons.parameters.get(_parameter_key(path_template_of(url), names.pop()))
+    return parameter is not None and parameter.values is not None and parameter.values.estimate() <= FEW_VALUES
 
 
 def _is_grown(url: Url) -> bool:
