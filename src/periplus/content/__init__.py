@@ -26,7 +26,7 @@ from .charset import Charset, sniff_charset
 from .churn import NO_CHURN, Churn, ChurnRecord, ChurnSettings, settled_level
 from .decode import decode_body
 from .digests import change_since, has_text_rule, is_heading_same, is_same_body, likeness, read_from, version_of
-from .html import RawPage, read_page, read_pages
+from .html import RawPage, read_page, read_pages, read_texts
 from .mime import Kind, Mime, sniff_mime
 from .redirects import read_refresh
 from .sketch import resemblance, sketch_of, sketches_of
@@ -53,6 +53,7 @@ __all__ = [
     "read_page",
     "read_pages",
     "read_refresh",
+    "read_texts",
     "resemblance",
     "settled_level",
     "sketch_of",
