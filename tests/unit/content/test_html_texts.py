@@ -21,8 +21,9 @@ PAGES = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_texts_are_those_of_the_page(name: str) -> None:
-    headers = {"robots_tags": ["noarchive"], "use_headers": [("content-usage", "train-ai=n")]}
-    whole, texts = read_page(PAGES[name], URL, None, **headers), read_texts(PAGES[name], URL, None, **headers)
+    use = [("content-usage", "train-ai=n")]
+    whole = read_page(PAGES[name], URL, None, robots_tags=["noarchive"], use_headers=use)
+    texts = read_texts(PAGES[name], URL, None, robots_tags=["noarchive"], use_headers=use)
     for field in ("url", "base", "charset", "mime", "title", "description", "language", "text", "main_text"):
         assert getattr(texts, field) == getattr(whole, field)
     assert (texts.canonical, texts.directives, texts.preferences) == (
