@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import gzip
 import io
+import os
 import re
 import signal
 import subprocess
@@ -88,17 +89,23 @@ async def _clients(urls: int, queues: int, server: int) -> None:
             async for _ in put(batches()):
                 pass
 
-        started = time.perf_counter()
+        started, busy = time.perf_counter(), _cpu(server)
         await asyncio.gather(discover(0), discover(1))
-        rate = urls / (time.perf_counter() - started)
-        print(f"frontier: {rate:,.0f} discovered/s, durable; memory {_memory(server)} MB")
+        rate, cpu_rate = urls / (time.perf_counter() - started), urls / (_cpu(server) - busy)
+        print(
+            f"frontier: {rate:,.0f} discovered/s, durable ({cpu_rate:,.0f} for a second of the server's CPU); "
+            f"memory {_memory(server)} MB"
+        )
         get = channel.unary_stream(f"/{SERVICE}/GetURLs", request_serializer=MESSAGES["GetParams"].SerializeToString)
         for queues_each, urls_each in ((1, 1), (10, 10), (100, 50)):
             params = MESSAGES["GetParams"](max_queues=queues_each, max_urls_per_queue=urls_each, delay_requestable=3600)
+            busy = _cpu(server)
             calls, found, seconds = await _asked(get, params)
+            cpu = _cpu(server) - busy
             print(
                 f"frontier: {calls / seconds:,.0f} GetURLs/s for {queues_each} queues, {urls_each} URLs each: "
-                f"{found / seconds:,.0f} URLs/s; memory {_memory(server)} MB"
+                f"{found / seconds:,.0f} URLs/s (of the server's CPU {calls / cpu:,.0f} and {found / cpu:,.0f}); "
+                f"memory {_memory(server)} MB"
             )
 
 
@@ -125,6 +132,12 @@ def _batches(messages: dict[str, Any], urls: int, queues: int) -> Iterator[bytes
             for number in range(start, min(urls, start + BATCH))
         ]
         yield messages["DiscoveredBatch"](ID=str(start), items=items).SerializeToString()
+
+
+def _cpu(process: int) -> float:
+    """Seconds of CPU that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _memory(process: int) -> int:

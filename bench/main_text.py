@@ -212,7 +212,7 @@ def _without_marks(write: Extractor) -> Extractor:
 
     def extract(body: bytes, url: str) -> str:
         rendered = reader.render(write(body, url))
-        return str(html.fromstring(rendered).text_content()) if rendered.strip() else ""
+        return "".join(map(str, html.fromstring(rendered).itertext())) if rendered.strip() else ""
 
     return extract
 

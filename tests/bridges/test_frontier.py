@@ -19,7 +19,7 @@ from periplus.model import PeriplusError  # noqa: E402
 
 from .frontier_client import Client, Time, generated, serving  # noqa: E402
 
-OK, SKIPPED = 0, 1
+OK, SKIPPED, FAIL = 0, 1, 2
 _numbers = count()
 
 
@@ -466,28 +466,37 @@ def test_a_restart_keeps_urls_leases_and_settings(tmp_path: Path, messages: dict
 
 
 _SERVER = """
-import sys
+import resource, sys
 from pathlib import Path
 from periplus.bridges.frontier.server import FrontierSettings, serve
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
 serve(Path(sys.argv[1]), FrontierSettings(port=0), lambda address: print(address, flush=True))
 """
 
 
-def test_what_was_acknowledged_survives_a_kill_and_an_interrupt_is_orderly(
-    tmp_path: Path, messages: dict[str, Any]
-) -> None:
-    sent: list[str] = []
-    for number, signal in enumerate((9, 2)):
+def test_what_was_acknowledged_survives_a_kill_and_a_full_disk(tmp_path: Path, messages: dict[str, Any]) -> None:
+    """Files of the second server may not grow beyond a bound, as on a full disk; it ends in order all the same."""
+    kept: list[str] = []
+    statuses: set[int] = set()
+    for number, (signal, largest) in enumerate([(9, 1 << 30), (2, 400_000)]):
         with subprocess.Popen(
-            [sys.executable, "-c", _SERVER, str(tmp_path)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", _SERVER, str(tmp_path), str(largest)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         ) as server:
             assert server.stdout is not None
             client = Client(server.stdout.readline().strip(), messages)
-            sent += urls(f"{number}.example", 300)
-            assert client.discover(*urls(f"{number}.example", 300))[-1][1] == OK
+            for host in range(1 + 4 * number):
+                sent = urls(f"{number}-{host}.example", 500)
+                batch = messages["DiscoveredBatch"](items=map(client.info, sent))
+                [ack] = client.call("PutDiscovered", iter([batch]))
+                statuses |= set(ack.statuses)
+                kept += [url for url, status in zip(sent, ack.statuses, strict=True) if status == OK]
             client.get(each=10)
             server.send_signal(signal)
-            assert server.wait(30) == (-9 if signal == 9 else 0)
+            assert server.wait(60) == (-9 if signal == 9 else 0)
+    assert statuses == {OK, FAIL}
     with serving(tmp_path) as address:
         listed = Client(address, messages).ask("ListURLs", size=10_000)
-        assert sorted(item.known.info.url for item in listed) == sorted(sent)
+        assert sorted(item.known.info.url for item in listed) == sorted(kept)

@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..formats.encodings import decode
-from ..model import Links, Page, Problem, Relations, Url
+from ..model import Digests, Links, Page, Problem, Relations, Url
 from ..urls import canonical, resolve_all
 from .blocks import packed_blocks
 from .charset import Charset, sniff_charset
@@ -45,6 +45,7 @@ _GROUP_BYTES: Final = 1 << 20
 """Pages and bytes that are read together, at most: beyond this, only memory grows."""
 _SPACES: Final = re.compile("[\0-\x20\x7f\xa0\u200b\u3000]+")
 _REPLACEMENT: Final = "\ufffd"
+_NO_DIGESTS: Final = Digests(0, 0, 0, 0)
 
 
 class RawPage(Struct, frozen=True):
@@ -89,6 +90,53 @@ def read_page(
     Never raises for what the body holds: what is wrong with it is in `problems`.
     """
     return read_pages([RawPage(body, url, content_type, robots_tags, link_headers, False, use_headers)])[0]
+
+
+def read_texts(
+    body: bytes,
+    url: str,
+    content_type: str | None = None,
+    *,
+    robots_tags: Sequence[str] = (),
+    link_headers: Sequence[str] = (),
+    use_headers: Sequence[tuple[str, str]] = (),
+) -> Page:
+    """As `read_page`, without links, resources, forms, redirects, digests and statistics: for exports of texts.
+
+    Of its problems those of the body are there.
+    """
+    raw = RawPage(body, url, content_type, robots_tags, link_headers, False, use_headers)
+    _, own, charset, mime, columns, problems = _scanned(raw)
+    head = by_tag(columns.head)
+    base = base_of(head, url)
+    has_base = base != url
+    relatives = read_relatives(head.links)
+    [relative_urls] = _resolved(
+        [[relative.href for relative in relatives]], base, None if has_base else own, charset.encoding
+    )
+    facts = read_facts(columns.title, head, robots_tags, use_headers)
+    return Page(
+        url=own,
+        base=canonical(base) or own if has_base else own,
+        charset=charset.encoding,
+        mime=mime.essence,
+        title=facts.title,
+        description=facts.description,
+        language=facts.language,
+        text=columns.text.decode("utf-8", "replace"),
+        main_text=columns.main.decode("utf-8", "replace"),
+        links=Links(),
+        resources=(),
+        relations=read_relations(relatives, relative_urls, link_headers, url),
+        directives=facts.directives,
+        refresh=None,
+        script_redirect=None,
+        forms=(),
+        sketch=b"",
+        digests=_NO_DIGESTS,
+        problems=tuple(problems),
+        preferences=facts.preferences,
+    )
 
 
 def read_pages(pages: Iterable[RawPage]) -> list[Page]:

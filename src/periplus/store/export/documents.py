@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.content import decode_body, read_page
+from periplus.content import decode_body, read_page, read_texts
 from periplus.content.scan.columns import MAX_TEXT
 from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
@@ -104,8 +104,8 @@ def document_near(
     return None if isinstance(found, str) else found
 
 
-def read_document(archive: Path, capture: Capture) -> Document | str:
-    """The document of a capture, or the reason why there is none."""
+def read_document(archive: Path, capture: Capture, *, texts_only: bool = False) -> Document | str:
+    """The document of a capture, or the reason why there is none. `texts_only`: as `content.read_texts` reads it."""
     if capture.body_at is None:
         return NO_ORIGINAL
     try:
@@ -114,7 +114,7 @@ def read_document(archive: Path, capture: Capture) -> Document | str:
         return DAMAGED
     headers = Headers(message.fields)
     body, _ = decode_body(message.body, ",".join(headers.all("content-encoding")))
-    page = read_page(
+    page = (read_texts if texts_only else read_page)(
         body,
         capture.url,
         headers.get("content-type") or "",

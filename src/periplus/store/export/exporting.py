@@ -223,7 +223,7 @@ def export_documents(
     for capture in latest_captures(collection / "tables", committed.spooled):
         if not pages.wants_url(capture.url) or not wants(capture):
             continue
-        document = read_document(collection / "warc", capture)
+        document = read_document(collection / "warc", capture, texts_only=True)
         if isinstance(document, str):
             left_out[document] += 1
         elif refusal := pages.refusal(document.page):
