@@ -55,13 +55,14 @@ class Fault(Struct):
 
     `kind`: `kill` ends the process, `power` the machine, `torn` ends the process in the middle of a write; `eio` and
     `enospc` fail, all later ones too if it `lasts`; `short` writes less than asked for. `lies_from`: every `fsync` from
-    that operation on is a lie.
+    that operation on is a lie. `lies_below`: so is every one in this folder, from the start.
     """
 
     kind: str = ""
     at: int = 0
     lasts: bool = False
     lies_from: int | None = None
+    lies_below: str = ""
 
 
 class _File(Struct):
@@ -90,6 +91,7 @@ class Disk:
         self.operations = 0
         self.image: Path | None = None
         self.did: list[str] = []
+        self.before_each: Callable[[], None] = lambda: None
         self._chance = chance
         self._prefix = f"{root}/"
         self._is_dead = False
@@ -147,7 +149,8 @@ class Disk:
         return self.fault.lies_from is not None and self.operations >= self.fault.lies_from
 
     def _synced(self, descriptor: int) -> None:
-        if self.lies:
+        path = self._opened[descriptor].removeprefix(self._prefix)
+        if self.lies or (self.fault.lies_below and path.startswith(self.fault.lies_below)):
             return
         found = os.fstat(descriptor)
         if stat.S_ISDIR(found.st_mode):
@@ -181,6 +184,7 @@ class Disk:
 
     def _begin(self, kind: str, path: str) -> None:
         """Before every operation. Raises where it fails, or the process ends."""
+        self.before_each()
         self.operations += 1
         self.did.append(f"{kind} {path.removeprefix(self._prefix)}")
         fault = self.fault

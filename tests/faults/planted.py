@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -47,11 +49,12 @@ class Bug(Struct, frozen=True):
 BUGS: Final = (
     Bug(
         "the archive is not synced before a commit", "crawl/engine.py",
-        "        self._archive.sync()\n", "", (FAULTS,),
+        "        self._archive.sync()\n", "", (DURABLE,),
     ),
     Bug(
         "the state is committed before the archive is synced", "crawl/engine.py",
-        "        self._archive.sync()\n        tables = self._tables.settle() if is_last else self._tables.checkpoint()\n"
+        "        self._archive.sync()\n"
+        "        tables = self._tables.settle() if is_last else self._tables.checkpoint()\n"
         "        meta = self._machine.flush()\n        self._commits += 1\n"
         "        meta.commits, meta.archive, meta.tables = self._commits, self._archive.end, tables\n"
         "        self._state.put_meta(meta)\n        self._state.commit()\n",
@@ -59,7 +62,7 @@ BUGS: Final = (
         "        meta = self._machine.flush()\n        self._commits += 1\n"
         "        meta.commits, meta.archive, meta.tables = self._commits, self._archive.end, tables\n"
         "        self._state.put_meta(meta)\n        self._state.commit()\n        self._archive.sync()\n",
-        (FAULTS,),
+        (DURABLE,),
     ),
     Bug(
         "the sync of a WARC file does nothing", "store/warc/archive.py",
@@ -67,7 +70,7 @@ BUGS: Final = (
     ),
     Bug(
         "rows of tables are not synced", "store/tables/spool.py",
-        "            _sync(self._file.fileno())\n", "", (FAULTS,),
+        "            _sync(self._file.fileno())\n", "", (DURABLE,),
     ),
     Bug(
         "the log is written after an input is applied", "crawl/engine.py",
@@ -75,7 +78,7 @@ BUGS: Final = (
         "            effects = self._machine.apply(each)\n",
         "        for each in inputs:\n"
         "            effects = self._machine.apply(each)\n            self._log.append([each])\n",
-        (FAULTS, REPLAY),
+        (REPLAY,),
     ),
     Bug(
         "checksums of logged inputs are ignored", "crawl/log.py",
@@ -108,7 +111,7 @@ BUGS: Final = (
     ),
     Bug(
         "a Parquet file is not synced before it gets its name", "store/tables/parquet.py",
-        "            os.fsync(file.fileno())\n", "            pass\n", (FAULTS, DURABLE),
+        "            os.fsync(file.fileno())\n", "            pass\n", (DURABLE,),
     ),
     Bug(
         "a spool is removed before its Parquet file is committed", "store/tables/table.py",
@@ -215,13 +218,18 @@ BUGS: Final = (
 )  # fmt: skip
 
 
-def planted(bug: Bug, sources: Path) -> None:
-    """Change the copy of the sources."""
+@contextmanager
+def planted(bug: Bug, sources: Path) -> Iterator[None]:
+    """Change the copy of the sources meanwhile."""
     path = sources / "periplus" / bug.path
     text = path.read_text()
     if text.count(bug.old) != 1:
         raise ValueError(f"{bug.name}: the line is {text.count(bug.old)} times in {bug.path}")
     path.write_text(text.replace(bug.old, bug.new))
+    try:
+        yield
+    finally:
+        path.write_text(text)
 
 
 def caught(bug: Bug, sources: Path) -> str:
@@ -244,19 +252,19 @@ def caught(bug: Bug, sources: Path) -> str:
 
 def main() -> int:
     """Plant each bug that was asked for; print what found it."""
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    wanted = sys.argv[1:] or [""]
     missed = 0
-    for bug in BUGS:
-        if wanted in bug.name:
-            began = time.monotonic()
-            with tempfile.TemporaryDirectory(prefix="periplus-planted-") as folder:
-                sources = Path(folder) / "src"
-                shutil.copytree(ROOT / "src", sources, ignore=shutil.ignore_patterns("__pycache__"))
-                planted(bug, sources)
-                test = caught(bug, sources)
-            missed += not test
-            line = f"{bug.name}: {test or 'MISSED'} ({time.monotonic() - began:.0f} s)"
-            print(line, flush=True)  # noqa: T201
+    with tempfile.TemporaryDirectory(prefix="periplus-planted-") as folder:
+        sources = Path(folder) / "src"
+        shutil.copytree(ROOT / "src", sources)
+        for bug in BUGS:
+            if any(name in bug.name for name in wanted):
+                began = time.monotonic()
+                with planted(bug, sources):
+                    test = caught(bug, sources)
+                missed += not test
+                line = f"{bug.name}: {test or 'MISSED'} ({time.monotonic() - began:.0f} s)"
+                print(line, flush=True)  # noqa: T201
     return int(missed > 0)
 
 

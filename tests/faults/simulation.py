@@ -122,6 +122,8 @@ class Process(Collection):
             self.engine = self._assembled(asked, layout, state)
         except BaseException:
             state.close()
+            if hasattr(self, "tables"):
+                self.tables.close()
             raise
 
     def _assembled(self, asked: ShardMaker, layout: Layout, state: DiskState) -> Engine:

@@ -8,9 +8,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 from tests.faults.disk import Crashed, Disk, Fault
 from tests.faults.simulation import Process, Simulation, plan_of
-from tests.faults.web import Clock
+from tests.faults.web import Clock, Key
 
 from periplus.crawl.inputs import AddressesReviewed
 from periplus.crawl.sharding.messages import ShardFailure
@@ -112,6 +113,62 @@ def test_a_torn_page_of_a_closed_state_is_noticed(tmp_path: Path, seed: int) -> 
     (state / "data.mdb").write_bytes(data)
     with pytest.raises(CollectionDamaged):
         DiskState(state)
+
+
+@pytest.mark.parametrize("folder", ["warc", "tables", "state/shard-00/spool"])
+def test_a_disk_that_lies_about_one_folder_is_noticed(tmp_path: Path, folder: str) -> None:
+    """The state that is left refers to what is lost: that is said, and nothing goes on as if it were there."""
+    simulation = Simulation(plan_of(2, is_faulty=False), tmp_path)
+    disk = Disk(tmp_path / "life", Random(1))
+    disk.fault = Fault("power", lies_from=1 << 40, lies_below=folder)
+    with disk.installed():
+        process = Process(simulation, disk.root, Clock(simulation.true, 0.0))
+        process.engine.recover()
+        process.engine.discover([Discovery(seed, Source.SEED, simulation.true.at) for seed in simulation.seeds])
+        for _ in range(30):
+            process.engine.step(60.0)
+        process.engine.checkpoint(is_last=folder == "tables")
+        with suppress(Crashed):
+            disk.crash()
+    process.abandon()
+    assert disk.image is not None
+    with pytest.raises(CollectionDamaged):
+        Process(simulation, disk.image, Clock(simulation.true, 0.0))
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+def test_a_loss_of_power_at_any_operation_of_a_checkpoint_is_survived(tmp_path: Path, is_last: bool) -> None:
+    """Before each of them the disk is photographed, without anything that is not synced; each photograph is opened."""
+    plan = plan_of(2, is_faulty=False)
+    sizes = {"tables.rows_per_group": 20, "tables.rows_per_file": 40, "engine.checkpoint_interval": 60.0}
+    simulation = Simulation(replace(plan, config=plan.config.with_options(sizes)), tmp_path)
+    disk = Disk(tmp_path / "life", Random(1))
+    disk.fault = Fault("power", lies_from=1 << 40)
+    photographs: list[tuple[Path, set[Key]]] = []
+
+    def photograph() -> None:
+        photographs.append((tmp_path / f"photograph-{len(photographs)}", set(process.durable)))
+        disk.materialise(photographs[-1][0])
+
+    with disk.installed():
+        process = Process(simulation, disk.root, Clock(simulation.true, 0.0))
+        process.follow_commits(disk)
+        process.engine.recover()
+        process.engine.discover([Discovery(seed, Source.SEED, simulation.true.at) for seed in simulation.seeds])
+        while len(process.applied) < 12:
+            process.engine.step(60.0)
+        disk.before_each = photograph
+        process.engine.checkpoint(is_last=is_last)
+        photograph()
+        disk.before_each = lambda: None
+    process.abandon()
+    assert len(photographs) > 8
+    for image, durable in photographs[:: 3 if is_last else 1]:
+        simulation.required = {0: durable}
+        again = Process(simulation, image, Clock(simulation.true, 0.0))
+        again.engine.recover()
+        simulation.check_recovered(again)
+        again.abandon()
 
 
 def fill(state: DiskState) -> None:
