@@ -34,9 +34,11 @@ PYTEST = $(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(3 * (
 test: .venv/dev ## the tests, but for the slow ones (they mostly wait, so there are more at once than cores)
 	@$(PYTEST) -m "not slow"
 
-soak: .venv/dev ## the slow tests: more kills, more seeds, more orderings
+MINUTES ?= 1
+soak: .venv/dev ## the slow tests, then crawls on failing disks from seeds (MINUTES=60: for an hour)
 	@$(PYTEST) -m slow
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -m 'not slow' tests/properties
+	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES)
 
 check: .venv/dev ## style, types, the plan of the house, the docs
 	@$(BIN)/ruff format --check .

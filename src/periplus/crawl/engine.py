@@ -204,7 +204,7 @@ class Engine:
         self._log.append(inputs)
         for each in inputs:
             effects = self._machine.apply(each)
-            self._uncommitted += len(effects) if isinstance(each, Granted) else 1
+            self._uncommitted += len(effects) if isinstance(each, Granted | AddressesReviewed) else 1
             for effect in effects:
                 match effect:
                     case Fetch(task=task):

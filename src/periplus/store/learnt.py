@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from .warc.archive import sync_folder
+
 KEPT: Final = 8
 """Generations of a kind that are kept: a shard that was killed needs the one it had, and jobs take minutes."""
 _NAME: Final = re.compile(r"([a-z-]+)-([0-9]+)")
@@ -35,6 +37,7 @@ class LearntFiles:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self._path(kind, generation))
+        sync_folder(self._folder)
         self._path(kind, generation - KEPT).unlink(missing_ok=True)
         return generation
 

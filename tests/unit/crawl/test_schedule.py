@@ -28,6 +28,16 @@ def test_site_rests_until_its_time() -> None:
     assert sites.schedule.pop_ready(10.0) is active
 
 
+def test_a_site_that_waited_in_its_queue_rests_after_a_restart() -> None:
+    """The clock may have been set ahead of the time at which it may be visited: it may just have been."""
+    sites = ScheduledSites(ip_delay=0.25)
+    sites.schedule.restart(1000.0)
+    sites.put("visited", ready_at=10.0)
+    assert sites.schedule.next_at == 1000.0 + DELAY
+    sites.put("new")
+    assert sites.schedule.next_at == 1000.25
+
+
 def test_most_wanted_ready_site_is_first() -> None:
     """The ordering decides among ready sites, not the time at which they woke."""
     sites = ScheduledSites()

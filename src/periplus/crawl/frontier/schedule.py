@@ -226,7 +226,8 @@ class Schedule:
         active.count_all(self._state.queues, self._lanes)
         self._counts[Stage.PARKED] += 1
         self._move(active, Move.ADMIT)
-        self._settle(active, max(record.ready_at, self.rests_until))
+        rest = max(self._delay_of(record) - self.addresses.longest_pause, 0.0) if record.ready_at else 0.0
+        self._settle(active, max(record.ready_at, self.rests_until + rest))  # the clock may have been set meanwhile
         return active
 
     def _join_domain(self, active: ActiveSite) -> None:
@@ -415,10 +416,9 @@ class Schedule:
         """Every site is in one stage and can be found from there; no site that waits is forgotten."""
         stages = [active.stage for active in self._sites.values()]
         for stage in Stage:
-            if stages.count(stage) != self._counts[stage]:
-                raise InvariantError(
-                    f"{stages.count(stage)} sites are {stage.name}, {self._counts[stage]} were counted"
-                )
+            found = stages.count(stage)
+            if found != self._counts[stage]:
+                raise InvariantError(f"{found} sites are {stage.name}, {self._counts[stage]} were counted")
         for active in self._sites.values():
             self._check(active)
         self.addresses.check_invariants(len(self._ready))

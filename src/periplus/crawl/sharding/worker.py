@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from periplus.model import Discovery, PeriplusError
+from periplus.model import CollectionError, Discovery, PeriplusError
 
 from ..shard import Controls, Shard
 from .messages import (
@@ -128,7 +128,7 @@ def run_shard(
     post: Callable[[Posted], object],
     before_step: Callable[[], object] = lambda: None,
 ) -> None:
-    """Open a shard, run it until it is stopped, and close it. Our errors are posted, all others raised."""
+    """Open a shard, run it until it is stopped, and close it. Our errors and the disk's are posted, others raised."""
     try:
         shard = open_shard()
         try:
@@ -139,6 +139,10 @@ def run_shard(
             shard.close()
     except PeriplusError as error:
         post(ShardFailure.of(error))
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        hint = "Fix this and run the same command again: everything stored is safe"
+        post(ShardFailure.of(CollectionError(what, hint=hint)))
 
 
 def no_wake() -> None:

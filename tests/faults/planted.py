@@ -1,0 +1,272 @@
+"""Plants bugs in a copy of the sources, one at a time, and runs the tests that must find each.
+
+    python -m tests.faults.planted               # all of them
+    python -m tests.faults.planted "lock"        # those whose names contain this
+
+A test suite is worth what it finds. Each bug here is one that a tired person could write: a sync left out, two lines
+swapped, a bound off by one. The exit code is 1 if a bug is missed, or cannot be planted since the line has changed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+LIMIT: Final = 300.0
+"""Seconds after which the tests of one bug count as hanging, which is a way to find it."""
+
+FAULTS: Final = "tests/faults/test_faulty_crawls.py"
+DURABLE: Final = "tests/faults/test_durable_files.py"
+REPLAY: Final = "tests/properties/test_replay.py"
+POLITENESS: Final = "tests/properties/test_politeness.py"
+ROBOTS: Final = "tests/unit/crawl/test_frontier_robots.py"
+EXCHANGE: Final = "tests/conformance/test_exchange.py"
+WARC: Final = "tests/unit/store/test_warc_durability.py"
+
+
+class Bug(Struct, frozen=True):
+    """In the file `path` below `src/periplus`, `old` becomes `new`; one of `tests` must fail."""
+
+    name: str
+    path: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+BUGS: Final = (
+    Bug(
+        "the archive is not synced before a commit", "crawl/engine.py",
+        "        self._archive.sync()\n", "", (DURABLE,),
+    ),
+    Bug(
+        "the state is committed before the archive is synced", "crawl/engine.py",
+        "        self._archive.sync()\n"
+        "        tables = self._tables.settle() if is_last else self._tables.checkpoint()\n"
+        "        meta = self._machine.flush()\n        self._commits += 1\n"
+        "        meta.commits, meta.archive, meta.tables = self._commits, self._archive.end, tables\n"
+        "        self._state.put_meta(meta)\n        self._state.commit()\n",
+        "        tables = self._tables.settle() if is_last else self._tables.checkpoint()\n"
+        "        meta = self._machine.flush()\n        self._commits += 1\n"
+        "        meta.commits, meta.archive, meta.tables = self._commits, self._archive.end, tables\n"
+        "        self._state.put_meta(meta)\n        self._state.commit()\n        self._archive.sync()\n",
+        (DURABLE,),
+    ),
+    Bug(
+        "the sync of a WARC file does nothing", "store/warc/archive.py",
+        "            os.fsync(self._fd)\n", "            pass\n", (DURABLE,),
+    ),
+    Bug(
+        "rows of tables are not synced", "store/tables/spool.py",
+        "            _sync(self._file.fileno())\n", "", (DURABLE,),
+    ),
+    Bug(
+        "the log is written after an input is applied", "crawl/engine.py",
+        "        self._log.append(inputs)\n        for each in inputs:\n"
+        "            effects = self._machine.apply(each)\n",
+        "        for each in inputs:\n"
+        "            effects = self._machine.apply(each)\n            self._log.append([each])\n",
+        (REPLAY,),
+    ),
+    Bug(
+        "checksums of logged inputs are ignored", "crawl/log.py",
+        "if len(body) != length or xxh3_64_intdigest(body) != checksum:", "if len(body) != length:",
+        ("tests/unit/crawl/test_log.py",),
+    ),
+    Bug(
+        "a log may point beyond the archive", "crawl/log.py",
+        "                if not _is_whole(self._archive, end, logged.end):\n                    break\n", "",
+        ("tests/unit/crawl/test_log.py", FAULTS),
+    ),
+    Bug(
+        "the rest of a short write is dropped", "store/warc/archive.py",
+        "while written < len(data):", "while written < 0:", (WARC, FAULTS),
+    ),
+    Bug(
+        "a failed write leaves half a record", "store/warc/archive.py",
+        "            os.ftruncate(self._fd, self.length)\n            raise CollectionError(\n"
+        '                f"{self.path} cannot be written',
+        '            raise CollectionError(\n                f"{self.path} cannot be written',
+        (WARC,),
+    ),
+    Bug(
+        "the list of Parquet files is not synced", "store/tables/manifest.py",
+        "        os.fsync(file.fileno())\n", "", (DURABLE,),
+    ),
+    Bug(
+        "the name of the list of Parquet files is not synced", "store/tables/manifest.py",
+        "    sync_folder(folder)\n", "", (DURABLE,),
+    ),
+    Bug(
+        "a Parquet file is not synced before it gets its name", "store/tables/parquet.py",
+        "            os.fsync(file.fileno())\n", "            pass\n", (DURABLE,),
+    ),
+    Bug(
+        "a spool is removed before its Parquet file is committed", "store/tables/table.py",
+        "        self._spent.append(self._spool.path)\n", "        self._spool.path.unlink()\n",
+        ("tests/properties/test_tables_exactly_once.py",),
+    ),
+    Bug(
+        "the note that a state was begun is not synced", "store/state/seal.py",
+        "        os.fsync(file.fileno())\n    descriptor = os.open(home, os.O_RDONLY)\n    try:\n"
+        "        os.fsync(descriptor)\n",
+        "    descriptor = os.open(home, os.O_RDONLY)\n    try:\n        pass\n",
+        (DURABLE,),
+    ),
+    Bug(
+        "the name of what was learnt is not synced", "store/learnt.py",
+        "        sync_folder(self._folder)\n", "", (DURABLE,),
+    ),
+    Bug(
+        "the seal of a state is not broken by a writer", "store/state/environment.py",
+        "                break_seal(self._folder / DATA)\n", "                pass\n", (FAULTS,),
+    ),
+    Bug(
+        "the lock of a state is released early", "store/state/files.py",
+        "        return FolderLock(folder, _OWNER)\n",
+        "        lock = FolderLock(folder, _OWNER)\n        lock.close()\n        return lock\n",
+        ("tests/unit/store/test_state_disk.py",),
+    ),
+    Bug(
+        "a lease is counted twice", "crawl/frontier/frontier.py",
+        "        self._pages_out += lease.is_of_page\n", "        self._pages_out += 2 * lease.is_of_page\n",
+        (POLITENESS,),
+    ),
+    Bug(
+        "requests under way are forgotten by a restart", "crawl/frontier/leases.py",
+        "        leases = list(self._leases.values())\n        self._leases.clear()\n",
+        "        leases = []\n        self._leases.clear()\n", ("tests/unit/crawl/test_frontier_restart.py",),
+    ),
+    Bug(
+        "a checkpoint forgets where seeds have moved to", "crawl/machine.py",
+        "            moved=self.router.moved,\n", "",
+        ("tests/unit/crawl/test_machine_restart.py", "tests/properties/test_shards_exactly_once.py"),
+    ),
+    Bug(
+        "a checkpoint forgets what is read of sitemaps", "crawl/machine.py",
+        "            sitemaps=self.sitemaps.snapshot(),\n", "", (REPLAY,),
+    ),
+    Bug(
+        "the delay of a site begins with the request, not with its end", "crawl/frontier/reports.py",
+        'ended_at = getattr(outcome, "started_at", now) + active.record.last_duration',
+        'ended_at = getattr(outcome, "started_at", now)', (POLITENESS,),
+    ),
+    Bug(
+        "sites do not rest again after a restart", "crawl/frontier/schedule.py",
+        "max(at, now + max(self._delay_of(active.record), self.addresses.longest_pause))", "at",
+        (POLITENESS, FAULTS),
+    ),
+    Bug(
+        "robots.txt with status 429 allows everything", "crawl/frontier/robots.py",
+        "if 400 <= status < 500 and status != 429:", "if 400 <= status < 500:", (ROBOTS,),
+    ),
+    Bug(
+        "robots.txt with status 503 allows everything", "crawl/frontier/robots.py",
+        'return RobotsFile(site, "none", b"", now, now + LEAST_FRESH, status, reason)',
+        'return RobotsFile(site, "all", b"", now, now + LEAST_FRESH, status, reason)', (ROBOTS,),
+    ),
+    Bug(
+        "one redirect of robots.txt too many is followed", "crawl/frontier/robots.py",
+        "task.redirects < MAX_ROBOTS_REDIRECTS:", "task.redirects <= MAX_ROBOTS_REDIRECTS:", (ROBOTS,),
+    ),
+    Bug(
+        "redirects in a row are not counted", "crawl/pipeline.py",
+        "        redirects=task.redirects + 1,\n", "        redirects=task.redirects,\n",
+        ("tests/unit/crawl/test_pipeline.py",),
+    ),
+    Bug(
+        "the bound of decompression is ignored", "content/decode.py",
+        "            if size > limit:\n", "            if size > limit << 10:\n",
+        ("tests/unit/content/test_decode_body.py", "tests/unit/content/test_content_bounds.py"),
+    ),
+    Bug(
+        "a batch of another shard is taken twice", "store/state/exchange.py",
+        "if batch.number != self.taken(batch.sender) + 1:", "if batch.number > self.taken(batch.sender) + 1:",
+        (EXCHANGE,),
+    ),
+    Bug(
+        "batches leave before they are committed", "store/state/exchange.py",
+        "min(first + limit, self._committed.get(receiver, 0) + 1)", "min(first + limit, self.sent(receiver) + 1)",
+        (EXCHANGE,),
+    ),
+    Bug(
+        "a URL is tried once too often", "crawl/frontier/politeness.py",
+        "failures < settings.max_attempts", "failures <= settings.max_attempts", (POLITENESS,),
+    ),
+    Bug(
+        "pushed URLs are removed before they are committed", "crawl/sharding/pushed.py",
+        "            if not future.done():\n                return\n", "",
+        ("tests/faults/test_pushed_urls.py",),
+    ),
+    Bug(
+        "the clock follows the machine's", "crawl/clock.py",
+        "        real = self._offset + self._monotonic()\n", "        real = time.time()\n",
+        ("tests/unit/crawl/test_clock.py",),
+    ),
+)  # fmt: skip
+
+
+@contextmanager
+def planted(bug: Bug, sources: Path) -> Iterator[None]:
+    """Change the copy of the sources meanwhile."""
+    path = sources / "periplus" / bug.path
+    text = path.read_text()
+    if text.count(bug.old) != 1:
+        raise ValueError(f"{bug.name}: the line is {text.count(bug.old)} times in {bug.path}")
+    path.write_text(text.replace(bug.old, bug.new))
+    try:
+        yield
+    finally:
+        path.write_text(text)
+
+
+def caught(bug: Bug, sources: Path) -> str:
+    """The test that fails; empty: none does."""
+    command = [
+        sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--tb=no", *bug.tests,
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(sources)}, capture_output=True, text=True,
+            timeout=LIMIT, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return "the tests hang"
+    if done.returncode not in (0, 1):
+        return f"(pytest ended with {done.returncode}) {done.stdout[-200:]}"
+    found = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    return "" if done.returncode == 0 else found[1] if found else "a test"
+
+
+def main() -> int:
+    """Plant each bug that was asked for; print what found it."""
+    wanted = sys.argv[1:] or [""]
+    missed = 0
+    with tempfile.TemporaryDirectory(prefix="periplus-planted-") as folder:
+        sources = Path(folder) / "src"
+        shutil.copytree(ROOT / "src", sources)
+        for bug in BUGS:
+            if any(name in bug.name for name in wanted):
+                began = time.monotonic()
+                with planted(bug, sources):
+                    test = caught(bug, sources)
+                missed += not test
+                line = f"{bug.name}: {test or 'MISSED'} ({time.monotonic() - began:.0f} s)"
+                print(line, flush=True)  # noqa: T201
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
