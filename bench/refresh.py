@@ -2,7 +2,8 @@
 
 Pages of Gamma rates on sites of fifty, with eight visits recorded of each, and signals for some of them. The long form,
 `python -m bench.refresh --pages 1000000`, prints times and memory; with `--signals` it compares policies where signals
-are noisy, over five seeds.
+are noisy, over five seeds; with `--stated` it compares the freshness that a watch states with the truth, on 50
+generated sites.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from numpy.typing import NDArray
 from bench.harness import Group
 from periplus.crawl.frontier import SiteRecords
 from periplus.crawl.revisit import Revisits, Watching
+from periplus.lab.simulate.changing_sites import STATED_SITES, changing_site, stated_moments
 from periplus.lab.simulate.findings import mean_interval
 from periplus.lab.simulate.noisy_refresh import POLICIES, QUALITIES, NoisySettings, compare_noisy
+from periplus.lab.simulate.watched_site import Stated
 from periplus.model import (
     ChangeLevel,
     Digests,
@@ -154,6 +157,26 @@ def _compare() -> None:
         print(f"{quality:8} learned / deaf   {_interval(found['learned'] / found['deaf'])}", flush=True)
 
 
+def _compare_stated() -> None:
+    """For each site and for all: moments stated, the share that holds the truth, and the widths of the intervals."""
+    found: list[Stated] = []
+    for number in range(STATED_SITES):
+        moments = [moment for moment in stated_moments(number) if moment.told.checked]
+        found += moments
+        print(f"{_held(moments)}  {changing_site(number).name}", flush=True)
+    print(f"{_held(found)}  all {STATED_SITES} sites")
+
+
+def _held(moments: list[Stated]) -> str:
+    if not moments:
+        return "nothing checked yet"
+    held = np.mean([moment.is_held for moment in moments])
+    width, known = (np.mean([getattr(each, name) for each in moments]) for name in ("width", "known_width"))
+    return (
+        f"{held:4.0%} of {len(moments):3} held; {100 * width:3.0f} points wide, {100 * known:3.0f} if rates are known"
+    )
+
+
 def _interval(values: NDArray[np.float64]) -> str:
     mean, low, high = mean_interval(values.tolist())
     return f"{mean:.4f}  {low:.4f} to {high:.4f}"
@@ -171,7 +194,11 @@ def main() -> int:
     ask.add_argument(
         "--signals", action="store_true", help="compare policies where signals are noisy, and nothing else"
     )
+    ask.add_argument("--stated", action="store_true", help="compare stated freshness with the truth, and nothing else")
     asked = ask.parse_args()
+    if asked.stated:
+        _compare_stated()
+        return 0
     if asked.signals:
         _compare()
         return 0

@@ -81,7 +81,7 @@ def crawl_state_of(collection: Collection, describe: Describe) -> CrawlState:
     robots: dict[str, RobotsFile] = {}
     waiting: dict[str, int] = {}
     with states(collection.layout) as opened:
-        fresh = freshness.of_collection(opened.values(), time.time())
+        fresh = freshness.of_collection(opened.values(), time.time(), collection.config.refresh)
         for state, kept in _largest(opened.values()):
             balance = balance_of(kept, collection.config.balance)
             if balance is not None:

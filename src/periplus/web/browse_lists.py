@@ -93,7 +93,7 @@ class Market(Struct, frozen=True):
 def market_of(collection: Collection, now: float) -> Market:
     """What is known of the freshness of a collection, and what its visits cost."""
     with states(collection.layout) as opened:
-        known = freshness.of_collection(opened.values(), now)
+        known = freshness.of_collection(opened.values(), now, collection.config.refresh)
         metas = [meta for state in opened.values() if (meta := state.meta(ShardMeta)) is not None]
         watched = [meta.revisits for meta in metas if meta.revisits.total]
         planned = sum(len(state.calendar) for state in opened.values())

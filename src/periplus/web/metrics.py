@@ -265,7 +265,8 @@ class Known:
 
     def _of_freshness(self, field: str) -> list[Sample]:
         fresh = self._fresh
-        return [] if not fresh or not fresh["pages"] or fresh[field] is None else [((), fresh[field])]
+        is_known = bool(fresh and fresh["pages"] and (field != "fresh" or fresh["checked"]))
+        return [] if not fresh or not is_known or fresh[field] is None else [((), fresh[field])]
 
     def _of_crawl(self, name: str) -> list[Sample]:
         """What only a running crawl knows."""

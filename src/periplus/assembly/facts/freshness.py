@@ -90,14 +90,14 @@ class PageFreshness(Struct, frozen=True):
     is_watched: bool
 
 
-def of_collection(states: Iterable[State], now: float) -> Freshness | None:
+def of_collection(states: Iterable[State], now: float, settings: RefreshSettings) -> Freshness | None:
     """Of all pages together; `None` if there is none."""
-    parts = [_of_shard(state, now) for state in states]
+    parts = [_of_shard(state, now, settings.shortest) for state in states]
     known = [part for part in parts if part.pages]
     return sum(known[1:], known[0]) if known else None
 
 
-def _of_shard(state: State, now: float) -> Freshness:
+def _of_shard(state: State, now: float, shortest: float) -> Freshness:
     """From as many pages as stand for all while it is watched."""
 
     def evidence_of(site: Site) -> SiteEvidence:
@@ -105,7 +105,7 @@ def _of_shard(state: State, now: float) -> Freshness:
         return NO_EVIDENCE if kept is None else kept.signals or NO_EVIDENCE
 
     queued = queued_revisits(state)
-    estimator = FreshnessEstimator(state.records, evidence_of, 1)
+    estimator = FreshnessEstimator(state.records, evidence_of, 1, shortest)
     estimator.begin(chain(state.calendar, queued))
     return estimator.read(len(state.calendar) + len(queued), price_of(state) or 0.0, now)
 

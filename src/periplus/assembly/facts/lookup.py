@@ -160,7 +160,7 @@ def collection_facts(collection: Collection) -> CollectionFacts:
             retired.update(each.retired for each in state.sites if each.retired)
             scripts += sum(_script_templates(each) for each in state.sites)
             largest += nlargest(LARGEST, _ranked(state, state.sites, total))
-        fresh = freshness.of_collection(opened.values(), time.time())
+        fresh = freshness.of_collection(opened.values(), time.time(), collection.config.refresh)
     lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
     return CollectionFacts(
         collection=str(collection.folder),

@@ -23,7 +23,6 @@ from periplus.model import (
     FetchOutcome,
     NotModified,
     Reading,
-    Redirected,
     Site,
     Source,
     Url,
@@ -46,6 +45,7 @@ from periplus.policy.sitemaps import SignalSettings, is_signal
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 
+from .freshness import GONE
 from .records import SiteRecords
 
 _SAMPLE = 20_000
@@ -61,7 +61,6 @@ _MAX_COUNT = 1 << 20
 """Bound of the counters behind that trust."""
 _JUST_NOW = 3600.0
 """Seconds: a page whose date is that close to the request most likely shows a clock."""
-_NOT_FOUND = (404, 410)
 _KINDS = {
     Source.SITEMAP: SignalKind.SITEMAP,
     Source.ARCHIVE: SignalKind.SITEMAP,
@@ -99,8 +98,8 @@ class ChangeHistory:
             _count_validators(site, reading.level, is_same=before.validators == after.validators)
         if is_page(outcome, reading):
             return self._seen(site, page, after, reading, now)
-        if page.visited_at and (isinstance(outcome, Redirected) or after.status in _NOT_FOUND):
-            # the page is no longer there: a change, though not one to come back for
+        if page.visited_at and _is_elsewhere(after.status) and not _is_elsewhere(before.status):
+            # the page is no longer there: one change, however often that is found
             return learnt(page, site.signals or NO_EVIDENCE, True, now)[0], {}
         return page, {}
 
@@ -231,6 +230,11 @@ class ChangeHistory:
         state = self._sites.get(site)
         state.signals = evidence
         self._sites.changed(state)
+
+
+def _is_elsewhere(status: int | None) -> bool:
+    """Whether a page redirected or was not found."""
+    return status in GONE or (status is not None and 300 <= status < 400 and status != 304)
 
 
 def is_in_archive(record: UrlRecord) -> bool:

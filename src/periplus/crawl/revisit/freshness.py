@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from random import Random
 
 from msgspec import Struct
 
 from periplus.model import Lane, Site, Url, UrlRecord, UrlRecords
-from periplus.policy.refresh import FreshShare, SiteEvidence, unpack_page
+from periplus.policy.refresh import FreshShare, RefreshSettings, SiteEvidence, unpack_page
 from periplus.policy.refresh.fresh_share import fresh_share
 from periplus.store import State
 from periplus.urls import fingerprint, site_of
@@ -28,6 +29,8 @@ _EXPLORED = 1_000
 """Pages in the sample from which random visits are chosen."""
 _MAX_ADDED = 256
 """Pages that every commit lists until both samples, about 200 KB, are written in full: at most about 25 KB."""
+GONE = (404, 410)
+"""Status codes of pages that no longer exist."""
 _ALL_BITS = (1 << 64) - 1
 
 
@@ -99,10 +102,18 @@ class PageSample:
 class FreshnessEstimator:
     """Measures freshness on one sample of pages, and keeps another from which pages are explored.
 
-    If the explored pages were those that are measured, these would be fresher than the rest.
+    If the explored pages were those that are measured, these would be fresher than the rest. `shortest` is the shortest
+    time between two visits of a page (`refresh.shortest`).
     """
 
-    def __init__(self, records: UrlRecords, evidence_of: Callable[[Site], SiteEvidence], factor: int) -> None:
+    def __init__(
+        self,
+        records: UrlRecords,
+        evidence_of: Callable[[Site], SiteEvidence],
+        factor: int,
+        shortest: float = RefreshSettings().shortest,
+    ) -> None:
+        self._shortest = shortest
         self._records = records
         self._evidence_of = evidence_of
         self.factor = factor
@@ -171,18 +182,31 @@ class FreshnessEstimator:
         found = self._records.get(self._measured.urls)
         known = [record for record in found if record is not None and is_present(record)]
         present = round(pages * len(known) / max(len(found), 1))
-        share = self._share(known, present, now)
+        gone = [record for record in found if record is not None and record.status in GONE and record.evidence]
+        share = self._share(known, gone, present, now)
         ages = [now - record.fetched_at for record in known if record.fetched_at is not None]
         age = max(math.fsum(ages) / max(len(ages), 1), 0.0)
         again = sum(bool(unpack_page(record.evidence).ring) for record in known)
         checked = math.ceil(again * present / max(len(known), 1))
         return Freshness(present, share.mean, share.low, share.high, age, price, checked)
 
-    def _share(self, records: Sequence[UrlRecord], population: int, now: float) -> FreshShare:
+    def _share(
+        self, records: Sequence[UrlRecord], gone: Sequence[UrlRecord], population: int, now: float
+    ) -> FreshShare:
         numbers: dict[Site, int] = {}
-        site = [numbers.setdefault(site_of(record.url), len(numbers)) for record in records]
-        pages = [unpack_page(record.evidence) for record in records]
-        return fresh_share(pages, site, [self._evidence_of(each) for each in numbers], now, population)
+        site = [numbers.setdefault(site_of(record.url), len(numbers)) for record in chain(records, gone)]
+        pages = [unpack_page(record.evidence) for record in chain(records, gone)]
+        sites, count = [self._evidence_of(each) for each in numbers], len(records)
+        return fresh_share(
+            pages[:count],
+            site[:count],
+            sites,
+            now,
+            population,
+            gone=pages[count:],
+            gone_site=site[count:],
+            shortest=self._shortest,
+        )
 
 
 def queued_revisits(state: State) -> list[Url]:

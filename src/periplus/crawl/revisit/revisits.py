@@ -73,9 +73,9 @@ _LOOKED_AHEAD = 20
 """RevisitQueue entries that are looked at before their time while slots are idle."""
 _MIN_ROOM = 20
 """Revisits that may wait with their sites, if that is more than the visits of an hour."""
-_MAX_INTERVAL, _INTERVAL_PER_PAGE = 600.0, 0.01
-"""Seconds between two measurements of freshness, at most; and at least, for each page in the sample: measuring 2,000
-pages takes up to a second."""
+_MIN_INTERVAL, _MAX_INTERVAL, _INTERVAL_PER_PAGE = 5.0, 600.0, 0.03
+"""Seconds between two measurements of freshness: at least, at most, and at least for each page in the sample. Measuring
+takes 0.15 s for 50 pages and under two for 2,000: a thirtieth of the time."""
 _WITHOUT_CONDITION = 0.1
 """Share of revisits that are sent without validators, to find servers that answer 304 whatever has changed."""
 _REVISED_AT_ONCE = 1_000
@@ -126,12 +126,13 @@ class Revisits:
     def _sampled(self, watching: Watching, sample: SampleRows | None) -> FreshnessEstimator:
         """The sample of the last commit; or a new one, if there is none or sites may have moved between shards."""
         saved = self._saved
-        if sample is not None and saved.factor and saved.parts == watching.parts:
-            estimator = FreshnessEstimator(self._state.records, self._history.evidence_of, saved.factor)
+        is_kept = sample is not None and saved.factor and saved.parts == watching.parts
+        factor = saved.factor if is_kept else self._random.getrandbits(64) | 1
+        evidence_of, shortest = self._history.evidence_of, self._settings.shortest
+        estimator = FreshnessEstimator(self._state.records, evidence_of, factor, shortest)
+        if sample is not None and is_kept:
             estimator.restore(sample, saved.added)
             return estimator
-        factor = self._random.getrandbits(64) | 1
-        estimator = FreshnessEstimator(self._state.records, self._history.evidence_of, factor)
         queued = queued_revisits(self._state)
         self._waiting = len(queued)
         estimator.begin(chain(self._state.calendar, queued))
@@ -427,7 +428,7 @@ class Revisits:
         """How fresh the collection is, from a sample of its pages; `waiting` of them are queued to be visited again."""
         if self._estimator is None:
             return None
-        least = _INTERVAL_PER_PAGE * len(self._estimator.urls)
+        least = max(_INTERVAL_PER_PAGE * len(self._estimator.urls), _MIN_INTERVAL)
         interval = min(max(10 * DAY / max(self.visits_per_day, 1.0), least), _MAX_INTERVAL)
         return self._estimator.read(len(self._state.calendar) + waiting, self.price, now, interval)
 

@@ -201,6 +201,12 @@ def is_changed_of(code: int) -> bool:
     return bool(code & _CHANGED)
 
 
+def is_changed_in(ring: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """`is_changed_of` many visits at once."""
+    found: NDArray[np.bool_] = (ring & np.uint32(_CHANGED)) != 0
+    return found
+
+
 def signals_of(code: int) -> tuple[int, ...]:
     """Signals by kind, of an observation or of what is pending."""
     if not code & _ANY_SIGNAL:  # most have none
