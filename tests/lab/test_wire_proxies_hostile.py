@@ -47,7 +47,6 @@ PROXIES: dict[str, tuple[Converse, str]] = {
     "interim answers": (answering(lambda: itertools.repeat(b"HTTP/1.1 102 Wait\r\n\r\n" * 50)), "answered 102"),
     "a page for CONNECT": (answering([PORTAL], closes=False), "does not use TLS"),
     "garbage after CONNECT": (answering([ACCEPTED + b"not TLS at all\r\n" * 9], closes=False), "does not use TLS"),
-    "a close after CONNECT": (answering([ACCEPTED]), "closed the connection during the TLS handshake"),
     "a close": (answering([]), "closed the connection without a valid answer to CONNECT"),
     "a reset": (reset, "closed the connection without a valid answer to CONNECT"),
     "garbage": (answering([b"\0\1\2\3" * 100]), "closed the connection without a valid answer to CONNECT"),
@@ -112,6 +111,13 @@ def test_a_proxy_that_hangs() -> None:
         ):
             [outcome] = fetch_all(wire, [task_for("https://a.test/", ip="a.test")])
             failed(outcome, "connect-timeout", server.port)
+
+
+def test_a_tunnel_that_breaks() -> None:
+    """The server may have closed it as well: the reason is the server's, and the proxy is named."""
+    with RawServer(answering([ACCEPTED])) as server, behind("http", server.port) as wire:
+        [outcome] = fetch_all(wire, [task_for("https://a.test/", ip="a.test")])
+        assert "closed the connection during the TLS handshake" in failed(outcome, "tls", server.port)
 
 
 def test_a_proxy_that_is_not_there() -> None:

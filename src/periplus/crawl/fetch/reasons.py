@@ -36,7 +36,6 @@ _COULD_NOT_CONNECT: Final = 7
 _TIMED_OUT: Final = 28
 _TLS_CONNECT: Final = 35
 _CONVERSING: Final = (55, 56)  # SEND_ERROR, RECV_ERROR
-_BAD_CERTIFICATE: Final = (51, 60)
 
 _REASONS: Final = {
     1: "bad-response",  # UNSUPPORTED_PROTOCOL: HTTP/0.9, or none at all
@@ -111,15 +110,17 @@ def tls_problem(message: str) -> str:
     return next((words for part, words in _TLS_PROBLEMS if part in message), message)
 
 
-def is_certificate(code: int) -> bool:
-    """Whether a code of libcurl means that the handshake was in order and the certificate is not."""
-    return code in _BAD_CERTIFICATE
+def is_of_server(reason: str, message: str) -> bool:
+    """Whether a failure after a proxy has accepted CONNECT may be the server's, and not something the proxy sent."""
+    if reason == "tls":
+        return tls_problem(message) != NOT_TLS
+    return reason in ("connect-timeout", "reset", "closed-early") and "CONNECT" not in message
 
 
 def proxied(reason: str, detail: str, proxy: str, *, is_connected: bool, answered: int) -> tuple[str, str]:
     """A failure behind a proxy: its reason and detail, which name the proxy.
 
-    `is_connected`: the request was sent. `answered` is the proxy's status for CONNECT, 0 if it sent none.
+    `is_connected`: the proxy has opened the way to the server. `answered` is its status for CONNECT, 0 without one.
     """
     name = proxy.partition("://")[2] or proxy
     name = name.rpartition("@")[2].rstrip("/")

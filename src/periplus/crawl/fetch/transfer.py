@@ -38,7 +38,7 @@ from periplus.urls import canonical, site_of
 from .addresses import AddressGuard
 from .head import STOP, Head, WantedTypes
 from .limits import WireSettings
-from .reasons import HANDSHAKE_STALLED, PRIVATE_ADDRESS, is_certificate, proxied, reason_of, tls_problem
+from .reasons import HANDSHAKE_STALLED, PRIVATE_ADDRESS, is_of_server, proxied, reason_of, tls_problem
 from .request import Requests, without_credentials
 
 _USUAL: Final = (
@@ -310,10 +310,10 @@ class Transfer:
             return self._answer(is_truncated=True)
         if reason == "http2":
             self._broken_http2.add(site_of(task.url))
-        reason, detail = self._explained(reason, code, message, is_connected=is_connected)
+        reason, detail = self._explained(reason, message, is_connected=is_connected)
         return self.failed(reason, detail[:_MAX_DETAIL])
 
-    def _explained(self, reason: str, code: int, message: str, *, is_connected: bool) -> tuple[str, str]:
+    def _explained(self, reason: str, message: str, *, is_connected: bool) -> tuple[str, str]:
         """The reason and detail: what is wrong with TLS in plain words, and behind a proxy the name of the proxy."""
         getinfo = self.handle.getinfo
         detail = tls_problem(message) if reason == "tls" else message
@@ -322,8 +322,8 @@ class Transfer:
         if not self._settings.proxy:
             return reason, detail
         answered = getinfo(pycurl.HTTP_CONNECTCODE)
-        is_beyond = is_connected or is_certificate(code) or (bool(answered) and reason == "connect-timeout")
-        return proxied(reason, detail, self._settings.proxy, is_connected=is_beyond, answered=answered)
+        is_open = is_connected or (200 <= answered < 300 and is_of_server(reason, message))
+        return proxied(reason, detail, self._settings.proxy, is_connected=is_open, answered=answered)
 
     def failed(self, reason: str, detail: str = "") -> Failed:
         """The outcome of a transfer without a complete answer."""
