@@ -1,7 +1,7 @@
 """`python -m bench.politeness N`: crawl the lab with N requests for pages, and look for violations in the server's log.
 
-The lab's sites have robots files of a dozen kinds, some with a Crawl-delay; several share an address. One request in
-five hundred is answered with 503 and a Retry-After, and robots.txt may be kept for ten minutes, so that long runs have
+The lab's sites have robots files of a dozen kinds, some with a Crawl-delay; several share an address. Some requests
+are answered with 503 and a Retry-After, and robots.txt may be kept for ten minutes, so that long runs have
 to ask again. Everything is judged from the log of the server, after the crawl, without what the crawler knows. The exit
 code is 1 if a rule was broken.
 """
