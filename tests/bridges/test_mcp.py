@@ -8,12 +8,10 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 from tests.bridges.small_crawl import HOME, PAGES
 from tests.lab.scripted_web import ScriptedWeb
 
@@ -29,7 +27,17 @@ from periplus.web.app import described_api
 from periplus.web.running import running
 from periplus.web.served import Served, ServeSettings
 
+if TYPE_CHECKING:
+    from mcp import Client
+
 TOKEN = "0123456789abcdef0123"
+
+
+def client_of(server: Any) -> Client:
+    """A client of the SDK, which takes seconds to import: only where these tests run."""
+    from mcp import Client
+
+    return Client(server)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +69,7 @@ def called(verbs: AgentVerbs, name: str, **arguments: Any) -> tuple[Any, str, bo
     """What a tool returns: its object, its text, and whether it is an error."""
 
     async def ask() -> tuple[Any, str, bool]:
-        async with Client(mcp_server(verbs)) as client:
+        async with client_of(mcp_server(verbs)) as client:
             result = await client.call_tool(name, arguments)
             return result.structured_content, getattr(result.content[0], "text", ""), result.is_error
 
@@ -82,7 +90,7 @@ def test_tools_and_resources_are_listed(verbs: AgentVerbs) -> None:
     """Each with its bounds; `query` only if SQL is allowed."""
 
     async def ask(which: AgentVerbs) -> tuple[dict[str, Any], list[str]]:
-        async with Client(mcp_server(which)) as client:
+        async with client_of(mcp_server(which)) as client:
             tools = (await client.list_tools()).tools
             templates = (await client.list_resource_templates()).resource_templates
             assert (await client.list_resources()).resources == []
@@ -137,7 +145,7 @@ def test_read(verbs: AgentVerbs) -> None:
     assert refused(verbs, "read", url="nowhere") == "not-a-url"
 
     async def resource(uri: str) -> str:
-        async with Client(mcp_server(verbs)) as client:
+        async with client_of(mcp_server(verbs)) as client:
             return str(getattr((await client.read_resource(uri)).contents[0], "text", ""))
 
     assert "Visible words" in asyncio.run(resource(f"periplus://page/{HOME}hidden"))
@@ -229,12 +237,14 @@ def test_crawl_in_the_background(verbs: AgentVerbs) -> None:
 
 def test_over_http_behind_the_token(collection: Path) -> None:
     """`/mcp` and the same verbs under `/api`; without the token, or from another site's page, neither."""
+    from mcp.client.streamable_http import streamable_http_client
+
     served = Served([collection], ServeSettings(port=0, token=TOKEN), [AgentRoutes()])
 
     async def ask(url: str) -> Any:
         async with (
             httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}) as http,
-            Client(streamable_http_client(url, http_client=http)) as client,
+            client_of(streamable_http_client(url, http_client=http)) as client,
         ):
             return (await client.call_tool("read", {"url": f"{HOME}hidden"})).structured_content
 
