@@ -10,13 +10,10 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import httpx2
 import pytest
-from mcp import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.client.streamable_http import streamable_http_client
 from tests.bridges.small_crawl import HOME, PAGES
 from tests.lab.scripted_web import ScriptedWeb
 
@@ -32,7 +29,17 @@ from periplus.web.app import described_api
 from periplus.web.running import running
 from periplus.web.served import Served, ServeSettings
 
+if TYPE_CHECKING:
+    from mcp import Client
+
 TOKEN = "0123456789abcdef0123"
+
+
+def client_of(server: Any) -> Client:
+    """A client of the SDK, which takes seconds to import: only where these tests run."""
+    from mcp import Client
+
+    return Client(server)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +71,7 @@ def called(verbs: AgentVerbs, name: str, **arguments: Any) -> tuple[Any, str, bo
     """What a tool returns: its object, its text, and whether it is an error."""
 
     async def ask() -> tuple[Any, str, bool]:
-        async with Client(mcp_server(verbs)) as client:
+        async with client_of(mcp_server(verbs)) as client:
             result = await client.call_tool(name, arguments)
             return result.structured_content, getattr(result.content[0], "text", ""), result.is_error
 
@@ -85,7 +92,7 @@ def test_tools_and_resources_are_listed(verbs: AgentVerbs) -> None:
     """Each with its bounds; `query` only if SQL is allowed."""
 
     async def ask(which: AgentVerbs) -> tuple[dict[str, Any], list[str]]:
-        async with Client(mcp_server(which)) as client:
+        async with client_of(mcp_server(which)) as client:
             tools = (await client.list_tools()).tools
             templates = (await client.list_resource_templates()).resource_templates
             assert (await client.list_resources()).resources == []
@@ -107,12 +114,14 @@ def test_tools_and_resources_are_listed(verbs: AgentVerbs) -> None:
 def test_standard_input_and_output(collection: Path, tmp_path: Path) -> None:
     """The command as an agent's program starts it, with the SDK's client at the other end of two pipes."""
     environment = {name: value for name, value in os.environ.items() if name.startswith(("PYTHON", "PATH", "HOME"))}
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
     command = StdioServerParameters(
         command=sys.executable, args=["-m", "periplus", "mcp", str(collection)], env=environment
     )
 
     async def ask(notes: TextIO) -> tuple[list[str], Any, Any]:
-        async with Client(stdio_client(command, errlog=notes)) as client:
+        async with client_of(stdio_client(command, errlog=notes)) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
             page = await client.call_tool("read", {"url": f"{HOME}hidden"})
             wrong = await client.call_tool("read", {"url": "not a url"})
@@ -164,7 +173,7 @@ def test_read(verbs: AgentVerbs) -> None:
     assert refused(verbs, "read", url="nowhere") == "not-a-url"
 
     async def resource(uri: str) -> str:
-        async with Client(mcp_server(verbs)) as client:
+        async with client_of(mcp_server(verbs)) as client:
             return str(getattr((await client.read_resource(uri)).contents[0], "text", ""))
 
     assert "Visible words" in asyncio.run(resource(f"periplus://page/{HOME}hidden"))
@@ -256,12 +265,14 @@ def test_crawl_in_the_background(verbs: AgentVerbs) -> None:
 
 def test_over_http_behind_the_token(collection: Path) -> None:
     """`/mcp` and the same verbs under `/api`; without the token, or from another site's page, neither."""
+    from mcp.client.streamable_http import streamable_http_client
+
     served = Served([collection], ServeSettings(port=0, token=TOKEN), [AgentRoutes()])
 
     async def ask(url: str) -> Any:
         async with (
             httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}) as http,
-            Client(streamable_http_client(url, http_client=http)) as client,
+            client_of(streamable_http_client(url, http_client=http)) as client,
         ):
             return (await client.call_tool("read", {"url": f"{HOME}hidden"})).structured_content
 
