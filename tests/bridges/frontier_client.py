@@ -114,7 +114,7 @@ class Client:
             request_serializer=lambda message: message.SerializeToString(),
             response_deserializer=self.messages[returns.removeprefix("stream ")].FromString,
         )
-        answer = method(request, metadata=self.headers, timeout=30)
+        answer = method(request, metadata=self.headers, timeout=120)
         return list(answer) if "stream" in returns else answer
 
     def ask(self, name: str, **fields: Any) -> Any:
@@ -164,7 +164,7 @@ def serving(folder: Path, clock: Time | None = None, **settings: Any) -> Iterato
 
     thread = threading.Thread(target=asyncio.run, args=(run(),))
     thread.start()
-    assert started.wait(30)
+    assert started.wait(120)
     try:
         yield found[1]
     finally:

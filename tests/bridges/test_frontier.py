@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -14,7 +16,9 @@ import pytest
 grpc = pytest.importorskip("grpc")
 pytest.importorskip("google.protobuf")
 
+from periplus.bridges.frontier.crawls import Crawls  # noqa: E402
 from periplus.bridges.frontier.server import FrontierSettings, parsed_address, serve  # noqa: E402
+from periplus.bridges.frontier.worker import Worker  # noqa: E402
 from periplus.model import PeriplusError  # noqa: E402
 
 from .frontier_client import Client, Time, generated, serving  # noqa: E402
@@ -465,6 +469,29 @@ def test_a_restart_keeps_urls_leases_and_settings(tmp_path: Path, messages: dict
         assert client.get(key="a.example") == [*urls("a.example", 4)[1:], "https://a.example/0"]
 
 
+def test_grants_become_durable_without_a_pause_between_calls(tmp_path: Path) -> None:
+    """A client that never stops asking, and puts nothing: its leases are committed all the same."""
+
+    async def ask() -> int:
+        crawls = Crawls(tmp_path)
+        commits, commit = [0], crawls.commit
+
+        def counted() -> None:
+            commits[0] += 1
+            commit()
+
+        crawls.commit = counted  # type: ignore[method-assign]
+        worker = Worker(crawls)
+        started = time.monotonic()
+        while not commits[0] and time.monotonic() < started + 30:
+            await worker.do(lambda: None, durable=False)
+        found = commits[0]
+        await worker.close()
+        return found
+
+    assert asyncio.run(ask()) >= 1
+
+
 _SERVER = """
 import resource, sys
 from pathlib import Path
@@ -495,7 +522,7 @@ def test_what_was_acknowledged_survives_a_kill_and_a_full_disk(tmp_path: Path, m
                 kept += [url for url, status in zip(sent, ack.statuses, strict=True) if status == OK]
             client.get(each=10)
             server.send_signal(signal)
-            assert server.wait(60) == (-9 if signal == 9 else 0)
+            assert server.wait(120) == (-9 if signal == 9 else 0)
     assert statuses == {OK, FAIL}
     with serving(tmp_path) as address:
         listed = Client(address, messages).ask("ListURLs", size=10_000)

@@ -81,11 +81,6 @@ class Crawls:
         self._names.discard(crawl)
         return count
 
-    @property
-    def is_changed(self) -> bool:
-        """Whether something is not durable yet."""
-        return any(queues.uncommitted for queues, _ in self._open.values())
-
     def commit(self) -> None:
         """Make everything durable. A frontier that cannot be is opened again, as it was at its last commit."""
         for crawl, (queues, _) in list(self._open.items()):

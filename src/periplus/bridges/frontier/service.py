@@ -66,7 +66,7 @@ class TooMuch(Refusal):
 
 
 class Service:
-    """One method for each call; those whose names end in `_stream` yield."""
+    """One method for each call, named after it; those of streams yield messages in bytes."""
 
     def __init__(self, crawls: Crawls, worker: Worker, clock: Clock, *, node: str, is_canonical: bool = False) -> None:
         self._crawls, self._worker, self._clock = crawls, worker, clock

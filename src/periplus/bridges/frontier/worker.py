@@ -11,6 +11,7 @@ import asyncio
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -47,6 +48,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._steps: queue.SimpleQueue[_Step | None] = queue.SimpleQueue()
         self._is_closing = False
+        self._committed_at = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="frontier")
         self._thread.start()
 
@@ -70,7 +72,7 @@ class Worker:
             steps, is_open = self._next_steps()
             answers, waiting = self._do_all(steps)
             self._send(answers)
-            if waiting or not steps:
+            if waiting or not steps or time.monotonic() >= self._committed_at + _INTERVAL:
                 self._commit(waiting)
         self._crawls.close()
 
@@ -115,6 +117,7 @@ class Worker:
         except CollectionError as error:
             _log.error("%s", error)
             waiting = [(future, error) for future, _ in waiting]
+        self._committed_at = time.monotonic()
         self._send(waiting)
 
     def _send(self, answers: list[tuple[Any, Any]]) -> None:
