@@ -116,7 +116,7 @@ BUGS: Final = (
     Bug(
         "a spool is removed before its Parquet file is committed", "store/tables/table.py",
         "        self._spent.append(self._spool.path)\n", "        self._spool.path.unlink()\n",
-        ("tests/properties/test_tables_exactly_once.py",),
+        (DURABLE, "tests/properties/test_tables_exactly_once.py"),
     ),
     Bug(
         "the note that a state was begun is not synced", "store/state/seal.py",
@@ -207,7 +207,9 @@ BUGS: Final = (
     ),
     Bug(
         "pushed URLs are removed before they are committed", "crawl/sharding/pushed.py",
-        "            if not future.done():\n                return\n", "",
+        "            if not future.done():\n                return\n            self._taken = None\n"
+        "            if future.exception() is None:\n",
+        "            self._taken = None\n            if not future.cancelled():\n",
         ("tests/faults/test_pushed_urls.py",),
     ),
     Bug(
@@ -237,11 +239,11 @@ def caught(bug: Bug, sources: Path) -> str:
     command = [
         sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--tb=no", *bug.tests,
     ]  # fmt: skip
+    environment = os.environ | {"PYTHONPATH": str(sources), "HYPOTHESIS_PROFILE": "unshrunk"}
     try:
         done = subprocess.run(
-            command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(sources)}, capture_output=True, text=True,
-            timeout=LIMIT, check=False,
-        )  # fmt: skip
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
+        )
     except subprocess.TimeoutExpired:
         return "the tests hang"
     if done.returncode not in (0, 1):
