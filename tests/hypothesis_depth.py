@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
-"""The profile in use: `default`, or `thorough` (`make soak`)."""
+"""The profile in use: `default`, `thorough` (`make soak`), or `unshrunk`: a failure is not made smaller."""
 
 EXAMPLES = 30
 """Examples of a property without a number of its own. Every run draws different ones."""
@@ -17,14 +17,16 @@ FACTOR = 20
 
 
 def load_profile() -> None:
-    """Register both profiles with hypothesis and load the one in use."""
+    """Register all profiles with hypothesis and load the one in use."""
     settings.register_profile(
         "default", deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
     )
     settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=FACTOR * EXAMPLES)
+    phases = (Phase.explicit, Phase.generate)
+    settings.register_profile("unshrunk", parent=settings.get_profile("default"), phases=phases)
     settings.load_profile(PROFILE)
 
 
 def examples(count: int) -> int:
     """Return how many examples to try where one costs more or less than usual: `count` in the default profile."""
-    return count if PROFILE == "default" else FACTOR * count
+    return FACTOR * count if PROFILE == "thorough" else count

@@ -28,6 +28,7 @@ LIMIT: Final = 300.0
 """Seconds after which the tests of one bug count as hanging, which is a way to find it."""
 
 FAULTS: Final = "tests/faults/test_faulty_crawls.py"
+LINES: Final = "tests/faults/test_planted_lines.py"
 DURABLE: Final = "tests/faults/test_durable_files.py"
 REPLAY: Final = "tests/properties/test_replay.py"
 POLITENESS: Final = "tests/properties/test_politeness.py"
@@ -116,7 +117,7 @@ BUGS: Final = (
     Bug(
         "a spool is removed before its Parquet file is committed", "store/tables/table.py",
         "        self._spent.append(self._spool.path)\n", "        self._spool.path.unlink()\n",
-        ("tests/properties/test_tables_exactly_once.py",),
+        (DURABLE, "tests/properties/test_tables_exactly_once.py"),
     ),
     Bug(
         "the note that a state was begun is not synced", "store/state/seal.py",
@@ -131,7 +132,7 @@ BUGS: Final = (
     ),
     Bug(
         "the seal of a state is not broken by a writer", "store/state/environment.py",
-        "                break_seal(self._folder / DATA)\n", "                pass\n", (FAULTS,),
+        "                break_seal(self._folder / DATA)\n", "                pass\n", (LINES,),
     ),
     Bug(
         "the lock of a state is released early", "store/state/files.py",
@@ -170,7 +171,7 @@ BUGS: Final = (
     ),
     Bug(
         "robots.txt with status 429 allows everything", "crawl/frontier/robots.py",
-        "if 400 <= status < 500 and status != 429:", "if 400 <= status < 500:", (ROBOTS,),
+        "if 400 <= status < 500 and status != 429:", "if 400 <= status < 500:", (LINES,),
     ),
     Bug(
         "robots.txt with status 503 allows everything", "crawl/frontier/robots.py",
@@ -184,7 +185,7 @@ BUGS: Final = (
     Bug(
         "redirects in a row are not counted", "crawl/pipeline.py",
         "        redirects=task.redirects + 1,\n", "        redirects=task.redirects,\n",
-        ("tests/unit/crawl/test_pipeline.py",),
+        (LINES,),
     ),
     Bug(
         "the bound of decompression is ignored", "content/decode.py",
@@ -199,7 +200,7 @@ BUGS: Final = (
     Bug(
         "batches leave before they are committed", "store/state/exchange.py",
         "min(first + limit, self._committed.get(receiver, 0) + 1)", "min(first + limit, self.sent(receiver) + 1)",
-        (EXCHANGE,),
+        (LINES,),
     ),
     Bug(
         "a URL is tried once too often", "crawl/frontier/politeness.py",
@@ -207,7 +208,9 @@ BUGS: Final = (
     ),
     Bug(
         "pushed URLs are removed before they are committed", "crawl/sharding/pushed.py",
-        "            if not future.done():\n                return\n", "",
+        "            if not future.done():\n                return\n            self._taken = None\n"
+        "            if future.exception() is None:\n",
+        "            self._taken = None\n            if not future.cancelled():\n",
         ("tests/faults/test_pushed_urls.py",),
     ),
     Bug(
@@ -237,11 +240,11 @@ def caught(bug: Bug, sources: Path) -> str:
     command = [
         sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--tb=no", *bug.tests,
     ]  # fmt: skip
+    environment = os.environ | {"PYTHONPATH": str(sources), "HYPOTHESIS_PROFILE": "unshrunk"}
     try:
         done = subprocess.run(
-            command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(sources)}, capture_output=True, text=True,
-            timeout=LIMIT, check=False,
-        )  # fmt: skip
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
+        )
     except subprocess.TimeoutExpired:
         return "the tests hang"
     if done.returncode not in (0, 1):
