@@ -167,7 +167,7 @@ BUGS: Final = (
     Bug(
         "sites do not rest again after a restart", "crawl/frontier/schedule.py",
         "max(at, now + max(self._delay_of(active.record), self.addresses.longest_pause))", "at",
-        (POLITENESS, FAULTS),
+        ("tests/unit/crawl/test_schedule.py",),
     ),
     Bug(
         "robots.txt with status 429 allows everything", "crawl/frontier/robots.py",

@@ -10,7 +10,7 @@ from tests.faults.simulation import WORLDS, run_seed
 
 WORLD = 10
 """One web for all seeds: what is reachable there is found out once."""
-SEEDS = tuple(range(WORLD, WORLD + 4 * WORLDS, WORLDS))
+SEEDS = (WORLD + WORLDS, WORLD + 2 * WORLDS)
 SLOW_SEEDS = range(1_000, 1_060)
 
 

@@ -38,6 +38,14 @@ def test_a_site_that_waited_in_its_queue_rests_after_a_restart() -> None:
     assert sites.schedule.next_at == 1000.25
 
 
+def test_an_active_site_rests_after_a_restart() -> None:
+    """A request of the last process may just have arrived there."""
+    sites = ScheduledSites()
+    sites.put("active", ready_at=10.0)
+    sites.schedule.restart(1000.0)
+    assert sites.schedule.next_at == 1000.0 + DELAY
+
+
 def test_most_wanted_ready_site_is_first() -> None:
     """The ordering decides among ready sites, not the time at which they woke."""
     sites = ScheduledSites()
