@@ -11,6 +11,7 @@ from periplus.crawl.client_frontier import ClientFrontier
 from periplus.model import CollectionError, CollectionInUse, UsageError
 from periplus.store.folder_lock import FolderLock, FolderLocked
 from periplus.store.state.client_queues import ClientQueues
+from periplus.store.tables.spool import sync_folder
 
 DEFAULT: Final = "DEFAULT"
 """The crawl ID that an empty one stands for."""
@@ -19,6 +20,8 @@ MAX_CRAWLS: Final = 256
 _MAX_NAME: Final = 200
 """Characters of the name of a crawl's folder; file systems take 255 bytes."""
 _PREFIX: Final = "crawl-"
+_DELETED: Final = "deleted"
+"""The folder that a deleted crawl is moved to until its files are removed."""
 
 
 class Crawls:
@@ -31,12 +34,15 @@ class Crawls:
                 f"{folder} is a collection, whose frontier is its own",
                 hint="Give another folder: crawls of other programs are kept there, one below it for each crawl ID.",
             )
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            sync_folder(folder.parent)
         try:
             self._lock = FolderLock(folder, "owner.lock")
         except FolderLocked as error:
             raise CollectionInUse(str(error), hint="wait until it ends, or stop it") from error
         self._folder = folder
+        self._remove_deleted()
         self._open: dict[str, tuple[ClientQueues, ClientFrontier]] = {}
         self._names = {_name_of(path) for path in folder.glob(f"{_PREFIX}*") if path.is_dir()}
 
@@ -46,7 +52,7 @@ class Crawls:
         return sorted(self._names)
 
     def admits(self, crawl: str) -> bool:
-        """Whether there is such a crawl; it is begun unless its name is too long or there are too many."""
+        """Whether there is such a crawl. A new one is begun, unless its name is too long or there are too many."""
         crawl = crawl or DEFAULT
         if crawl not in self._names and len(_folder_name(crawl)) <= _MAX_NAME and len(self._names) < MAX_CRAWLS:
             self.frontier(crawl)
@@ -64,6 +70,9 @@ class Crawls:
             folder = self._folder / _folder_name(crawl)
             folder.mkdir(exist_ok=True)
             queues = ClientQueues(folder)
+            if crawl not in self._names:  # a commit writes to the file, not the names of file and folder
+                sync_folder(folder)
+                sync_folder(self._folder)
             found = self._open[crawl] = queues, ClientFrontier(queues)
             self._names.add(crawl)
         return found[1]
@@ -77,12 +86,19 @@ class Crawls:
         queues, _ = self._open.pop(crawl)
         count = queues.size[0]
         queues.close()
-        shutil.rmtree(self._folder / _folder_name(crawl))
+        (self._folder / _folder_name(crawl)).rename(self._folder / _DELETED)  # whole or not at all
+        sync_folder(self._folder)
         self._names.discard(crawl)
+        self._remove_deleted()
         return count
 
+    def _remove_deleted(self) -> None:
+        """Remove the files of a deleted crawl, also those that an earlier process did not get to."""
+        if (self._folder / _DELETED).exists():
+            shutil.rmtree(self._folder / _DELETED)
+
     def commit(self) -> None:
-        """Make everything durable. A frontier that cannot be is opened again, as it was at its last commit."""
+        """Make everything durable. A frontier whose commit fails is opened again later, as of its last commit."""
         for crawl, (queues, _) in list(self._open.items()):
             if queues.uncommitted:
                 try:
@@ -92,17 +108,17 @@ class Crawls:
                     raise
 
     def drop(self, crawl: str) -> None:
-        """Forget what is not durable of a crawl."""
+        """Close a crawl and lose what is not durable."""
         queues, _ = self._open.pop(crawl)
         queues.close()
 
     def drop_all(self) -> None:
-        """Forget what is not durable."""
+        """Close all crawls and lose what is not durable."""
         for crawl in list(self._open):
             self.drop(crawl)
 
     def close(self) -> None:
-        """Close everything, without a commit, and let others have the folder."""
+        """Close everything, without a commit, and release the folder."""
         self.drop_all()
         self._lock.close()
 

@@ -111,9 +111,9 @@ class Service:
         for item in items:
             kind = item.WhichOneof("item")
             info = item.known.info if kind == "known" else item.discovered.info
-            name, crawl = item.ID or info.url, info.crawlID
+            crawl = info.crawlID
             found = self._found(info) if kind else None
-            answers.append(_Ack(ID=name, status=SKIPPED if found is None else OK).SerializeToString())
+            answers.append(_Ack(ID=item.ID or info.url, status=SKIPPED if found is None else OK).SerializeToString())
             if found is None:
                 continue
             if kind == "known":
@@ -133,32 +133,33 @@ class Service:
         for batch in batches:
             statuses = []
             for info in batch.items:
-                crawl = info.crawlID
                 found = self._found(info)
                 statuses.append(SKIPPED if found is None else OK)
                 if found is not None:
-                    discovered.setdefault(crawl, []).append(found)
+                    discovered.setdefault(info.crawlID, []).append(found)
             answers.append(_BatchAck(ID=batch.ID, statuses=statuses).SerializeToString())
         for crawl, urls in discovered.items():
             self._crawls.frontier(crawl).discover(urls, now)
         return answers
 
     def _found(self, info: Any) -> Found | None:
-        """A URL that can be taken; `None`: it never can. The message keeps its metadata alone."""
-        url, key = info.url, info.key
-        shape = _SHAPE.fullmatch(url)
-        if shape is None or len(url) > MAX_URL or len(key) > MAX_KEY or not self._crawls.admits(info.crawlID):
+        """A URL that can be taken; `None`: it never can."""
+        url, host = info.url, _host_of(info.url)
+        key = info.key or host
+        if not host or len(key) > MAX_KEY:
             return None
         note = b""
         if info.metadata:
             if len(info.metadata) > MAX_METADATA_KEYS:
                 return None
+            kept = _Info()
+            kept.CopyFrom(info)
             for field in ("url", "key", "crawlID"):
-                info.ClearField(field)
-            note = info.SerializeToString()
+                kept.ClearField(field)
+            note = kept.SerializeToString()
             if len(note) > MAX_METADATA:
                 return None
-        return Found(key or shape[1].lower()[:MAX_KEY], url, self._identity(url), note)
+        return Found(key, url, self._identity(url), note) if self._crawls.admits(info.crawlID) else None
 
     def _identity(self, url: str) -> str:
         return (canonical(url) or url) if self._is_canonical else url
@@ -262,8 +263,7 @@ class Service:
 
     async def get_url_status(self, params: Any) -> Any:
         """GetURLStatus."""
-        shape = _SHAPE.fullmatch(params.url)
-        key = params.key or (shape[1].lower() if shape else "")
+        key = params.key or _host_of(params.url)
         identity = self._identity(params.url)
         row = await self._ask(params.crawlID, lambda frontier: frontier.status(key, identity), None)
         if row is None:
@@ -289,7 +289,10 @@ class Service:
                 params.crawlID, lambda frontier: frontier.totals(params.key, self._clock.now()), None
             )
             return _Long(value=0 if totals is None else totals.waiting + totals.done)
-        return _Long(value=sum([1 async for _ in self._matching(params)]))
+        count = 0
+        async for _ in self._matching(params):
+            count += 1
+        return _Long(value=count)
 
     async def _matching(self, params: Any) -> AsyncIterator[Listed]:
         """The URLs of a queue or a crawl that contain the filter."""
@@ -391,6 +394,12 @@ class _Inbox:
         self._size = 0
         self._has_room.set()
         return messages
+
+
+def _host_of(url: str) -> str:
+    """The host of a URL that can be taken; empty for any other."""
+    shape = _SHAPE.fullmatch(url) if len(url) <= MAX_URL else None
+    return shape[1].lower() if shape else ""
 
 
 def _pager(key: str, after: bytes) -> Callable[[ClientFrontier], list[Listed]]:

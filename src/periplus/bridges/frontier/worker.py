@@ -117,6 +117,9 @@ class Worker:
         except CollectionError as error:
             _log.error("%s", error)
             waiting = [(future, error) for future, _ in waiting]
+        except Exception as error:  # clients would wait forever for a thread that has ended
+            _log.exception("a commit failed")
+            waiting = [(future, error) for future, _ in waiting]
         self._committed_at = time.monotonic()
         self._send(waiting)
 
