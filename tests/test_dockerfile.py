@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -23,6 +24,15 @@ def test_copied_files_exist_and_reach_the_builder() -> None:
     assert {"src", "pyproject.toml", "requirements/image.txt"} <= set(sources)
     assert [source for source in sources if not (ROOT / source).exists()] == []
     assert set(sources) == allowed
+
+
+def test_the_script_for_wheels_names_files_that_exist() -> None:
+    """What it copies, and the requirements that it installs."""
+    script = (ROOT / "docker" / "wheels").read_text()
+    copied = next(line for line in script.splitlines() if line.startswith("cp -r ")).split()[2:-1]
+    named = [*copied, *re.findall(r"requirements/[a-z]+\.txt", script)]
+    assert {"src", "requirements/core.txt"} <= set(named)
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 def test_image_runs_the_command_as_an_ordinary_user() -> None:
