@@ -121,10 +121,7 @@ BUGS: Final = (
     ),
     Bug(
         "the note that a state was begun is not synced", "store/state/seal.py",
-        "        os.fsync(file.fileno())\n    descriptor = os.open(home, os.O_RDONLY)\n    try:\n"
-        "        os.fsync(descriptor)\n",
-        "    descriptor = os.open(home, os.O_RDONLY)\n    try:\n        pass\n",
-        (DURABLE,),
+        "        os.fsync(file.fileno())\n    sync_folder(home)\n", "", (DURABLE,),
     ),
     Bug(
         "the name of what was learnt is not synced", "store/learnt.py",

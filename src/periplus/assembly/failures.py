@@ -1,4 +1,4 @@
-"""Failures of sites in words: what is wrong, and what to do about it."""
+"""Explains failures of sites: what is wrong, and what to do about it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _problem(setback: Setback) -> str:
 
 
 def failures_of(setbacks: Iterable[Setback], seeds: Sequence[Url], *, has_pages: bool) -> tuple[SiteFailure, ...]:
-    """The failures that a summary tells: of seeds that have no server, and all of them where no page was fetched."""
+    """The failures for a summary: seeds whose server cannot be reached, or all failures if no page was fetched."""
     sites = frozenset(map(site_of, seeds))
-    told = [each for each in setbacks if not has_pages or (each.site in sites and each.reason in NO_SERVER)]
-    return tuple(failure_of(each) for each in told[:MAX_FAILURES])
+    shown = [each for each in setbacks if not has_pages or (each.site in sites and each.reason in NO_SERVER)]
+    return tuple(failure_of(each) for each in shown[:MAX_FAILURES])

@@ -19,16 +19,14 @@ def frontier(
     ],
     address: Annotated[
         str,
-        typer.Option(
-            "--grpc", metavar="HOST:PORT", help="Address to listen on; others than this machine need a token."
-        ),
+        typer.Option("--grpc", metavar="HOST:PORT", help="Address to listen on; other machines need --token-file."),
     ] = "127.0.0.1:7071",
     token_file: Annotated[
         Path | None,
         typer.Option("--token-file", metavar="FILE", help="File with the token; if it does not exist, one is made."),
     ] = None,
     canonical: Annotated[
-        bool, typer.Option("--canonical", help="Treat spellings of one URL as one; clients get the first back.")
+        bool, typer.Option("--canonical", help="Treat spellings of one URL as one; return the first.")
     ] = False,
 ) -> None:
     """Serve a durable frontier to other crawlers, by the URLFrontier API. Ctrl-C stops.

@@ -1,10 +1,10 @@
 """A frontier for other crawlers: queues under keys of their choice, leases, delays, blocks, limits and dates.
 
-`crawl.frontier` is the frontier of our own crawls: it looks up hosts, asks for robots.txt and has one request under way
-at a time. Here a client does all that; the frontier only remembers URLs, grants each to one client at a time, and lets
-a queue rest as long as the client said. A queue is a place in one schedule: the time from which it may be asked, which
-is the latest of when its first URL is due, when its block ends, and when its delay after the last grant ends. The queue
-that was granted from longest ago comes first, URLs inside a queue in the order in which they became due.
+`crawl.frontier` is the frontier of our own crawls: it looks up hosts, fetches robots.txt and allows one request to a
+site at a time. Here clients do that. This frontier stores URLs, grants each to one client at a time, and lets queues
+rest as clients asked for. Queues are in one schedule, by the time from which URLs of them may be granted: the latest of
+when the first URL is due, when the block ends, and when the delay after the last grant ends. Of several, the queue
+whose last grant is the oldest comes first; URLs of a queue are granted in the order in which they became due.
 
 Time is an argument. Memory does not grow with URLs or queues: both are in `ClientQueues`.
 """
@@ -46,7 +46,7 @@ class Granted(Struct, frozen=True):
 
 
 class Totals(Struct, frozen=True):
-    """Counts of a crawl, or of one queue: URLs that are not done, those that are out, those that are done."""
+    """Counts of a crawl, or of one queue: URLs that are not done, how many of these are out, and URLs that are done."""
 
     waiting: int
     out: int
@@ -92,7 +92,7 @@ class ClientFrontier:
         return len(new)
 
     def report(self, found: Found, date: float, now: float) -> None:
-        """A client is done with a URL until `date`; 0: for ever. One that is not known becomes known."""
+        """A client is done with a URL until `date`; 0: forever. A URL that is not known is added."""
         number = self._queues.number(found.key)
         place = number + digest_of(found.identity)
         queue = self._queues.queue(number)
@@ -129,7 +129,7 @@ class ClientFrontier:
         return granted
 
     def _ready(self, key: str, now: float) -> Iterator[bytes]:
-        """The queues that may be asked now, each once, those first that have waited longest."""
+        """The queues from which URLs may be granted now, each once, those first that have waited longest."""
         if key:
             number = self._queues.find(key)
             at = None if number is None else self._queues.queue(number).at
@@ -178,7 +178,7 @@ class ClientFrontier:
         for number in sorted(changed):
             self._place(number, self._queues.queue(number))
 
-    # when a queue may be asked
+    # the schedule of queues
 
     def _due_from(self, number: bytes, queue: ClientQueue, now: float) -> None:
         """URLs that are due now were added to a queue."""
@@ -204,7 +204,7 @@ class ClientFrontier:
     # what clients set
 
     def block(self, key: str, until: float) -> None:
-        """Grant nothing of a queue until a time; 0: it may be asked again."""
+        """Grant nothing from a queue until a time; 0: end the block."""
         number = self._queues.number(key)
         queue = self._queues.queue(number)
         queue.blocked_until = until
@@ -219,8 +219,9 @@ class ClientFrontier:
             self._reschedule(number, queue)
             return
         self._queues.set_default_delay(delay)
-        for number, _ in self._queues.queues():
-            self._reschedule(number, self._queues.queue(number))
+        for number, queue in self._queues.queues():
+            if queue.delay is None:
+                self._reschedule(number, self._queues.queue(number))
 
     def set_limit(self, key: str, limit: int) -> bool:
         """The URLs of a queue that may be done or out, 0: any number. Whether the queue exists."""
@@ -232,7 +233,7 @@ class ClientFrontier:
         self._reschedule(number, queue)
         return True
 
-    # what is there
+    # counts and lists
 
     def totals(self, key: str, now: float) -> Totals:
         """The counts of one queue, or without a key of the crawl."""

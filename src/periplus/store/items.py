@@ -22,8 +22,8 @@ from msgspec import Struct
 from periplus.model import CollectionDamaged, Url, UsageError
 
 from .damage import repair_hint
+from .folder_sync import sync_folder
 from .tables.schemas import MOMENT, TEXT
-from .tables.spool import sync_folder
 from .tables.tail import Position
 
 TABLE: Final = "items"

@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote
 from periplus.crawl.client_frontier import ClientFrontier
 from periplus.model import CollectionError, CollectionInUse, UsageError
 from periplus.store.folder_lock import FolderLock, FolderLocked
+from periplus.store.folder_sync import sync_folder
 from periplus.store.state.client_queues import ClientQueues
-from periplus.store.tables.spool import sync_folder
 
 DEFAULT: Final = "DEFAULT"
 """The crawl ID that an empty one stands for."""
@@ -28,11 +28,11 @@ class Crawls:
     """The frontiers of a folder by crawl ID, opened when they are first used. For one thread."""
 
     def __init__(self, folder: Path) -> None:
-        """Hold the folder; it is made if it does not exist."""
+        """Lock the folder; it is made if it does not exist."""
         if (folder / "periplus.toml").exists():
             raise UsageError(
-                f"{folder} is a collection, whose frontier is its own",
-                hint="Give another folder: crawls of other programs are kept there, one below it for each crawl ID.",
+                f"{folder} is a collection, and has a frontier of its own",
+                hint="Give another folder: it gets a folder for each crawl ID of other programs.",
             )
         if not folder.exists():
             folder.mkdir(parents=True)

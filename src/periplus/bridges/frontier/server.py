@@ -24,9 +24,9 @@ from .service import Service, Unknown
 from .worker import Closing, Refusal, Worker
 
 MAX_MESSAGE: Final = 8 * 2**20
-"""Bytes of a message: a batch of 10,000 URLs with 800 bytes each."""
+"""Bytes of a message: a batch of 10,000 URLs of 800 bytes each."""
 _MAX_STREAMS: Final = 100
-"""Calls at once on one connection; a client waits with more."""
+"""Calls at once on one connection; further calls wait in the client."""
 _MAX_CALLS: Final = 400
 """Calls at once in all; more are refused."""
 _GRACE: Final = 5.0
@@ -46,7 +46,7 @@ class FrontierSettings(Struct, frozen=True, kw_only=True):
     port: int = 7071
     """0: any free port."""
     token: str = ""
-    """What clients must send as `authorization: Bearer TOKEN`; empty: only this machine can connect."""
+    """The token that clients send as `authorization: Bearer TOKEN`; empty: none, which needs a loopback address."""
     canonical: bool = False
     """Whether two spellings of a URL are one; the one that was sent first is returned."""
 
@@ -62,7 +62,7 @@ def parsed_address(address: str) -> tuple[str, int]:
 
 @asynccontextmanager
 async def running(folder: Path, settings: FrontierSettings, clock: Clock | None = None) -> AsyncIterator[str]:
-    """Serve a folder until the context ends; the address where it listens. What clients sent is durable then."""
+    """Serve a folder until the context ends, when all changes are durable. Yields the address where it listens."""
     ServeSettings(host=settings.host, port=settings.port, token=settings.token).check()
     crawls = Crawls(folder)
     worker = Worker(crawls)
@@ -73,7 +73,8 @@ async def running(folder: Path, settings: FrontierSettings, clock: Clock | None 
             port = server.add_insecure_port(f"{host}:{settings.port}")
         except RuntimeError as error:
             raise UsageError(
-                f"cannot listen on {host}:{settings.port}", hint="Is another server there? Give another address."
+                f"cannot listen on {host}:{settings.port}",
+                hint="Is another server running there? Choose another address with --grpc.",
             ) from error
         address = f"{host}:{port}"
         service = Service(crawls, worker, clock or SystemClock(), node=address, is_canonical=settings.canonical)

@@ -1,8 +1,8 @@
-"""The calls of the URLFrontier API in the words of our frontier. What is decided is decided in `crawl.client_frontier`.
+"""Translates the calls of the URLFrontier API into those of `crawl.client_frontier`, which makes all decisions.
 
-URLs that can never be taken are SKIPPED: not http, too long, with spaces, or with too much metadata. FAIL says that the
-disk is full or the server stops; the same may be sent again. The metadata of a URL is kept as the bytes of a `URLInfo`
-that has nothing else.
+URLs that are never accepted are SKIPPED: not http, too long, with spaces, or with too much metadata. FAIL means that
+the disk is full or the server stops: the client may send the same again. The metadata of a URL is stored as the bytes
+of a `URLInfo` that has nothing else.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ MAX_METADATA: Final = 16 * 1024
 MAX_BATCH: Final = 10_000
 """URLs of one `DiscoveredBatch`."""
 MAX_GATHERED: Final = 2 * 2**20
-"""Bytes of messages of one stream that are read before those before them are durable."""
+"""Bytes of messages of one stream that wait for a commit; no further message is read until they are durable."""
 _SLICE: Final = 2_000
-"""URLs that are listed, counted or deleted in one step: other clients wait meanwhile."""
+"""URLs that are listed, counted or deleted in one step, during which other clients wait."""
 _QUEUES: Final = 100
 """Queues of a list if the client does not say how many, as the API has it."""
 _MAX_QUEUES: Final = 10_000
@@ -58,11 +58,11 @@ _Ack, _BatchAck, _Long, _Empty = MESSAGES["AckMessage"], MESSAGES["BatchAck"], M
 
 
 class Unknown(Refusal):
-    """What a call names is not there."""
+    """A call names something that does not exist."""
 
 
 class TooMuch(Refusal):
-    """A message has more than is taken."""
+    """A message exceeds a bound."""
 
 
 class Service:
@@ -259,7 +259,7 @@ class Service:
             total += removed
         return _Long(value=total)
 
-    # URLs as they are known
+    # stored URLs
 
     async def get_url_status(self, params: Any) -> Any:
         """GetURLStatus."""
@@ -321,7 +321,7 @@ class Service:
     async def _ask(
         self, crawl: str, question: Callable[[ClientFrontier], Any], otherwise: Any, *, durable: bool = False
     ) -> Any:
-        """What a crawl answers; a crawl that does not exist is not begun by a question."""
+        """Ask the frontier of a crawl; `otherwise` if there is no such crawl, which is not begun."""
 
         def step() -> Any:
             frontier = self._crawls.existing(crawl)
@@ -361,7 +361,7 @@ class Service:
 
 
 class _Inbox:
-    """What a client has sent and is not put yet, bounded by its size in bytes."""
+    """Messages of a client that are not yet put, bounded by their size in bytes."""
 
     def __init__(self) -> None:
         self._messages: deque[Any] = deque()
@@ -385,7 +385,7 @@ class _Inbox:
             self._arrived.set()
 
     async def next(self) -> list[Any]:
-        """All that has arrived; empty: nothing more comes."""
+        """All messages that have arrived; empty: the stream has ended."""
         while not self._messages and not self._is_ended:
             self._arrived.clear()
             await self._arrived.wait()
@@ -418,12 +418,12 @@ def _key_of(params: Any) -> str:
 
 
 def _id_of(item: Any) -> str:
-    """What a client recognises an item by."""
+    """By what a client recognises the acknowledgement of an item."""
     return str(item.ID or (item.known if item.WhichOneof("item") == "known" else item.discovered).info.url)
 
 
 def _item(crawl: str, key: str, row: ClientUrl) -> Any:
-    """A URL as it is known; the date is when it may be fetched, 0: it is done."""
+    """A stored URL as a message; the date is when it may be fetched, 0: it is done."""
     info = _Info.FromString(row.note)
     info.url, info.key, info.crawlID = row.url, key, crawl
     known = _Known(info=info, refetchable_from_date=int(row.due or 0))

@@ -1,8 +1,8 @@
 """The thread that works on the frontiers: steps one after another, and one commit for all that wait for it.
 
-LMDB's writer belongs to one thread. While a commit waits for the disk, steps of other clients gather; the next commit
-is theirs together. A step that only grants URLs is answered without a commit: what is lost with the process is that
-they were granted, and they are granted again.
+LMDB's writer belongs to one thread. While a commit waits for the disk, steps of other clients gather, and share the
+next commit. A step that only grants URLs is answered without a commit: if the process ends before the next one, the
+leases are lost, and the URLs are granted again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .crawls import Crawls
 _STEPS: Final = 512
 """Steps between two commits, at most."""
 _INTERVAL: Final = 1.0
-"""Seconds until a change is durable that no client waits for."""
+"""Seconds between two commits of changes that no client waits for."""
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Refusal(Exception):  # noqa: N818 - reads as what is the case
 
 
 class Closing(Refusal):
-    """The server stops: nothing more is taken in."""
+    """The server stops and accepts nothing more."""
 
 
 class Worker:
@@ -61,7 +61,7 @@ class Worker:
         return await future
 
     async def close(self) -> None:
-        """Finish the steps that wait, make everything durable, and end."""
+        """Finish the steps that wait, commit, and end the thread."""
         self._is_closing = True
         self._steps.put(None)
         await asyncio.to_thread(self._thread.join)

@@ -9,7 +9,7 @@ is not, the kind gets its last step back. Nothing is ever closed for good: that 
 `Values` is a HyperLogLog (Flajolet, Fusy, Gandouet & Meunier 2007) of 128 registers: about 9 % off, and enough to tell
 a hundred values from a thousand. When there are too many it has done its work and is thrown away.
 
-`Paths` are hashes of 32 bits of the paths of which a page was read, up to a number.
+`Paths` are hashes of 32 bits of the paths of which a page was read, at most `MAX_PATHS`.
 """
 
 from __future__ import annotations

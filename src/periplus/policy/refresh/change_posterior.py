@@ -37,7 +37,7 @@ _STEADY_SITES, _UNSTEADY_SITES = 1.0, 1.0
 _MEDIAN_RATE, _SPREAD = 1 / 240, 3.0
 """The prior of rates: the median, in changes in the shortest time between two visits, and the standard deviation of the
 natural logarithm. With an hour, the default, a quarter of the pages change more than once a day and a quarter less than
-once a quarter (Brandman et al. 2000, Figure 2). Who sets seconds has pages that change by the minute."""
+once a quarter (Brandman et al. 2000, Figure 2). A user who sets seconds has pages that change by the minute."""
 _PRIOR_PAGES, _COMMON_PAGES = 2.0, 5.0
 """Weight of the prior, in visited pages; and of what all groups have in common for the distribution of one group."""
 _BURN_IN, _DRAWS = 15, 50
@@ -47,6 +47,7 @@ _DATE_DENSITY = 0.12
 _OLDEST_DATE = 3650.0
 """Days: the age up to which pages are taken to be distributed so."""
 _LEAST = 1e-12
+"""Added to, or the minimum of, what is divided by or has its logarithm taken."""
 
 
 class Visits(Struct, frozen=True):

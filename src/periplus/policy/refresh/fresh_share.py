@@ -12,7 +12,7 @@ and pages that are not in the sample. Pages that have vanished say how often pag
 Pages without a date have a distribution of rates of their own: a date of the last hour is taken for a clock and
 dropped, so it is the fast pages that have none.
 
-Estimates the change rates and signals of one site from the packed evidence of its pages.
+`fit_site` estimates the change rates and signals of one site from the packed evidence of its pages.
 """
 
 from __future__ import annotations
@@ -198,8 +198,8 @@ def _evidence(
 def _trust_in_folded(kept: NDArray[np.void]) -> Floats:
     """How far the sums of older visits count: as the share of the last visits that found no change.
 
-    A visit that found a change was folded as the number of changes that the rate of then let expect. Where nearly every
-    visit finds one, that number is what was believed, not what was seen: the page may change a hundred times as often.
+    A visit that found a change was added as the number of changes expected at the rate that was estimated then. Where
+    nearly every visit finds one, that number is not an observation: the page may change a hundred times as often.
     """
     ring = kept["ring"]
     used = np.maximum((ring != 0).sum(axis=1), 1)

@@ -6,8 +6,9 @@
     schedule    time, turn, queue number -> due time of its first URL   queues in which a URL waits
     leases      end, queue number, digest -> nothing                URLs that are out
 
-A URL that is out waits like the others, for the end of its lease; so a lease that ends needs no step of its own. Which
-queue may be asked when is decided in `crawl.client_frontier`. The digest is cryptographic: clients choose the URLs.
+A URL that was granted is out: it waits like the others, for the end of its lease, which so needs no step of its own.
+When URLs of a queue may be granted is decided in `crawl.client_frontier`. The digest is cryptographic, because clients
+choose the URLs.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from .sites import ID_LENGTH, SiteNames
 _MAP_SIZE: Final = 1 << 38
 """Bytes of address space for a crawl: 1,000,000,000 URLs, and 256 crawls at once in what a process has."""
 _DIGEST: Final = 16
-"""Bytes of the digest of a URL: no two of a crawl share one."""
+"""Bytes of the digest of a URL: enough that no two URLs of a crawl share one."""
 _FORMAT: Final = b"1"
-"""Of the tables and rows. A change that old rows do not survive gets another."""
+"""The format of tables and rows; a change that makes old rows unreadable needs another."""
 _MAX_HELD: Final = 65_536
 """Rows of queues in memory after a commit; about 30 MB."""
 
@@ -55,7 +56,7 @@ class ClientQueue(Struct, array_like=True):
     """A queue. `first` is the due time of its first URL, `at` its time in the schedule; `None`: it has none.
 
     `delay` is in seconds; `None`: the crawl's. `limit` is the number of URLs that may be done or out; 0: any. `turn`
-    counts up over all queues: of those with one time the one comes first that was granted from longest ago.
+    counts up over all queues: of those with the same time, the one whose last grant is the oldest comes first.
     """
 
     waiting: int = 0
@@ -130,7 +131,7 @@ class ClientQueues:
         return self._names.name(number)
 
     def queue(self, number: bytes) -> ClientQueue:
-        """The row of a queue, which the caller may change if it calls `changed` then."""
+        """The row of a queue; a caller that changes it must call `changed`."""
         row = self._held.get(number)
         if row is None:
             found = self._rows.get(number)
@@ -161,7 +162,7 @@ class ClientQueues:
         self._changed.add(number)
 
     def take_turn(self, number: bytes) -> None:
-        """URLs of a queue were granted: others come first now."""
+        """URLs of a queue were granted: other queues come first now."""
         queue = self.queue(number)
         self.reschedule(number, None)
         self._sequence += 1
@@ -216,7 +217,7 @@ class ClientQueues:
         return [(place, _decoded(_urls, rows[place])) for place in places]
 
     def move(self, place: bytes, row: ClientUrl, due: float | None, *, is_out: bool) -> None:
-        """Let a URL wait until another time, be out until then, or be done; its row is written with it."""
+        """Let a URL wait until another time, be out until then, or be done (`None`), and write its row."""
         number = place[:ID_LENGTH]
         if row.due is not None:
             self._waiting.delete(_waiting_key(number, row))
@@ -296,7 +297,7 @@ class ClientQueues:
             self._held.clear()
 
     def close(self) -> None:
-        """Let go, without a commit."""
+        """Close the tables, without a commit."""
         self._environment.close()
 
     def __enter__(self) -> Self:

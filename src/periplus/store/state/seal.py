@@ -22,6 +22,7 @@ from msgspec import Struct
 from periplus.model import CollectionDamaged
 
 from ..damage import digest_of, repair_hint
+from ..folder_sync import sync_folder
 
 BEGUN: Final = "begun"
 """The name of that file, in the folder of a shard."""
@@ -42,11 +43,7 @@ def note_begun(home: Path) -> None:
         file.write(_TEXT)
         file.flush()
         os.fsync(file.fileno())
-    descriptor = os.open(home, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(home)
 
 
 def lost_state(home: Path) -> CollectionDamaged:
@@ -90,7 +87,7 @@ def break_seal(data: Path) -> None:
     path = data.with_name(SEAL)
     if path.exists():
         path.unlink()
-        _sync(path.parent)
+        sync_folder(path.parent)
 
 
 def check_seal(data: Path, *, is_reader: bool) -> None:
@@ -121,11 +118,3 @@ def _read(path: Path) -> bytes | None:
         return path.read_bytes()
     except FileNotFoundError:
         return None
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -20,7 +20,7 @@ from msgspec import Struct
 from periplus.model import CollectionDamaged
 
 from ..damage import digest_of, repair_hint
-from .spool import sync_folder
+from ..folder_sync import sync_folder
 
 _PREFIX: Final = "manifest-"
 

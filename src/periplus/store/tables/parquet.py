@@ -15,8 +15,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..folder_sync import sync_folder
 from .columns import widened
-from .spool import sync_folder
 
 _RANDOM = frozenset({"sketch", "raw_digest", "text_digest", "main_digest", "links_digest"})
 _VARIED = frozenset({"anchor", "digest", "text", "main_text", "markdown"})

@@ -18,6 +18,7 @@ import pyarrow as pa
 from periplus.model import CollectionDamaged
 
 from ..damage import repair_hint
+from ..folder_sync import sync_folder
 from . import pandas_import  # noqa: F401 - before the first array is made
 
 _OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)
@@ -93,15 +94,6 @@ def whole_batches(path: Path) -> tuple[int, int]:
                 batch.validate()
                 length, rows = end, rows + batch.num_rows
     return length, rows
-
-
-def sync_folder(folder: Path) -> None:
-    """Make durable which files are in a folder."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def damaged(path: Path) -> CollectionDamaged:

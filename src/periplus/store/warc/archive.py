@@ -35,6 +35,7 @@ from periplus.model import (
 from periplus.urls import site_of, surt
 
 from ..damage import repair_hint
+from ..folder_sync import sync_folder
 from . import records
 from .cdxj import REVISIT, CdxLine, key_of, mime_of
 from .index import is_indexed, scan, write_lines
@@ -111,15 +112,6 @@ class AppendedFile:
 
 def _hint(path: Path) -> str:
     return f"put back a whole copy of the file; without one, {repair_hint(path)}"
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names of new files durable."""
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 ORPHAN: Final = ".orphan"
