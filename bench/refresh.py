@@ -161,7 +161,7 @@ def _compare_stated() -> None:
     """For each site and for all: moments stated, the share that holds the truth, and the widths of the intervals."""
     found: list[Stated] = []
     for number in range(STATED_SITES):
-        moments = [moment for moment in stated_moments(number) if moment.told.checked]
+        moments = [moment for moment in stated_moments(number) if moment.stated.checked]
         found += moments
         print(f"{_held(moments)}  {changing_site(number).name}", flush=True)
     print(f"{_held(found)}  all {STATED_SITES} sites")

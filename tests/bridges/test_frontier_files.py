@@ -20,7 +20,7 @@ from periplus.bridges.frontier.crawls import Crawls
 from periplus.bridges.frontier.messages import FAIL, MESSAGES, OK
 from periplus.bridges.frontier.service import Service
 from periplus.bridges.frontier.worker import Worker
-from periplus.crawl.client_frontier import Found
+from periplus.crawl.client_frontier import MAX_GRANTED_BYTES, Found
 from periplus.model import CollectionError
 
 from .frontier_client import Time
@@ -100,4 +100,17 @@ def test_the_names_of_a_new_crawl_are_synced(tmp_path: Path, monkeypatch: pytest
     crawls.frontier("c").discover([FOUND], 1.0)
     crawls.commit()
     assert {path.stat().st_ino for path in (tmp_path, tmp_path / "queues", tmp_path / "queues" / "crawl-c")} <= synced
+    crawls.close()
+
+
+def test_what_one_call_grants_is_bounded_by_its_size(tmp_path: Path) -> None:
+    """A call stops at the bound, inside a queue and between queues; the next one continues."""
+    crawls = Crawls(tmp_path)
+    frontier = crawls.frontier("c")
+    large = b"x" * (MAX_GRANTED_BYTES // 4)
+    urls = [f"https://{host}.example/{n}" for host in "ab" for n in range(3)]
+    frontier.discover([Found(url[8], url, url, large) for url in urls], 1.0)
+    first, second = (frontier.take(0, 0, "", 100.0, now, 1000) for now in (2.0, 3.0))
+    assert [each.url for each in (*first, *second)] == urls
+    assert len(first) == 4
     crawls.close()

@@ -11,7 +11,7 @@ Time is an argument. Memory does not grow with URLs or queues: both are in `Clie
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -20,6 +20,8 @@ from periplus.store.state.client_queues import ClientQueue, ClientQueues, Client
 
 MAX_GRANTED: Final = 10_000
 """URLs of one call of `take`: what a client can fetch before their leases end, and a bound on one step's time."""
+MAX_GRANTED_BYTES: Final = 4 * 2**20
+"""Size of URLs and notes from which on one call of `take` grants no more: they are in memory while a client reads."""
 _MAX_QUEUES: Final = 10_000
 """Queues that one call of `take` looks at."""
 _EXPIRED: Final = 20_000
@@ -43,6 +45,11 @@ class Granted(Struct, frozen=True):
     key: str
     url: str
     note: bytes
+
+
+def size_of(granted: Iterable[Granted]) -> int:
+    """Characters of the URLs and bytes of the notes."""
+    return sum(len(each.url) + len(each.note) for each in granted)
 
 
 class Totals(Struct, frozen=True):
@@ -114,17 +121,19 @@ class ClientFrontier:
     def take(self, max_queues: int, per_queue: int, key: str, lease: float, now: float, limit: int) -> list[Granted]:
         """Grant URLs that are due, of at most `max_queues` queues (0: any number), or of the queue `key` alone.
 
-        At most `per_queue` of each (0: any number), and `limit` in all. Each is hidden until its lease ends.
+        At most `per_queue` of each (0: any number), `limit` in all, and about `MAX_GRANTED_BYTES`. Each is hidden
+        until its lease ends.
         """
         self._end_leases(now)
         limit = min(limit, MAX_GRANTED)
         granted: list[Granted] = []
-        served = 0
+        served = size = 0
         for number in self._ready(key, now):
-            some = self._grant(number, min(per_queue or limit, limit - len(granted)), lease, now)
+            some = self._grant(number, min(per_queue or limit, limit - len(granted)), lease, now, size)
             granted += some
             served += bool(some)
-            if len(granted) >= limit or (max_queues and served >= max_queues):
+            size += size_of(some)
+            if len(granted) >= limit or size >= MAX_GRANTED_BYTES or (max_queues and served >= max_queues):
                 break
         return granted
 
@@ -148,7 +157,8 @@ class ClientFrontier:
                 yield number
             start = place + b"\0"
 
-    def _grant(self, number: bytes, limit: int, lease: float, now: float) -> list[Granted]:
+    def _grant(self, number: bytes, limit: int, lease: float, now: float, size: int) -> list[Granted]:
+        """Grant at most `limit` URLs of a queue; `size` is that of what the same call has granted before."""
         queue = self._queues.queue(number)
         if queue.limit:
             limit = min(limit, queue.limit - queue.done - queue.out)
@@ -156,6 +166,9 @@ class ClientFrontier:
         key = self._queues.name(number)
         granted = []
         for place, row in due:
+            if size >= MAX_GRANTED_BYTES:
+                break
+            size += len(row.url) + len(row.note)
             queue.out -= self._queues.has_lease(place, row)
             self._queues.move(place, row, now + lease, is_out=True)
             granted.append(Granted(key, row.url, row.note))

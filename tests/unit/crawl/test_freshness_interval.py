@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tests.unit.crawl.poisson_web import Moment, PoissonWeb
 
 from periplus.lab.simulate.changing_sites import STATED_SITES, stated_moments
-from periplus.lab.simulate.histories import read_histories
-from periplus.lab.simulate.watched_site import Stated, WatchedSite, part_of_histories
+from periplus.lab.simulate.histories import DAY, Histories, read_histories
+from periplus.lab.simulate.watched_site import PageChanges, Stated, WatchedSite
 from periplus.policy.refresh import RefreshSettings
 
 FEW = (22, 31, 42)
@@ -31,7 +31,7 @@ PAGES = 50
 
 def shown(moments: Sequence[Stated]) -> tuple[float, float]:
     """Of the moments at which freshness is stated: how many hold the truth, and how much wider than with rates."""
-    stated = [moment for moment in moments if moment.told.checked]
+    stated = [moment for moment in moments if moment.stated.checked]
     width, known = (sum(getattr(each, name) for each in stated) for name in ("width", "known_width"))
     return float(np.mean([moment.is_held for moment in stated])), width / known
 
@@ -45,6 +45,25 @@ def test_the_interval_holds_the_truth_on_all_kinds_of_sites(sites: Sequence[int]
     held, wider = shown([moment for site in sites for moment in stated_moments(site)])
     assert held >= 0.9
     assert wider < 6.0
+
+
+def part_of_histories(histories: Histories, start: float, days: float, pages: int, seed: int = 0) -> PageChanges:
+    """Some pages of recorded histories, sampled at random, as they changed in the `days` from `start` on."""
+    begin, owner = (histories.begins_at - start) / DAY, histories.is_gone
+    gone = np.full(len(histories), np.inf)
+    for page in np.flatnonzero(owner).tolist() if owner is not None else ():
+        gone[page] = (histories.of(page)[-1] - start) / DAY
+    here = np.random.default_rng(seed).permutation(np.flatnonzero((begin < days) & (gone > np.maximum(begin, 0.0))))
+    chosen = here[:pages].tolist()
+    times = [(histories.of(page) - start) / DAY for page in chosen]
+    times = [each[(each > max(begin[page], 0.0)) & (each < days)] for page, each in zip(chosen, times, strict=True)]
+    return PageChanges(
+        [f"http://{histories.sites[histories.site[page]]}/{page}" for page in chosen],
+        times,
+        np.maximum(begin[chosen], 0.0),
+        gone[chosen],
+        np.array([len(each) / days for each in times]),
+    )
 
 
 @pytest.mark.slow
@@ -63,7 +82,7 @@ def test_pages_that_change_by_the_minute() -> None:
     """Where pages may be revisited after five seconds and do change within minutes, copies are not taken for fresh."""
     moments = list(stated_moments(49, (1, 3, 8, 16, 30)))
     assert shown(moments)[0] >= 0.8
-    assert np.mean([moment.told.fresh - moment.true for moment in moments[1:]]) == pytest.approx(0.0, abs=0.2)
+    assert np.mean([moment.stated.fresh - moment.true for moment in moments[1:]]) == pytest.approx(0.0, abs=0.2)
 
 
 def dated(rates: Rates, seed: int, hours: tuple[float, ...]) -> list[Moment]:

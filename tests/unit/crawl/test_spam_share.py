@@ -82,7 +82,7 @@ def test_spam_gets_its_share_while_another_site_rests(sites: JudgedSites) -> Non
 
 
 def test_spam_has_every_request_once_nothing_else_is_left(sites: JudgedSites) -> None:
-    """The good site has no pages any more: nothing waits for ever."""
+    """The good site has no pages any more: nothing waits forever."""
     assert sites.ask() == "good.test"
     assert sites.ask() is None
     good = sites.schedule.get(Site("good.test"))

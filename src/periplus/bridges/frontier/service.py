@@ -15,7 +15,15 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from periplus.crawl.client_frontier import MAX_GRANTED, ClientFrontier, Found, Granted, Listed
+from periplus.crawl.client_frontier import (
+    MAX_GRANTED,
+    MAX_GRANTED_BYTES,
+    ClientFrontier,
+    Found,
+    Granted,
+    Listed,
+    size_of,
+)
 from periplus.model import Clock, CollectionError
 from periplus.store.state.client_queues import ClientUrl
 from periplus.urls import canonical
@@ -187,7 +195,7 @@ class Service:
         queues = params.max_queues
         for crawl in crawls:
             frontier = self._crawls.existing(crawl)
-            if frontier is None or len(granted) >= MAX_GRANTED:
+            if frontier is None:
                 continue
             left = queues - len({(crawl, each.key) for crawl, each in granted}) if queues else 0
             if queues and left <= 0:
@@ -195,6 +203,8 @@ class Service:
             room = MAX_GRANTED - len(granted)
             some = frontier.take(left, params.max_urls_per_queue, params.key, lease, now, room)
             granted += [(crawl, each) for each in some]
+            if len(granted) >= MAX_GRANTED or size_of(each for _, each in granted) >= MAX_GRANTED_BYTES:
+                break
         return granted
 
     # queues

@@ -1,4 +1,4 @@
-"""Generated sites whose pages change in all the ways of sites: steadily, at night, in bursts, all at once, never."""
+"""Generates sites whose pages change in different ways: steadily, at night, in bursts, all at once, never."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STATED_HOURS = (1, 3, 8, 16, 30, 50, 80, 120, 170, 240)
 _DAYS = 14.0
 """How long the changes of a generated site go on."""
 _FASTER = 1440.0
-"""How much faster everything happens on the sites that change by the minute: a day in a minute."""
+"""How much faster the sites are that change by the minute: a day becomes a minute."""
 
 
 class SiteKind(Struct, frozen=True):
@@ -134,7 +134,7 @@ def stated_moments(number: int, hours: Sequence[float] = STATED_HOURS) -> Iterat
 
 
 def changing_site(number: int, days: float = _DAYS) -> SiteKind:
-    """One of the generated sites: each number is another, with changes for that many days."""
+    """One of the generated sites: each number is another, with changes for this number of days."""
     random = np.random.default_rng(7_000 + number)
     kinds, mixes = list(PROCESSES), list(MIXES)
     kind, mix = kinds[number % len(kinds)], mixes[number // len(kinds) % len(mixes)]

@@ -38,7 +38,7 @@ from periplus.policy.refresh import RefreshSettings
 from periplus.store import MemoryState
 from periplus.urls import site_of
 
-from .histories import DAY, Histories
+from .histories import DAY
 
 START = 20_000 * DAY
 """When the collection is first crawled, in POSIX time: a midnight."""
@@ -62,25 +62,6 @@ class PageChanges(Struct, frozen=True):
     rates: NDArray[np.float64]
 
 
-def part_of_histories(histories: Histories, start: float, days: float, pages: int, seed: int = 0) -> PageChanges:
-    """Some pages of recorded histories, sampled at random, as they changed in the `days` from `start` on."""
-    begin, owner = (histories.begins_at - start) / DAY, histories.is_gone
-    gone = np.full(len(histories), np.inf)
-    for page in np.flatnonzero(owner).tolist() if owner is not None else ():
-        gone[page] = (histories.of(page)[-1] - start) / DAY
-    here = np.random.default_rng(seed).permutation(np.flatnonzero((begin < days) & (gone > np.maximum(begin, 0.0))))
-    chosen = here[:pages].tolist()
-    times = [(histories.of(page) - start) / DAY for page in chosen]
-    times = [each[(each > max(begin[page], 0.0)) & (each < days)] for page, each in zip(chosen, times, strict=True)]
-    return PageChanges(
-        [f"http://{histories.sites[histories.site[page]]}/{page}" for page in chosen],
-        times,
-        np.maximum(begin[chosen], 0.0),
-        gone[chosen],
-        np.array([len(each) / days for each in times]),
-    )
-
-
 class Stated(Struct, frozen=True):
     """What was stated at a moment (`day`), and what was true.
 
@@ -89,7 +70,7 @@ class Stated(Struct, frozen=True):
     """
 
     day: float
-    told: Freshness
+    stated: Freshness
     true: float
     known: float
     known_spread: float
@@ -97,17 +78,17 @@ class Stated(Struct, frozen=True):
 
     @property
     def is_held(self) -> bool:
-        """Whether the stated interval holds the truth."""
-        return self.told.low - _ROUNDING <= self.true <= self.told.high + _ROUNDING
+        """Whether the stated interval contains the truth."""
+        return self.stated.low - _ROUNDING <= self.true <= self.stated.high + _ROUNDING
 
     @property
     def width(self) -> float:
-        """Of the stated interval."""
-        return self.told.high - self.told.low
+        """The width of the stated interval."""
+        return self.stated.high - self.stated.low
 
     @property
     def known_width(self) -> float:
-        """Of the 95 % interval of the observer who knows the rates."""
+        """The width of the 95 % interval of the observer who knows the rates."""
         low, high = (self.known + sign * 1.96 * self.known_spread for sign in (-1.0, 1.0))
         return min(high, 1.0) - max(low, 0.0)
 
@@ -239,8 +220,8 @@ class WatchedSite:
     # the truth
 
     def _measured(self) -> Stated:
-        told = self._revisits.freshness(self._now, self._waiting())
-        if told is None:
+        stated = self._revisits.freshness(self._now, self._waiting())
+        if stated is None:
             raise ValueError("freshness is stated only while pages are watched")
         fresh, chances, day = [], [], self._day()
         for url, number in self._number.items():
@@ -253,4 +234,4 @@ class WatchedSite:
             chances.append(math.exp(-self._pages.rates[number] * (day - then)))
         known = np.array(chances)
         spread = math.sqrt(float((known * (1.0 - known)).sum())) / len(known)
-        return Stated(day, told, sum(fresh) / len(fresh), float(known.mean()), spread, self._made)
+        return Stated(day, stated, sum(fresh) / len(fresh), float(known.mean()), spread, self._made)
