@@ -115,10 +115,10 @@ def test_the_same_command_continues_and_fetches_nothing_twice(web: RunningLab, t
     """A limit ends a crawl, a larger one goes on; what is known is not asked for again; seeds are added."""
     first = summary(run(*into(web, tmp_path, seed(web), "--limit", "8", "--scope", "host", "--json", *QUICK)))
     assert (first["ended"], first["pages"]) == ("limit", 8)
-    second = summary(run(*into(web, tmp_path, "--limit", "100000", "--json")))
+    second = summary(run(*into(web, tmp_path, "--limit", "100000", "--json", *QUICK)))
     assert second["ended"] == "complete"
     assert second["this_run"]["pages"] == second["pages"] - 8
-    third = summary(run(*into(web, tmp_path, seed(web, 1), "--json")))
+    third = summary(run(*into(web, tmp_path, seed(web, 1), "--json", *QUICK)))
     assert third["pages"] > second["pages"]
     assert len(good_pages(web)) == len(set(good_pages(web))) == third["pages"]
 

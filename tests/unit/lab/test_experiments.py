@@ -218,6 +218,7 @@ class PressesCtrlC:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_in_a_finaliser_is_not_lost(workers: int) -> None:
     """The experiment ends with the next progress that is reported."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # experiments that others left unfinished have their own
     done = run_jobs(halve, [2, 4, 6, 8], total=4, steps=10, workers=workers)
     next(done)
     PressesCtrlC()

@@ -31,6 +31,8 @@ _MAX_ADDED = 256
 """Pages that every commit lists until both samples, about 200 KB, are written in full: at most about 25 KB."""
 GONE = (404, 410)
 """Status codes of pages that no longer exist."""
+_LOOKS = 0.01
+"""The share of the interval between measurements after which is looked whether a first page was visited twice."""
 _ALL_BITS = (1 << 64) - 1
 
 
@@ -121,6 +123,7 @@ class FreshnessEstimator:
         self._added: dict[Url, None] = {}
         self._rows: SampleRows | None = None
         self._read: tuple[float, Freshness] | None = None
+        self._look_at = 0.0
 
     def add(self, url: Url) -> None:
         """Consider a page that was visited for both samples."""
@@ -174,9 +177,16 @@ class FreshnessEstimator:
 
     def read(self, pages: int, price: float, now: float, interval: float = 0.0) -> Freshness:
         """How fresh `pages` pages are, measured at most once in `interval` seconds."""
-        if self._read is None or now >= self._read[0]:
+        if self._read is None or now >= self._read[0] or self._is_checked_now(now, interval):
             self._read = now + interval, self._measure(pages, price, now)
         return self._read[1]
+
+    def _is_checked_now(self, now: float, interval: float) -> bool:
+        """Whether a page was visited a second time since a measurement that had none."""
+        if self._read is None or self._read[1].checked or now < self._look_at:
+            return False
+        self._look_at = now + _LOOKS * interval
+        return any(record and unpack_page(record.evidence).ring for record in self._records.get(self._measured.urls))
 
     def _measure(self, pages: int, price: float, now: float) -> Freshness:
         found = self._records.get(self._measured.urls)
