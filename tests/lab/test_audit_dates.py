@@ -87,6 +87,7 @@ def names(found: Audit) -> set[str]:
     return {each.name for each in found.findings if each.area == "lastmod"}
 
 
+@pytest.mark.slow
 def test_dates_that_move_without_a_change_are_found(world: World, audits: dict[Profile, Audit]) -> None:
     """The archive: of five dates two are wrong, and it is told how many."""
     found = audits[Profile.ARCHIVE]

@@ -60,6 +60,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
     return Compared(world, found, folder)
 
 
+@pytest.mark.slow
 def test_balance_brings_a_tenth_more_than_any_other_way(compared: Compared) -> None:
     """Of the same number of requests, unique and indexable pages by the world's own judgement."""
     assert {each.requests for each in compared.found.values()} == {BUDGET}

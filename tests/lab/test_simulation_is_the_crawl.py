@@ -296,6 +296,7 @@ def punctual(lab: Lab, folder: Path, options: Options) -> Attempt | None:
     return None
 
 
+@pytest.mark.slow
 def test_in_real_time_the_order_is_that_of_the_simulation(lab: Lab, tmp_path: Path) -> None:
     """The lab waits as long as it is told, the engine really waits, and fetches begin in the order of the simulation.
 

@@ -44,6 +44,7 @@ def role_of(world: World, url: str) -> Role:
     return world.site(url.split("/")[2]).role
 
 
+@pytest.mark.slow
 def test_a_bow_tie(world: World, walk: Walk) -> None:
     """From the core one reaches core and outer sites, wholly but for orphans; inner sites and islands never."""
     for site in world.sites():

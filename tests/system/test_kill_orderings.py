@@ -46,6 +46,7 @@ def worths(folder: Path) -> dict[str, float]:
     return found
 
 
+@pytest.mark.slow
 def test_in_degrees_are_what_they_would_have_been(lab: RunningLab, tmp_path: Path) -> None:
     """Each link of each page counts once, whichever process dies: scores by in-degree do not depend on the order."""
     compare(lab, tmp_path, asked(lab, crawl__ordering="indegree", engine__checkpoint_interval=0.5), seed=5)
@@ -58,6 +59,7 @@ def test_cash_is_neither_made_nor_lost(lab: RunningLab, tmp_path: Path) -> None:
     assert 2.0 < sum(worths(tmp_path / "killed").values()) <= 4.0 + 1e-9
 
 
+@pytest.mark.slow
 def test_batches_go_on(lab: RunningLab, tmp_path: Path) -> None:
     """Also one that was formed after the last commit, and whose pages are in the journal."""
     what = asked(lab, crawl__ordering="batch", ordering__every=15, engine__checkpoint_interval=0.5)

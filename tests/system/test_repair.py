@@ -265,6 +265,7 @@ def knowledge(folder: Path) -> dict[str, Any]:
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "table", [pytest.param(name, marks=() if name == "links" else SLOW) for name in sorted(SCHEMAS)]
 )

@@ -46,6 +46,7 @@ def fresh_share(webs: list[RevisitedWeb], market: Market | None = None) -> float
     return sum(fresh) / len(fresh)
 
 
+@pytest.mark.slow
 def test_shared_budget_is_nearly_as_fresh_as_one_shard() -> None:
     """And fresher than equal parts, since pages that change too often for the budget are given up."""
     kinds = [pages_of(every, number) for number, every in enumerate(KINDS)]

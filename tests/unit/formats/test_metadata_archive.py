@@ -68,6 +68,7 @@ def test_the_papers_sizes() -> None:
     assert 0.0012 <= len(archive.body) / 2_000 / 13_000 <= 0.0018
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_pages_are_about_250_archives() -> None:
     """Section 3.3: 50 segments of five types."""
     written = list(archives.write(site(100_000)))

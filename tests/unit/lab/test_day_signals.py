@@ -47,6 +47,7 @@ def test_late_signals_come_late(poisson: Window) -> None:
     assert np.mean(right) > 0.95
 
 
+@pytest.mark.slow
 def test_good_signals_are_worth_hearing_and_useless_ones_do_no_harm(poisson: Window) -> None:
     """Learned with signals against the same without, on days and Brandman's mix; and against who believes all."""
     fresh = {

@@ -37,6 +37,7 @@ def test_no_plot_is_of_nothing() -> None:
     assert {path.stem for path in (DOCS / PLOTS).glob("*.svg")} == set(orderings())
 
 
+@pytest.mark.slow
 def test_numbers_go_between_the_marks_and_the_same_ones_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,6 +138,7 @@ def makespans(request: pytest.FixtureRequest) -> dict[tuple[str, int, int], floa
     }
 
 
+@pytest.mark.slow
 def test_length_is_a_rule_for_the_makespan(makespans: dict[tuple[str, int, int], float]) -> None:
     """With one robot: none is below the floor; Length is within 5 % of it, Optimal above it, Depth far above both.
 
