@@ -112,6 +112,7 @@ def test_a_collection_is_audited_without_fetching(run: Run, web: ScriptedWeb, tm
     assert "orphans" in {found["name"] for found in whole["findings"]}
     said = run("audit", folder, "--site", "www.site.test")
     assert "→ Link to them from a section" in said.stdout
+    assert all(len(line) < 300 for line in said.stdout.splitlines()), "lines are not padded to the width of the console"
     assert run("audit", folder, "--site", "nobody.test").returncode == 2
 
 

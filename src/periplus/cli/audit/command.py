@@ -105,9 +105,9 @@ def _print_finding(console: Console, found: Finding) -> None:
     console.print(title, soft_wrap=True)
     if found.parts:
         parts = ", ".join(f"{one_line(name)}: {count(number)}" for name, number in found.parts.items())
-        console.print(Padding(Text(parts, style="dim"), (0, 0, 0, 2)))
-    console.print(Padding(Text(found.why), (0, 0, 0, 2)))
-    console.print(Padding(Text(f"→ {found.advice}", style="bold"), (0, 0, 0, 2)))
+        console.print(Padding(Text(parts, style="dim"), (0, 0, 0, 2), expand=False))
+    console.print(Padding(Text(found.why), (0, 0, 0, 2), expand=False))
+    console.print(Padding(Text(f"→ {found.advice}", style="bold"), (0, 0, 0, 2), expand=False))
     for example in found.examples:
         console.print(Text("    ") + _example(example), soft_wrap=True)
 
