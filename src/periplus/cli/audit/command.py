@@ -49,7 +49,7 @@ _CHANGES = 10
 def print_audit(console: Console, audit: Audit, failed: list[str], comparison: Comparison | None, html: str) -> None:
     """Print an audit."""
     console.print(Text(audit.site, style="bold") + Text(f"  {_facts(audit)}", style="dim"), soft_wrap=True)
-    if text := limits(audit):
+    if audit.pages and (text := limits(audit)):
         advice = "Raise --limit and --for, or --limit 0 for all pages."
         console.print(Text(f"{text} {advice}", style="yellow"), soft_wrap=True)
     console.print(_marks(audit))
