@@ -112,6 +112,7 @@ def test_a_collection_is_audited_without_fetching(run: Run, web: ScriptedWeb, tm
     assert "orphans" in {found["name"] for found in whole["findings"]}
     said = run("audit", folder, "--site", "www.site.test")
     assert "→ Link to them from a section" in said.stdout
+    assert all(len(line) < 300 for line in said.stdout.splitlines()), "lines are not padded to the width of the console"
     assert run("audit", folder, "--site", "nobody.test").returncode == 2
 
 
@@ -254,3 +255,15 @@ def test_the_cost_of_a_closed_site_is_its_robots_file(run: Run, web: ScriptedWeb
     assert [found["name"] for found in audit["findings"]] == ["robots-closed"]
     assert (audit["cost"]["requests"], audit["cost"]["bytes"], audit["cost"]["visits"]) == (1, 26, 0)
     assert "1 request, 26 bytes" in run(*typed(web)).stdout
+
+
+def test_a_dead_sitemap_that_robots_txt_no_longer_names(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+    """After its owner removed the line, as advised, the finding is that there is no sitemap."""
+    del web.said[f"{HOME}/sitemap.xml"]
+    before = json.loads(run(*typed(web, "-o", str(tmp_path / "c"), "--json")).stdout)
+    assert "sitemap-errors" in {found["name"] for found in before["findings"]}
+    web.said[f"{HOME}/robots.txt"] = "User-agent: *\nDisallow: /private/\n"
+    after = json.loads(run(*typed(web, "-o", str(tmp_path / "c"), "--json")).stdout)
+    names = {found["name"] for found in after["findings"]}
+    assert "no-sitemap" in names
+    assert "sitemap-errors" not in names

@@ -45,6 +45,8 @@ def test_a_bad_certificate_is_said(run: Run, certificates: Certificates, expired
     assert failure["problem"] == "the certificate has expired"
     assert failure["next_step"]
     assert f"cannot reach {seed}: the certificate has expired" in said
+    assert "given up" in said
+    assert "retrying" not in said
 
 
 def test_a_seed_that_redirects_to_a_bad_certificate(

@@ -274,7 +274,7 @@ def test_stop_ends_the_crawl_and_keeps_everything(web: RunningLab, tmp_path: Pat
         assert process.returncode == 130
         assert json.loads(stdout)["ended"] == "interrupted"
     assert not (out / SOCKET).exists()
-    with pytest.raises(NoCrawlRuns):
+    with pytest.raises(NoCrawlRuns, match="is running"):
         crawl.ask("status")
     assert run("info", str(out), "--live").returncode == 2
     assert json.loads(run("info", str(out), "--json").stdout)["tally"]["pages"] == json.loads(stdout)["pages"]

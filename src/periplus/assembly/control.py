@@ -199,9 +199,13 @@ class ControlClient:
             return self._line(connection)
         except (OSError, EOFError) as error:
             self.close()
-            raise NoCrawlRuns(
-                f"the crawl of {self._folder} does not answer", hint=f"periplus info {self._folder} reads its files"
-            ) from error
+            is_absent = isinstance(error, FileNotFoundError | ConnectionRefusedError)
+            problem = (
+                f"no crawl of {self._folder} is running"
+                if is_absent
+                else f"the crawl of {self._folder} does not answer"
+            )
+            raise NoCrawlRuns(problem, hint=f"periplus info {self._folder} reads its files") from error
 
     def _connected(self) -> socket.socket:
         if self._connection is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +35,7 @@ def frontier(
     Example: periplus frontier queues --grpc 127.0.0.1:7071
     """
     _check_installed()
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # read when grpc is imported; errors are reported by the command
     from periplus.bridges.frontier.server import FrontierSettings, parsed_address, serve
     from periplus.web.served import Tokens, read_tokens
 

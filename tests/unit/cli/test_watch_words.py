@@ -253,6 +253,12 @@ def said_of(record: UrlRecord, state: MemoryState) -> dict[str, str]:
     return dict(page_lines(of_page(state, record, RefreshSettings(), NOW), NOW, "docs"))
 
 
+def test_one_visit_is_singular() -> None:
+    """After the first visit there was one more."""
+    record = page_record(visits=2, changes=1)
+    assert "one change in 1 visit after the first" in said_of(record, page_state(record))["changes"]
+
+
 def test_a_page_is_told_from_what_is_kept() -> None:
     """Rate, freshness, what was said since, the next visit and why."""
     record = page_record()

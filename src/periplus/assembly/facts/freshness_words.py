@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.policy.refresh import DAY
 
-from ..wording import count, lasting
+from ..wording import count, counted, lasting
 from .freshness import PageFreshness, SignalFacts, SiteFreshness
 
 _CENTURY = 36_525.0
@@ -224,7 +224,7 @@ def _changes(facts: PageFreshness) -> str:
     if not facts.visits:
         return f"{every(facts.rate)}, if it is like others of its site: it was seen once"
     found = f"{count(facts.changes)} changes" if facts.changes != 1 else "one change"
-    return f"{every(facts.rate)}, as it seems from {found} in {count(facts.visits)} visits after the first"
+    return f"{every(facts.rate)}, as it seems from {found} in {counted(facts.visits, 'visit')} after the first"
 
 
 def _fresh(facts: PageFreshness) -> str:

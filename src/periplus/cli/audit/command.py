@@ -49,7 +49,7 @@ _CHANGES = 10
 def print_audit(console: Console, audit: Audit, failed: list[str], comparison: Comparison | None, html: str) -> None:
     """Print an audit."""
     console.print(Text(audit.site, style="bold") + Text(f"  {_facts(audit)}", style="dim"), soft_wrap=True)
-    if text := limits(audit):
+    if audit.pages and (text := limits(audit)):
         advice = "Raise --limit and --for, or --limit 0 for all pages."
         console.print(Text(f"{text} {advice}", style="yellow"), soft_wrap=True)
     console.print(_marks(audit))
@@ -105,9 +105,9 @@ def _print_finding(console: Console, found: Finding) -> None:
     console.print(title, soft_wrap=True)
     if found.parts:
         parts = ", ".join(f"{one_line(name)}: {count(number)}" for name, number in found.parts.items())
-        console.print(Padding(Text(parts, style="dim"), (0, 0, 0, 2)))
-    console.print(Padding(Text(found.why), (0, 0, 0, 2)))
-    console.print(Padding(Text(f"→ {found.advice}", style="bold"), (0, 0, 0, 2)))
+        console.print(Padding(Text(parts, style="dim"), (0, 0, 0, 2), expand=False))
+    console.print(Padding(Text(found.why), (0, 0, 0, 2), expand=False))
+    console.print(Padding(Text(f"→ {found.advice}", style="bold"), (0, 0, 0, 2), expand=False))
     for example in found.examples:
         console.print(Text("    ") + _example(example), soft_wrap=True)
 

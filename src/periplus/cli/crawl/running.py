@@ -70,7 +70,9 @@ def run(
                     if statuses:
                         progress = running.read(statuses)
                         display.show(progress)
-                        for setback in failures.new(progress.setbacks, has_pages=progress.tally.pages > 0):
+                        # Until every shard has reported, it is not known whether the crawl ends without a retry.
+                        setbacks = progress.setbacks if len(statuses) >= collection.workers else ()
+                        for setback in failures.new(setbacks, has_pages=progress.tally.pages > 0):
                             display.report(words_of(setback, progress.at, is_last=crawl.is_unreachable))
                         if not is_dry and (warning := dried_up(progress.tally)):
                             is_dry = True

@@ -20,6 +20,8 @@ from .live import by_source, count, counted, lasting, pace, size, top
 
 _SEEDS_SHOWN = _SITES_SHOWN = 10
 _FAILURES_SHOWN = 5
+_SCHEME_HINT = "; a seed typed without http:// is taken for https://"
+"""Added where an https URL failed: its seed may have been meant as http."""
 _PRIVATE = "private-address"
 _MEDIA = "select * from media"
 """What is worth asking after a crawl for files."""
@@ -238,11 +240,12 @@ def _nothing_lines(summary: Summary) -> list[tuple[str, str]]:
     told = {failure.reason for failure in summary.failures}
     said = [(f"  {reason}: {explained(reason)}", "") for reason in reasons if reason not in told and explained(reason)]
     is_unreachable = summary.ended == "unreachable"
+    is_secure = any(failure.url.startswith("https://") for failure in summary.failures)
     default = "no seed could be reached" if is_unreachable else "no server answered in time"
     return [
         (f"nothing could be fetched: {why or default}", "bold red"),
         *_failure_lines(summary),
         *said[:5],
         *([("  the crawl ended without a retry; the same command tries again", "")] if is_unreachable else []),
-        (f"  periplus info {folder} shows more; a seed typed without http:// is taken for https://", ""),
+        (f"  periplus info {folder} shows more{_SCHEME_HINT if is_secure else ''}", ""),
     ]

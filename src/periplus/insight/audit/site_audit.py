@@ -304,7 +304,7 @@ def judge(
     files = check_embedded(table, embedded or read_embedded(views, sites), checks)
     findings = [
         *check_completeness(table, status, unread),
-        *check_cleanliness(table),
+        *check_cleanliness(table, robots),
         *lastmod.findings,
         *check_hints(table),
         *links.findings,

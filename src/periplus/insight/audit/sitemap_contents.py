@@ -25,6 +25,7 @@ _MISMATCH: Final = 0.1
 _FILES: Final = """
 select count(*) from sitemap_files where list_contains($sites, site)
     and (kind in ('urlset', 'index', 'text') or (kind is null and origin <> 'well-known'))
+    and not list_contains($dropped, url)
 """
 _READABLE: Final = """
 select count(*) from sitemap_files where list_contains($sites, site) and kind in ('urlset', 'index', 'text')
@@ -34,6 +35,11 @@ select count(*) from sitemap_files where list_contains($sites, site) and kind in
 """
 _NAMED: Final = """
 select count(*) from sitemap_files where list_contains($sites, site) and origin not in ('well-known', 'page')
+    and not list_contains($dropped, url)
+"""
+_ONCE_NAMED: Final = """
+select url from sitemap_files where site = $site and origin = 'robots' and parent is null
+    and outcome is not null and read_at is null
 """
 _LOOKED_FOR: Final = """
 select count(*) from sitemap_files where list_contains($sites, site) and origin <> 'page'
@@ -49,6 +55,7 @@ select url, coalesce(outcome, kind) as note, coalesce(parent, '') as via, coales
     0.0 as weight
 from sitemap_files where list_contains($sites, site) and origin not in ('well-known', 'page')
     and ((outcome is not null and read_at is null) or kind in ('html', 'unknown'))
+    and not list_contains($dropped, url)
 """
 _INVALID: Final = """
 select url, array_to_string(problems, ', ') as note, '' as via, '' as kind, problem_count as weight
@@ -82,10 +89,21 @@ def sitemap_status(table: SiteTable, robots: RobotsFile | None) -> SitemapStatus
     """Whether the site has a sitemap, as far as the crawl has looked."""
     if table.number(_READABLE) or table.count("is_listed"):
         return SitemapStatus.READ
-    if table.number(_NAMED):
+    if table.number(_NAMED, dropped=dropped_files(table, robots)):
         return SitemapStatus.UNREADABLE
     is_named = robots is not None and robots.access == "rules" and bool(parse(robots.body).sitemaps)
     return SitemapStatus.NONE if table.number(_LOOKED_FOR) and not is_named else SitemapStatus.UNASKED
+
+
+def dropped_files(table: SiteTable, robots: RobotsFile | None) -> list[str]:
+    """Files that could not be read, and that robots.txt named before, but does not name any more."""
+    if robots is None or robots.access not in ("rules", "all"):
+        return [""]
+    written = parse(robots.body).sitemaps if robots.access == "rules" else ()
+    bases = (f"http://{robots.site}/robots.txt", f"https://{robots.site}/robots.txt")
+    named = {url for base in bases for url in resolve_all(list(written), base)}
+    rows = table.views.database.execute(_ONCE_NAMED, {"site": robots.site}).fetchall()
+    return ["", *(url for (url,) in rows if url not in named)]
 
 
 def unread_files(table: SiteTable) -> int:
@@ -121,7 +139,7 @@ def _stale(table: SiteTable, missing: int, good: int) -> list[Finding]:
     return finding("sitemap-stale", Found(1), days=days) if days > _OLD_DAYS and no_longer_matches else []
 
 
-def check_cleanliness(table: SiteTable) -> list[Finding]:
+def check_cleanliness(table: SiteTable, robots: RobotsFile | None) -> list[Finding]:
     """Check for listed URLs that should not be listed, and for files that are not valid."""
     visited = table.count("is_listed and is_crawled")
     listed = table.count("is_listed")
@@ -140,17 +158,17 @@ def check_cleanliness(table: SiteTable) -> list[Finding]:
         *finding("listed-noindex", hidden, visited),
         *finding("listed-canonical", others, visited),
         *finding("listed-duplicates", copies, visited),
-        *_files(table),
+        *_files(table, dropped_files(table, robots)),
     ]
 
 
-def _files(table: SiteTable) -> list[Finding]:
-    files = table.number(_FILES)
+def _files(table: SiteTable, dropped: list[str]) -> list[Finding]:
+    files = table.number(_FILES, dropped=dropped)
     invalid = table.found(_INVALID)
     if invalid.count:
         rows = table.views.database.execute(_PROBLEMS, {"sites": table.sites}).fetchall()
         invalid = Found(invalid.count, invalid.examples, {str(name): int(number) for name, number in rows})
     return [
-        *finding("sitemap-errors", table.found(_UNREAD), files),
+        *finding("sitemap-errors", table.found(_UNREAD, dropped=dropped), files),
         *finding("sitemap-format", invalid, files),
     ]
