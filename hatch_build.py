@@ -25,7 +25,7 @@ try:
         BuildHookInterface,
     )
 except ImportError:  # run by hand
-    BuildHookInterface = object
+    BuildHookInterface = object  # type: ignore[assignment, misc, unused-ignore]
 
 SCAN = Path("src", "periplus", "content", "scan")
 COMPILER_TIMEOUT = 300
