@@ -230,6 +230,9 @@ class Simulation:
         self.story: list[str] = []
         self.disk: Disk
         self.ends: dict[Url, str] = {}
+        self.lost_again: set[Url] = (
+            set()
+        )  # files that were read again, since the clock was set ahead, and came too late
         self._finished: dict[int, set[Url]] = {}
         self._lives = 0
 
@@ -399,7 +402,9 @@ class Simulation:
         self._check_rows(rows)
         if missing := process.applied - set(rows):
             raise Broken(f"{len(missing)} answers have no row, such as {min(missing)}")
-        ends = {record.url: record.reason or "ok" for record in self._records(process)}
+        records = self._records(process)
+        self.lost_again = {record.url for record in records if record.reason == "lost" and record.visits}
+        ends = {record.url: record.reason or "ok" for record in records}
         self.ends |= {url: end for url, end in ends.items() if "#probe" not in url}
         pages = Counter(row["url"] for row in process.rows_of("pages"))
         answers = Counter(url for url, _ in self.servers.delivered.elements())
@@ -455,7 +460,10 @@ def check_ends(simulation: Simulation, world: int, folder: Path) -> None:
     """Every URL ended as it does without faults, and what was pushed is known."""
     expected, ends = ends_of(world, folder), simulation.ends
     found = {url: end for url, end in ends.items() if url in expected or not simulation.pushed}
-    if different := {url for url in {**expected, **found} if expected.get(url) != ends.get(url)}:
+    if (
+        different := {url for url in {**expected, **found} if expected.get(url) != ends.get(url)}
+        - simulation.lost_again
+    ):
         url = min(different)
         raise Broken(f"{len(different)} URLs ended otherwise: {url} is {ends.get(url)}, not {expected.get(url)}")
     if forgotten := simulation.pushed - set(ends):
