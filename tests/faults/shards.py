@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 
 from tests.faults.disk import Crashed, Disk, Fault
 from tests.faults.simulation import JUMPS, REBOOT, WORLDS, Process, Simulation, check_ends, plan_of
-from tests.faults.web import Broken, Clock, Servers, TrueTime
+from tests.faults.web import Broken, Clock, Key, Servers, TrueTime
 
 from periplus.crawl.shard import Shard
 from periplus.crawl.sharding.messages import Delivery
@@ -130,6 +130,7 @@ class ShardedSimulation(Simulation):
         self.count = self.chance.randint(2, 3)
         self.servers = Servers(self.world, self.plan.config.politeness, are_shared=True)
         self.workers: dict[int, Worker] = {}
+        self._killed: dict[int, set[Key]] = {}  # of shards that have not recovered from a kill, what is durable
         self._root = folder / "life"
 
     def run(self) -> None:  # type: ignore[override]
@@ -147,6 +148,7 @@ class ShardedSimulation(Simulation):
         process.follow_commits(self.disk)
         process.engine.recover()
         self.check_recovered(process)
+        self._killed.pop(number, None)
         self.workers[number] = Worker(process, seeds, end)
 
     def _run_machine(self, fault: Fault) -> None:
@@ -164,6 +166,8 @@ class ShardedSimulation(Simulation):
             self._lose_power(disk.image)
 
     def _lose_power(self, image: Path) -> None:
+        self.required |= self._killed  # what a killed process had logged is lost if no other has committed it
+        self._killed.clear()
         for process in self._begun:
             self.must_keep(process, process.durable)
             process.abandon()
@@ -205,6 +209,7 @@ class ShardedSimulation(Simulation):
         self._begun.remove(worker.process)
         worker.process.abandon()
         self.must_keep(worker.process, worker.process.applied)
+        self._killed[number] = worker.process.durable
         self.servers.disconnected(self.true.at, is_all_known=True, shard=number)
         team.forgive()
         worker.end.close()

@@ -230,9 +230,7 @@ class Simulation:
         self.story: list[str] = []
         self.disk: Disk
         self.ends: dict[Url, str] = {}
-        self.lost_again: set[Url] = (
-            set()
-        )  # files that were read again, since the clock was set ahead, and came too late
+        self.lost_again: set[Url] = set()  # files read again, since the clock was set ahead, that came too late
         self._finished: dict[int, set[Url]] = {}
         self._lives = 0
 
@@ -286,6 +284,8 @@ class Simulation:
         for process in processes:
             self.must_keep(process, process.durable if is_power else process.applied)
             process.abandon()
+        if disk.fault.lies_from is not None:
+            self.pushed.clear()  # they have left the inbox for a state of which the disk kept nothing
         self.servers.disconnected(self.true.at, is_all_known=not is_power)
         self.true.at += REBOOT if is_power else self.chance.choice((0.0, 0.1, 60.0))
         shutil.rmtree(folder)
