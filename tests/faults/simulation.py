@@ -462,11 +462,8 @@ def _is_same(end: str | None, expected: str | None) -> bool:
 def check_ends(simulation: Simulation, world: int, folder: Path) -> None:
     """Every URL ended as it does without faults, and what was pushed is known."""
     expected, ends = ends_of(world, folder), simulation.ends
-    found = {url: end for url, end in ends.items() if url in expected or not simulation.pushed}
-    if (
-        different := {url for url in {**expected, **found} if expected.get(url) != ends.get(url)}
-        - simulation.lost_again
-    ):
+    found = {url for url in ends if url in expected or not simulation.pushed}
+    if different := {url for url in {*expected, *found} if not _is_same(ends.get(url), expected.get(url))}:
         url = min(different)
         raise Broken(f"{len(different)} URLs ended otherwise: {url} is {ends.get(url)}, not {expected.get(url)}")
     if forgotten := simulation.pushed - simulation.unsure - set(ends):
