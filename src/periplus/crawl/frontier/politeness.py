@@ -98,8 +98,8 @@ wire (`crawl.fetch.reasons`).
 
 
 NO_SERVER = frozenset({"dns-not-found", "dns-unavailable", "connect-refused", "connect-failed", "tls", "proxy"})
-"""Reasons that say that there is no such server, mostly a mistyped host or port: a crawl all of whose seeds failed so
-ends without retries. A timeout is not one of them: a slow server may answer the next time."""
+"""Reasons that mean that the server does not exist, mostly a mistyped host or port. If all seeds fail for one of them,
+the crawl ends without retries. A timeout is not one of them: a slow server may answer the next time."""
 
 OUR_OWN = frozenset({"cancelled", "over-budget"})
 """Reasons on our side: they do not count as an attempt."""

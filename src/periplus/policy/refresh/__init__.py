@@ -5,7 +5,8 @@ that moved, a feed, a ping. This room learns how often each page changes and how
 and says from that what a visit is worth now, and when it will be worth its price.
 
 *Estimation.* `evidence` is what is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes
-rates and trust of all of them at once, and `fresh_share` estimates how many copies are fresh.
+rates and trust of all of them at once, `site_fit` those of one site, and `fresh_share` estimates how many copies are
+fresh.
 
 *Worth.* `objectives` are what may be wanted, and the policies to compare with, by name; `crawl_value` are their tables:
 what a visit is worth now, and at what age it is worth a price; `allocation` shares out budgets the way the literature
@@ -44,13 +45,14 @@ if TYPE_CHECKING:
     from .crawl_value import CrawlValue, Outlook
     from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
     from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
-    from .fresh_share import FreshShare, fit_site, fresh_chances, pages_of
+    from .fresh_share import FreshShare, fresh_chances
     from .gains import MOST_LINKS, NO_GAINS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
     from .ledger import Ledger
     from .market import Bid, Market, shared_out
     from .objectives import Objective, objective
     from .settings import RefreshSettings
     from .signals import NO_EVIDENCE, KindEvidence, SiteEvidence, believed, without_signals
+    from .site_fit import fit_site, pages_of
     from .weights import (
         WORTHLESS,
         PageWeights,

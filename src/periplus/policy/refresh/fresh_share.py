@@ -11,8 +11,6 @@ and pages that are not in the sample. Pages that have vanished say how often pag
 
 Pages without a date have a distribution of rates of their own: a date of the last hour is taken for a clock and
 dropped, so it is the fast pages that have none.
-
-`fit_site` estimates the change rates and signals of one site from the packed evidence of its pages.
 """
 
 from __future__ import annotations
@@ -21,63 +19,13 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from .appraisal import boost_of, nothing_unheard
 from .change_posterior import ChangePosterior, Pages, Visits
-from .estimation import DEFAULTS, EstimationSettings, SiteBeliefs, estimate_pages
-from .evidence import BY_DATE, DAY, PAGE, PageEvidence, is_changed_in, observations_of
-from .signals import NO_EVIDENCE, SiteEvidence, believed, without_signals
-
-_LIKELY_FALSE = 0.9
-_FEW = 10
-_NEARLY = 300.0
-"""Seconds within which two dates count as the same: they are rounded where they are kept."""
-
-
-def pages_of(kept: bytes) -> NDArray[np.void]:
-    """Packed evidence of many pages, one after the other, as an array of `PAGE`."""
-    return np.frombuffer(kept, PAGE)
-
-
-def fit_site(
-    site: SiteEvidence, pages: NDArray[np.void], now: float, settings: EstimationSettings = DEFAULTS
-) -> tuple[SiteEvidence, NDArray[np.float64]]:
-    """The evidence of a site as its pages show it, and for each page the changes a day that no signal reports."""
-    priors = np.array([kind.prior for kind in site.kinds])
-    old = np.array([(kind.old_right, kind.old_judged) for kind in site.kinds])
-    beliefs = SiteBeliefs((priors + old)[None, :, 0], (priors + old)[None, :, 1])
-    dated = (pages["ring"][:, 0] == 0) & (pages["old_changes"] == BY_DATE)
-    site = replace(site, date_doubt=_LIKELY_FALSE if _is_one_date(pages[dated]) else NO_EVIDENCE.date_doubt)
-    doubt = np.where(dated, site.false_dates, 0.0)
-    one = np.zeros(len(pages), np.int64)
-    found = estimate_pages(pages, one, now, beliefs, settings, doubt=doubt)
-    if pages["heard"].any():
-        found = believed(
-            pages, one, found, estimate_pages(without_signals(pages), one, now, beliefs, settings, doubt=doubt)
-        )
-    right, judged = found.right[0] - priors[:, 0], found.judged[0] - priors[:, 1]
-    kinds = tuple(
-        replace(kind, right=float(max(right[number], 0.0)), judged=float(max(judged[number], 0.0)))
-        for number, kind in enumerate(site.kinds)
-    )
-    rate, signals, shape = float(found.site_alpha[0]), float(found.site_gamma[0]), float(found.site_shape[0])
-    heard, _ = found.heard(one)
-    again = int((pages["ring"][:, 0] != 0).sum())
-    useful = float(heard[heard + found.alpha < 1.0].sum())
-    site = replace(site, kinds=kinds, rate=rate, signals=signals, shape=shape, useful=useful)
-    return replace(site, pages=len(pages), again=again), found.alpha
-
-
-def _is_one_date(pages: NDArray[np.void]) -> bool:
-    """Whether most pages have one date, that of a build, which is not evidence about them."""
-    if len(pages) < _FEW:
-        return False
-    dates = np.sort(pages["visited_at"] - pages["old_days"].astype(np.float64) * DAY)
-    most = np.searchsorted(dates, dates + _NEARLY, "right") - np.arange(len(dates))
-    return bool(most.max() > len(pages) / 2)
-
+from .evidence import BY_DATE, DAY, PageEvidence, is_changed_in, observations_of
+from .signals import SiteEvidence
+from .site_fit import pages_of
 
 Floats = NDArray[np.float64]
 
