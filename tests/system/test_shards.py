@@ -190,9 +190,13 @@ def is_gone(group: int) -> bool:
     return False
 
 
-class UrlScore:
-    def __init__(self, done: int, waiting: int) -> None:
-        self.done, self.waiting = done, waiting
+class QueueOfShard:
+    def __init__(self, waiting: int, speed: int = 3) -> None:
+        self.done, self.waiting, self.speed, self.pace = 0, waiting, speed, 0
+
+    def fetch(self, granted: int) -> None:
+        self.pace = min(granted - self.done, self.waiting, self.speed)
+        self.done, self.waiting = self.done + self.pace, self.waiting - self.pace
 
     @property
     def wants_more(self) -> bool:
@@ -208,17 +212,30 @@ class UrlScore:
 def test_all_pages_are_dealt_out_and_no_more(limit: int, waiting: list[int]) -> None:
     """A shard with work gets what others do not need; the sum is never passed."""
     budget = PageBudget(limit, len(waiting))
-    shards = [UrlScore(0, number) for number in waiting]
+    shards = [QueueOfShard(number) for number in waiting]
     total = min(limit, sum(waiting))
     for _ in range(10_000):
         budget.allocate(shards)
         assert sum(budget.granted) <= limit
         for shard, granted in zip(shards, budget.granted, strict=True):
-            fetched = min(granted - shard.done, shard.waiting, 3)
-            shard.done, shard.waiting = shard.done + fetched, shard.waiting - fetched
+            shard.fetch(granted)
         if sum(shard.done for shard in shards) == total:
             break
     assert sum(shard.done for shard in shards) == total
+
+
+def test_a_slow_shard_does_not_hold_the_last_pages_of_a_limit() -> None:
+    """A shard with few ready sites gets small portions, so that the other need not wait for it at the end."""
+    limit, slow, fast = 10_000, 1, 100
+    budget = PageBudget(limit, 2)
+    shards = [QueueOfShard(limit, slow), QueueOfShard(limit, fast)]
+    rounds = 0
+    while sum(shard.done for shard in shards) < limit:
+        budget.allocate(shards)
+        for shard, granted in zip(shards, budget.granted, strict=True):
+            shard.fetch(granted)
+        rounds += 1
+    assert rounds <= limit / (slow + fast) * 1.2
 
 
 class Talker:

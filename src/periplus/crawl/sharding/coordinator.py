@@ -31,8 +31,13 @@ MAX_STARTS = 6
 """How often a shard is started without any progress before the crawl is given up: enough for a machine that is short of
 memory for a while, and few enough that a page that kills its reader does not do so for long."""
 _MAX_PORTION = 1000
-"""Maximum number of pages granted to a shard at a time. It must last a shard for several reports, and what is granted
-to one shard cannot be fetched by the others until it is returned."""
+"""Maximum number of pages granted to a shard at a time."""
+_MIN_PORTION = 5
+"""Minimum number: what a shard gets before its pace is known. It is small because a shard whose sites ask for long
+delays may need minutes for a few pages, and the others cannot fetch what it was granted."""
+_REPORTS_PER_PORTION = 8
+"""Reports for which a portion lasts: several, so that a shard never waits for one, and few, so that at the limit no
+shard waits for another that uses up its portion slowly."""
 
 
 class PageUse(Protocol):
@@ -46,6 +51,10 @@ class PageUse(Protocol):
         """Pages fetched in total."""
 
     @property
+    def pace(self) -> int:
+        """Pages fetched between its last two reports."""
+
+    @property
     def wants_more(self) -> bool:
         """Whether, by its last report, something is queued or being fetched."""
 
@@ -57,14 +66,14 @@ class PageUse(Protocol):
 class PageBudget:
     """How many pages each shard may fetch in total, so that together they fetch exactly `limit`, if there are as many.
 
-    A shard is granted a portion at a time, and an idle shard returns what it did not use. Pages that were granted and
-    not returned are never granted again: however late a shard receives its orders, the sum holds.
+    A shard is granted a portion at a time, as large as its pace, and an idle shard returns what it did not use. Pages
+    that were granted and not returned are never granted again: however late a shard receives its orders, the sum holds.
     """
 
     def __init__(self, limit: int, shards: int, granted: Sequence[int] = ()) -> None:
         self.limit = limit
         self.granted = list(granted) or [0] * shards
-        self._portion = max(1, min(_MAX_PORTION, limit // (4 * shards)))
+        self._max_portion = max(1, min(_MAX_PORTION, limit // (4 * shards)))
 
     @property
     def left(self) -> int:
@@ -84,10 +93,13 @@ class PageBudget:
         left = self.left
         for number, shard in enumerate(shards):
             unused = self.granted[number] - shard.done
-            if left and shard.wants_more and unused <= self._portion // 2:
-                portion = min(self._portion, left)
+            portion = min(self._portion(shard), left)
+            if shard.wants_more and unused <= portion // 2:
                 self.granted[number] += portion
                 left -= portion
+
+    def _portion(self, shard: PageUse) -> int:
+        return min(max(_REPORTS_PER_PORTION * shard.pace, _MIN_PORTION), self._max_portion)
 
 
 class _ShardState(Struct):
@@ -99,6 +111,7 @@ class _ShardState(Struct):
     pages: int | None
     is_inherited: bool
     report: StatusReport | None = None
+    pace: int = 0
     visits_per_day: float | None = None
     number: int = 0
     starts: int = 0
@@ -213,8 +226,8 @@ class Coordinator:
         status = report.status
         if shard.is_inherited:  # it must apply orders of ours, whatever it was ordered before
             shard.number, shard.is_inherited = report.orders + 1, False
-        has_progress = shard.report is not None and status.frontier.done > shard.done
-        if has_progress or (status.is_quiet and not status.wants_more):
+        shard.pace = 0 if shard.report is None else max(status.frontier.done - shard.done, 0)
+        if shard.pace or (status.is_quiet and not status.wants_more):
             shard.starts = 0
         shard.report = report
 
