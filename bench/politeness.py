@@ -1,228 +1,283 @@
-"""`python -m bench.politeness N`: crawl the lab with N requests for pages, and look for violations in the server's log.
+"""`python -m bench.politeness N`: crawl N pages of a web on loopback, and look for violations in the server's log.
 
-The lab's sites have robots files of a dozen kinds, some with a Crawl-delay; several share an address. Some requests
-are answered with 503 and a Retry-After, and robots.txt may be kept for ten minutes, so that long runs have
-to ask again. Everything is judged from the log of the server, after the crawl, without what the crawler knows. The exit
-code is 1 if a rule was broken.
+The sites are those of the lab, with robots files of a dozen kinds, some with a Crawl-delay; several share an address.
+Their pages are small, and each has as many as the others, so that all are busy to the end, and delays rather than the
+processor bound the rate. Some requests are answered late, some with 503 and a Retry-After, and robots.txt may be kept
+for ten minutes, so that long runs have to ask again. Everything is judged from the log of the server
+(`bench.politeness_rules`), without what the crawler knows. Ctrl-C, or `--for SECONDS`, ends the crawl early: what came
+until then is judged. The exit code is 1 if a rule was broken.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+from math import ceil
 from pathlib import Path
-from typing import NamedTuple
-
-import msgspec
-from msgspec.structs import replace
+from random import Random
+from types import FrameType
 
 from periplus.assembly import open_crawl, seeds_from, settle
 from periplus.config import Config
-from periplus.lab.web import Answer, Request, World
+from periplus.crawl.sharding import Crawl
+from periplus.lab.web import Answer, Request, World, exclusion
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.log import RequestLog, Visit
 from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import Limits, Server
+from periplus.lab.web.sites import Site
+
+from .politeness_rules import ROBOTS, ROBOTS_AGE, Judge, Terms
 
 WORKERS = 2
-DELAY, IP_DELAY, SLOW_FACTOR = 0.25, 0.02, 2.0
+PAGES_PER_SITE = 40
+"""Pages of a site in short runs: enough for its delay to bind."""
+MIN_SITES, MAX_SITES = 100, 2500
+RATE = 500.0
+"""Requests a second that all sites allow together: about what two workers and the server can do on two cores."""
+SLOW_FACTOR = 5.0
 CRAWL_DELAY = 2.0
-"""Seconds that the lab's sites with the robots file `delay` ask for."""
-BUSY_EVERY, RETRY_AFTER = 500, 3.0
-ROBOTS_AGE = 600.0
-"""Seconds for which robots.txt may be kept: the crawler keeps it no shorter."""
-IN_FLIGHT = 60.0
-"""Seconds after that in which pages may still come that were begun before."""
-CLOCKS = 0.0005
-"""Seconds by which two readings of the machine's clocks may differ."""
-IN_A_ROW = 5
-"""Requests to an address whose distance is judged together: a late one makes the next seem early."""
-PAGES_PER_SITE = 400
+"""What sites with the robots file `delay` ask for, as a multiple of the delay of others."""
+IP_DELAY = 0.4
+"""Between two requests to an address, as a multiple of the delay: addresses of three sites are bound by it."""
+LATENCY = 0.01
+"""Seconds that a server takes for an answer."""
+SLOW_EVERY, SLOW_ANSWER = 100, 0.4
+"""Every hundredth takes this multiple of the delay, so that the site has to rest twice as long."""
+BUSY_EVERY, RETRY_AFTER = 500, 2.0
+"""Every five hundredth is a 503 with a Retry-After of this multiple of the delay."""
+LINKS = 8
+"""Links of a page to the pages after it. Where several are forbidden, the next ones are still reached."""
+LISTED = 20
+"""Pages in a site's sitemap."""
+WORDS = 40
+"""Words of a page: enough that no two pages are near-duplicates."""
+REPORT_EVERY = 10.0
+"""Seconds between two lines of progress."""
+
+_HTML = (("Content-Type", "text/html; charset=utf-8"),)
+_TEXT = (("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", f"max-age={ROBOTS_AGE:.0f}"))
+_XML = (("Content-Type", "application/xml"),)
+_NOT_FOUND = Answer(404, _HTML, b"<!doctype html><title>Not found</title>\n")
 
 
 class BusyWorld(World):
-    """The lab's web, in which servers are sometimes busy, and robots.txt expires soon."""
+    """Sites of the lab with small pages, whose servers are sometimes slow or busy."""
 
-    requests = 0
+    def __init__(self, sites: int, pages: int, delay: float) -> None:
+        # By Zipf's law the last of 2,500 sites gets 3e-6 of the pages; it takes 240 for a dozen sections.
+        super().__init__(7, sites, pages=10_000_000_000)
+        self._pages = pages
+        self._delay = delay
+        self._by_host = {site.host: site for site in self.sites()}
+        words = Random(7)
+        self._words = ["".join(words.choices("abcdefghilmnoprstuv", k=words.randint(3, 9))) for _ in range(20_000)]
+        self._requests = 0
 
     def answer(self, request: Request) -> Answer:
-        """The answer of the world, or 503."""
-        if request.target == "/robots.txt":
-            found = super().answer(request)
-            return replace(found, headers=(*found.headers, ("Cache-Control", f"max-age={ROBOTS_AGE:.0f}")))
-        self.requests += 1
-        if self.requests % BUSY_EVERY:
-            return super().answer(request)
-        return Answer(503, (("Content-Type", "text/html"), ("Retry-After", f"{RETRY_AFTER:.0f}")), b"<p>Later.</p>")
+        """A page, robots.txt, a sitemap, or 503."""
+        site = self._by_host.get(request.host)
+        if site is None:
+            return _NOT_FOUND
+        if request.target == ROBOTS:
+            return self._robots(site, request.header("host") or site.host)
+        self._requests += 1
+        if self._requests % BUSY_EVERY == 0:
+            return Answer(503, (*_HTML, ("Retry-After", f"{self.retry_after:.0f}")), b"<p>Later.</p>")
+        if request.target == "/sitemap.xml":
+            return Answer(200, _XML, _sitemap(site, request.header("host") or site.host))
+        return self._page(site, request.target)
+
+    def latency(self, request: Request) -> float:
+        """Seconds until an answer begins."""
+        return LATENCY if request.target == ROBOTS or self._requests % SLOW_EVERY else SLOW_ANSWER * self._delay
+
+    @property
+    def retry_after(self) -> float:
+        """Seconds, as a 503 names them."""
+        return ceil(RETRY_AFTER * self._delay)
+
+    @property
+    def crawl_delay(self) -> float:
+        """Seconds, as robots.txt of some sites names them."""
+        return CRAWL_DELAY * self._delay
+
+    def allows(self, host: str, target: str) -> bool:
+        """Whether the host's robots.txt lets us request a target."""
+        return exclusion.allows(self._by_host[host], "periplus", target)
+
+    def _robots(self, site: Site, authority: str) -> Answer:
+        text = exclusion.text(site, f"http://{authority}/sitemap.xml")
+        if text is None:
+            return _NOT_FOUND
+        return Answer(200, _TEXT, text.replace(b"Crawl-delay: 2.0\n", b"Crawl-delay: %.3f\n" % self.crawl_delay))
+
+    def _page(self, site: Site, target: str) -> Answer:
+        number = _number(target)
+        if number is None or number >= self._pages:
+            return _NOT_FOUND
+        words = Random(site.number << 20 | number).choices(self._words, k=WORDS)
+        links = [f'<a href="{_target(site, each)}">{each}</a>' for each in range(number + 1, number + 1 + LINKS)]
+        links.append(f'<a href="/print/{number}.html">print</a>')
+        title = " ".join(words[:4])
+        text = f"<!doctype html><title>{title}</title><h1>{title}</h1><p>{' '.join(words)}</p><p>{' '.join(links)}</p>"
+        return Answer(200, _HTML, text.encode())
 
 
-class Seen(NamedTuple):
-    """What is needed of a visit."""
-
-    started_at: float
-    ended_at: float
-    status: int
-    target: str
+def _target(site: Site, number: int) -> str:
+    return f"/{site.sections[number % len(site.sections)]}/{number}.html"
 
 
-Hosts = dict[str, list[Seen]]
-Found = Iterator[str]
+def _number(target: str) -> int | None:
+    """The number of the page that a target shows; the home page is the first."""
+    name = target.rpartition("/")[2].removesuffix(".html")
+    return 0 if target == "/" else int(name) if name.isdecimal() else None
+
+
+def _sitemap(site: Site, authority: str) -> bytes:
+    places = "".join(f"<url><loc>http://{authority}{_target(site, number)}</loc></url>" for number in range(LISTED))
+    return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{places}</urlset>'.encode()
+
+
+class JudgedLog(RequestLog):
+    """A server's log that is judged while it is written."""
+
+    def __init__(self, judge: Judge, path: Path | None) -> None:
+        super().__init__(1, path)
+        self._judge = judge
+
+    def note(self, visit: Visit) -> None:
+        """Log and judge a visit."""
+        super().note(visit)
+        self._judge.note(visit)
 
 
 def main() -> None:
     """Crawl, judge, and print what was found."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pages", type=int, nargs="?", default=20_000, help="requests for pages, about")
-    parser.add_argument(
-        "--sites", type=int, default=0, help="sites of the web; by default one for 400 pages, at least 100"
-    )
-    asked = parser.parse_args()
-    sites = asked.sites or max(100, asked.pages // PAGES_PER_SITE)
-    world = BusyWorld(7, sites, pages=2 * asked.pages)
+    asked = _arguments()
+    sites = asked.sites or min(max(MIN_SITES, asked.pages // PAGES_PER_SITE), MAX_SITES)
+    delay = asked.delay or sites / RATE
+    world = BusyWorld(sites, 2 * ceil(asked.pages / sites) + LISTED, delay)
+    terms = _terms(world, delay)
+    judge = Judge(terms)
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "log.jsonl"
-        began = time.monotonic()
-        crawl(world, Path(folder) / "c", path, asked.pages)
+        used = _crawl(world, terms, judge, Path(folder) / "c", asked)
         seconds = time.monotonic() - began
-        hosts = read_log(path)
-    total = sum(map(len, hosts.values()))
-    print(f"{total:,} requests to {len(hosts):,} hosts in {seconds:,.0f} s ({total / seconds:,.0f}/s)")
-    broken = 0
-    for rule, violations in RULES.items():
-        found = list(violations(world, hosts))
-        broken += len(found)
-        print(f"{rule}: {len(found):,} violations" + "".join(f"\n  {one}" for one in found[:3]))
-    sys.exit(1 if broken else 0)
+    judge.end()
+    for line in _summary(judge, seconds, used):
+        print(line)
+    sys.stdout.flush()
+    sys.exit(1 if judge.violations.total() else 0)
 
 
-def crawl(world: World, folder: Path, path: Path, limit: int) -> None:
-    """Crawl every site of the world; the server's log is written to `path`."""
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pages", type=int, nargs="?", default=20_000, help="pages to crawl")
+    parser.add_argument("--sites", type=int, default=0, help="sites of the web; by default 100 to 2,500")
+    parser.add_argument(
+        "--delay", type=float, default=0.0, help="seconds; by default so that sites allow 500 pages a second"
+    )
+    parser.add_argument("--for", type=float, default=0.0, dest="seconds", help="end after this many seconds")
+    parser.add_argument("--log", type=Path, help="also write the server's log to a file")
+    return parser.parse_args()
+
+
+def _terms(world: BusyWorld, delay: float) -> Terms:
+    return Terms(
+        delay=delay,
+        ip_delay=IP_DELAY * delay,
+        slow_factor=SLOW_FACTOR,
+        crawl_delay=world.crawl_delay,
+        retry_after=world.retry_after,
+        workers=WORKERS,
+        slow_hosts=frozenset(site.host for site in world.sites() if site.robots == "delay"),
+        address=lru_cache(maxsize=None)(world.address),
+        allows=world.allows,
+    )
+
+
+def _crawl(world: BusyWorld, terms: Terms, judge: Judge, folder: Path, asked: argparse.Namespace) -> float:
+    """Crawl every site of the world; its server's log is judged meanwhile. Returns the CPU seconds a request."""
     folder.mkdir()
-    log = RequestLog(1, path)
-    with RunningLab(Server(world, SteppedClock(world.epoch), log)) as lab:
+    log = JudgedLog(judge, asked.log)
+    limits = Limits(most_connections=4 * MAX_SITES)
+    server = Server(world, SteppedClock(world.epoch), log, limits=limits, latency=world.latency)
+    with RunningLab(server) as lab:
         options: dict[str, object] = {
             "dns.hosts": dict(lab.resolver),
             "scope.kind": "host",
-            "politeness.delay": DELAY,
-            "politeness.ip_delay": IP_DELAY,
-            "politeness.slow_factor": SLOW_FACTOR,
-            "crawl.limit": limit,
+            "budgets.domain": "none",  # all sites are of one registrable domain
+            "politeness.delay": terms.delay,
+            "politeness.ip_delay": terms.ip_delay,
+            "politeness.slow_factor": terms.slow_factor,
+            "crawl.limit": asked.pages,
+            "crawl.for": asked.seconds,
         }
         config = Config().with_options(options)
         config.check()
         seeds = seeds_from([lab.url(site.host) for site in world.sites()])
-        open_crawl(
-            config,
-            folder,
-            seeds,
-            WORKERS,
-        ).run()
+        used = _run(open_crawl(config, folder, seeds, WORKERS), judge)
         settle(folder)
     log.close()
+    return used / max(log.total, 1)
 
 
-def read_log(path: Path) -> Hosts:
-    """The visits of each host, in the order in which they began."""
-    hosts: Hosts = defaultdict(list)
-    decoder = msgspec.json.Decoder(Visit)
-    with path.open("rb") as lines:
-        for line in lines:
-            visit = decoder.decode(line)
-            hosts[visit.host].append(Seen(visit.real_started_at, visit.real_ended_at, visit.status, visit.target))
-    for visits in hosts.values():
-        visits.sort()
-    return hosts
+def _run(crawl: Crawl, judge: Judge) -> float:
+    """Crawl to the end or to Ctrl-C, with a line of progress every ten seconds; returns the CPU seconds of all."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        crawl.stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    began = last = time.monotonic()
+    before, used = 0, 0.0
+    for statuses in crawl.progress():
+        now = time.monotonic()
+        if now < last + REPORT_EVERY:
+            continue
+        used = _cpu_of_group()
+        requests, pages = judge.requests, sum(status.frontier.done for status in statuses)
+        print(
+            f"{now - began:6,.0f} s: {pages:,} pages; judged: {requests:,} requests to {judge.hosts:,} hosts"
+            f" ({(requests - before) / (now - last):,.0f}/s), {judge.violations.total():,} violations",
+            file=sys.stderr,
+            flush=True,
+        )
+        last, before = now, requests
+    return max(used, _cpu_of_group())
 
 
-# The rules: each yields a line for every violation.
+def _cpu_of_group() -> float:
+    """CPU seconds of the processes of our group: this one, and those of the crawl."""
+    group, ticks = os.getpgrp(), 0
+    for entry in os.scandir("/proc"):
+        with suppress(OSError, ValueError, IndexError):
+            # The name in brackets may contain spaces; what follows the last bracket is numbers.
+            fields = (Path(entry) / "stat").read_text().rpartition(")")[2].split()
+            if entry.name.isdecimal() and int(fields[2]) == group:
+                ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def robots_first(_world: World, hosts: Hosts) -> Found:
-    """The first request to a host is for its robots.txt."""
-    for host, visits in hosts.items():
-        if visits[0].target != "/robots.txt":
-            yield f"{host}: {visits[0].target} came first"
-
-
-def robots_again(_world: World, hosts: Hosts) -> Found:
-    """No page is requested long after robots.txt has expired."""
-    for host, visits in hosts.items():
-        read_at = 0.0
-        for visit in visits:
-            if visit.target == "/robots.txt":
-                read_at = visit.ended_at
-            elif visit.started_at > read_at + ROBOTS_AGE + IN_FLIGHT:
-                yield f"{host}{visit.target}: robots.txt was {visit.started_at - read_at:.0f} s old"
-
-
-def nothing_forbidden(world: World, hosts: Hosts) -> Found:
-    """What robots.txt forbids is not requested."""
-    for host, visits in hosts.items():
-        for visit in visits:
-            if not world.allowed("periplus", f"http://{host}{visit.target}"):
-                yield f"{host}{visit.target} is forbidden"
-
-
-def one_at_a_time(_world: World, hosts: Hosts) -> Found:
-    """A host answers one request at a time."""
-    for host, visits in hosts.items():
-        for earlier, later in pairwise(visits):
-            if later.started_at < earlier.ended_at - CLOCKS:
-                yield f"{host}{later.target} began before {earlier.target} had ended"
-
-
-def rests(world: World, hosts: Hosts) -> Found:
-    """Between two requests a host rests: as long as our delay, its own, and a multiple of its last answer's time."""
-    slow = {site.host for site in world.sites() if site.robots == "delay"}
-    for host, visits in hosts.items():
-        delay = CRAWL_DELAY if host in slow else DELAY
-        for earlier, later in pairwise(visits):
-            rest = later.started_at - earlier.ended_at
-            least = max(delay, SLOW_FACTOR * (earlier.ended_at - earlier.started_at))
-            if rest < least - CLOCKS:
-                yield f"{host}{later.target} came after {rest:.3f} s instead of {least:.3f}"
-
-
-def retry_after(_world: World, hosts: Hosts) -> Found:
-    """After a 503 with Retry-After a host is left alone for as long."""
-    for host, visits in hosts.items():
-        for earlier, later in pairwise(visits):
-            rest = later.started_at - earlier.ended_at
-            if earlier.status == 503 and rest < RETRY_AFTER - CLOCKS:
-                yield f"{host}{later.target} came {rest:.3f} s after a 503"
-
-
-def addresses(world: World, hosts: Hosts) -> Found:
-    """Requests to an address keep their distance, whichever of its hosts they are for.
-
-    Shards share the rate of an address, and two of them may ask at once.
-    """
-    machines: dict[str, list[float]] = defaultdict(list)
-    for host, visits in hosts.items():
-        machines[world.address(host)].extend(visit.started_at for visit in visits)
-    row = IN_A_ROW * WORKERS
-    least = (row - (2 * WORKERS - 1)) * IP_DELAY
-    for machine, times in machines.items():
-        times.sort()
-        for earlier, later in zip(times, times[row:], strict=False):
-            if later - earlier < least:
-                yield f"{machine}: {row + 1} requests in {later - earlier:.3f} s instead of {least:.3f}"
-
-
-RULES: dict[str, Callable[[World, Hosts], Found]] = {
-    "robots.txt comes first": robots_first,
-    "robots.txt is read again when it expires": robots_again,
-    "nothing forbidden is requested": nothing_forbidden,
-    "one request at a time a host": one_at_a_time,
-    "delays of hosts, Crawl-delay included": rests,
-    "Retry-After": retry_after,
-    "delays of addresses": addresses,
-}
+def _summary(judge: Judge, seconds: float, used: float) -> Iterator[str]:
+    total = judge.requests
+    own = time.process_time() / max(total, 1)
+    yield f"{total:,} requests to {judge.hosts:,} hosts in {seconds:,.0f} s ({total / seconds:,.0f}/s)"
+    statuses = ", ".join(f"{status}: {number:,}" for status, number in sorted(judge.statuses.items()))
+    yield f"robots.txt: {judge.robots:,} times; answers by status: {statuses}"
+    tight = judge.tight / max(total - judge.hosts, 1)
+    yield f"{judge.shared_addresses:,} addresses of several hosts; {tight:.0%} of rests were within 10% of the least"
+    yield f"CPU a request: {1000 * (used - own):.2f} ms of the crawler, {1000 * own:.2f} ms of the server and its judge"
+    yield from judge.lines()
 
 
 if __name__ == "__main__":
