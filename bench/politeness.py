@@ -116,7 +116,7 @@ class BusyWorld(World):
     def _robots(self, site: Site, authority: str) -> Answer:
         text = exclusion.text(site, f"http://{authority}/sitemap.xml")
         if text is None:
-            return _NOT_FOUND
+            return Answer(404, _TEXT, b"There is none.\n")
         return Answer(200, _TEXT, text.replace(b"Crawl-delay: 2.0\n", b"Crawl-delay: %.3f\n" % self.crawl_delay))
 
     def _page(self, site: Site, target: str) -> Answer:

@@ -33,7 +33,7 @@ TIGHT = 1.1
 
 
 class Terms(Struct, frozen=True):
-    """What a crawl has to obey, in seconds. `crawl_delay` holds for `slow_hosts`; `allows` takes a host and a target."""
+    """What a crawl has to obey, in seconds. `crawl_delay` is for `slow_hosts`; `allows` takes a host and a target."""
 
     delay: float
     ip_delay: float
