@@ -72,8 +72,11 @@ def test_a_restored_page_is_not_dead_any_more(run: Run, tmp_path: Path) -> None:
         assert (change["new"], change["fixed"]) == ([f"{HOME}/figs", f"{HOME}/nuts"], [f"{HOME}/new"])
 
 
-def test_missing_pages_are_asked_again_only_while_something_refers_to_them(tmp_path: Path) -> None:
+def test_missing_pages_are_asked_again_only_while_something_refers_to_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By a link, or in a sitemap; one that came back is noticed by the audit that finds the new link to it."""
+    monkeypatch.setattr("periplus.cli.crawl.running.tune_garbage_collection", lambda: None)  # it lasts as long as we do
     folder, dead = str(tmp_path / "c"), [f"{HOME}/dead-{number}" for number in range(9)]
     with ScriptedWeb(clean()) as web:
         web.said[f"{HOME}/{NAMES[0]}"] = page("All about apples", f"{HOME}/", *dead)
