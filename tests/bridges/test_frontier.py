@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import subprocess
 import sys
 import time
@@ -19,7 +20,7 @@ pytest.importorskip("google.protobuf")
 from periplus.bridges.frontier.crawls import Crawls  # noqa: E402
 from periplus.bridges.frontier.server import FrontierSettings, parsed_address, serve  # noqa: E402
 from periplus.bridges.frontier.worker import Worker  # noqa: E402
-from periplus.model import PeriplusError  # noqa: E402
+from periplus.model import PeriplusError, UsageError  # noqa: E402
 
 from .frontier_client import Client, Time, generated, serving  # noqa: E402
 
@@ -438,6 +439,15 @@ def test_a_folder_is_served_once_and_is_not_a_collection(tmp_path: Path) -> None
     (tmp_path / "periplus.toml").touch()
     with pytest.raises(PeriplusError, match="is a collection"):
         serve(tmp_path, FrontierSettings(port=0), print)
+
+
+def test_a_port_in_use_leaves_no_folder_behind(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"cannot listen on 127.0.0.1:{port}") as raised:
+            serve(tmp_path / "new", FrontierSettings(port=port), print)
+    assert "--grpc" in raised.value.hint
+    assert not (tmp_path / "new").exists()
 
 
 def test_an_address_is_a_host_and_a_port() -> None:

@@ -39,6 +39,7 @@ CERTIFICATES: dict[str, tuple[Callable[[Certificates, Certificates], ssl.SSLCont
     "expired": (lambda known, _: known.context("a.test", is_expired=True), reasons.EXPIRED),
     "early": (lambda known, _: known.context("a.test", is_early=True), reasons.NOT_YET_VALID),
     "other host": (lambda known, _: known.context("b.test"), reasons.OTHER_HOST),
+    "other host, self-signed": (lambda known, _: known.context("b.test", signs_itself=True), reasons.OTHER_HOST),
     "self-signed": (lambda known, _: known.context("a.test", signs_itself=True), reasons.SELF_SIGNED),
     "unknown authority": (lambda _, other: other.context("a.test"), reasons.UNKNOWN_AUTHORITY),
 }

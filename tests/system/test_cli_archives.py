@@ -44,6 +44,8 @@ def test_from_an_archive_to_a_package_and_back(tmp_path: Path) -> None:
     assert [json.loads(line)["kind"] for line in listed][:2] == ["response", "request"]
     urls = typed("export", tmp_path / "old", "-f", "urls", "--where", "status = 200 and title is not null")
     assert urls.stdout.splitlines() == [HOME, f"{HOME}hidden", f"{HOME}one"]
+    known = json.loads(typed("info", tmp_path / "old", "--json").stdout)["known"]
+    assert len(typed("export", tmp_path / "old", "-f", "urls").stdout.splitlines()) == known
     assert typed("export", tmp_path / "old", "-f", "cc-index", "-o", tmp_path / "index").exit_code == 0
     assert {path.name for path in (tmp_path / "index").glob("*/*")} == {
         "subset=warc",

@@ -15,7 +15,9 @@ import pytest
 from tests.lab.scripted_web import ScriptedWeb, urlset
 from tests.system.test_cli_audit import HOME, NAMES, broken, clean, page, typed
 from tests.system.typed import Run
+from typer.testing import CliRunner
 
+from periplus.cli.app import app
 from periplus.config import Config
 
 
@@ -68,6 +70,37 @@ def test_a_restored_page_is_not_dead_any_more(run: Run, tmp_path: Path) -> None:
         assert {example["url"] for example in found["examples"]} == {f"{HOME}/figs", f"{HOME}/nuts"}
         [change] = [each for each in second["comparison"]["changes"] if each["name"] == "broken-links"]
         assert (change["new"], change["fixed"]) == ([f"{HOME}/figs", f"{HOME}/nuts"], [f"{HOME}/new"])
+
+
+def test_missing_pages_are_asked_again_only_while_something_refers_to_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a link, or in a sitemap; one that came back is noticed by the audit that finds the new link to it."""
+    monkeypatch.setattr("periplus.cli.crawl.running.tune_garbage_collection", lambda: None)  # it lasts as long as we do
+    folder, dead = str(tmp_path / "c"), [f"{HOME}/dead-{number}" for number in range(9)]
+    with ScriptedWeb(clean()) as web:
+        web.said[f"{HOME}/{NAMES[0]}"] = page("All about apples", f"{HOME}/", *dead)
+        first = _audit(web, folder)
+        assert {"broken-links", "needless-requests"} <= names(first)
+        web.said[f"{HOME}/{NAMES[0]}"] = page("All about apples", f"{HOME}/", dead[0])
+        web.said[f"{HOME}/{NAMES[1]}"] = page("All about pears", f"{HOME}/", dead[2])
+        web.said[f"{HOME}/sitemap.xml"] = urlset(f"{HOME}/", *(f"{HOME}/{name}" for name in NAMES), dead[1])
+        web.said[dead[2]] = page("All about something that is back", f"{HOME}/")
+        web.asked.clear()
+        second = _audit(web, folder)
+        assert sorted(url for url in web.asked if url in dead) == dead[:3]
+    shown = {each["name"]: [example["url"] for example in each["examples"]] for each in second["findings"]}
+    assert (shown["broken-links"], shown["listed-errors"], shown["pages-unlisted"]) == (dead[:1], dead[1:2], dead[2:3])
+    assert "needless-requests" not in shown
+    assert second["pages"] == first["pages"] + 1
+    assert second["cost"]["requests"] == len(web.asked), "the requests of this audit"
+
+
+def _audit(web: ScriptedWeb, folder: str) -> dict[str, Any]:
+    done = CliRunner().invoke(app, list(typed(web, "-o", folder, "--json")), prog_name="periplus")
+    assert done.exit_code == 0, done.output
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 class NowDated(dict[str, str | bytes]):

@@ -38,13 +38,15 @@ def export_archive_format(
 
 
 def write_urls(found: Collection, out: BinaryIO, where: str = "") -> Exported:
-    """Every known URL that fits a condition in SQL over the view `urls`, one a line."""
+    """Every URL that was found and fits a condition in SQL over the view `urls`, one a line."""
     from periplus.insight.views import Views  # loads DuckDB, which takes a moment
 
-    question = f"select url from urls where ({where or 'true'}) order by url"  # noqa: S608 - `select` checks it
-    written = 0
+    condition = where or "true"
+    question = f"select url, refused is not null from urls where ({condition}) order by url"  # noqa: S608 - `select` checks it
+    written = refused = 0
     with Views(found.folder, spooled=found.layout.spooled) as views:
-        for (url,) in views.select(question).rows():
+        for url, is_refused in views.select(question).rows():
             out.write(f"{url}\n".encode())
             written += 1
-    return Exported(written)
+            refused += is_refused
+    return Exported(written, refused=refused)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from periplus.crawl.router import owner_of
 from periplus.insight.ulinks.titles import grouped
-from periplus.model import Lane, RobotsFile, Site, UsageError
+from periplus.model import Lane, RobotsFile, Site, Url, UsageError
+from periplus.urls import site_of
 
 from .collection import Collection, states
 from .facts.site_list import key_of, names_of
@@ -50,6 +51,18 @@ def judged(
         robots, is_whole = _known(collection, sites)
         checks = load_checks(collection.folder)
         return judge(views, sites, robots, is_whole=is_whole, settings=settings, checks=checks)
+
+
+def still_referred(collection: Collection, urls: Sequence[Url]) -> list[Url]:
+    """Those of the URLs that their sites link to, redirect to or list now."""
+    from periplus.insight.audit.references import referred  # imports DuckDB: not before a crawl
+    from periplus.insight.views import Views
+
+    if not urls:
+        return []
+    sites = sorted({site_of(url) for url in urls})
+    with Views(collection.folder, spooled=collection.layout.spooled) as views:
+        return [Url(url) for url in referred(views, sites, urls)]
 
 
 def _chosen(collection: Collection, counts: list[tuple[str, int]], wanted: str | None) -> list[str]:

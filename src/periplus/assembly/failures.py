@@ -31,7 +31,8 @@ _NEXT_STEPS: Final = {
 _TLS_STEPS: Final = {
     reasons.EXPIRED: "only its owner can renew it; verify_tls = false under [wire] crawls without checking it",
     reasons.NOT_YET_VALID: "check the clock of this machine",
-    reasons.OTHER_HOST: "check the host name, with or without www.",
+    reasons.OTHER_HOST: "check the host name, with or without www.; a certificate of your own must have this name, "
+    "and --ca-file FILE trusts it",
     reasons.SELF_SIGNED: "if you trust it, --ca-file FILE adds it to the trusted ones",
     reasons.UNKNOWN_AUTHORITY: "--ca-file FILE trusts a certificate authority of your own",
     reasons.NOT_TLS: "try http:// instead of https://, or another port",

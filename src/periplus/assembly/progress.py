@@ -34,12 +34,14 @@ class Progress(Struct, frozen=True):
     request was made because every site with queued URLs had to rest. `elapsed` is the seconds since the crawl began,
     `at` the POSIX time of the reading. `setbacks` are the last failures of sites. `has_unread`: sitemaps list URLs that
     are not counted yet; `left` is then known only if a limit ends the crawl before them. Of a watched collection:
-    `freshness`, and `next_visits`, the first one first. `leases` requests are out. The oldest of the last commits of
+    `freshness`, and `next_visits`, the first one first. `leases` requests are out. `known` are URLs of pages; `records`
+    counts sitemaps and feeds as well. The oldest of the last commits of
     all shards was at `committed_at`; the longest took `commit_seconds`.
     """
 
     tally: CrawlStats
     known: int = 0
+    records: int = 0
     queued: int = 0
     sites: int = 0
     ready: int = 0
@@ -96,7 +98,8 @@ class Meter:
         elapsed = now - self._began_at
         return Progress(
             tally=tally,
-            known=total.known,
+            known=tally.known,
+            records=total.known,
             queued=total.queued,
             sites=total.sites,
             ready=total.ready,

@@ -17,7 +17,8 @@ same selection continues it: pages that were visited since it began are not aske
 
 Pages are queued by a refresh (`refreshing`), with the validators of their last answers. A refresh leaves out what is
 not a page; an audit judges that as well, so URLs that returned an error or a redirect are queued here, and robots.txt
-and sitemaps are due at once, also those that were given up because they were missing.
+and sitemaps are due at once, also those that were given up because they were missing. Pages that were gone (404, 410)
+wait until all else was asked: only then is it known which of them the site still refers to (`ask_gone`).
 """
 
 from __future__ import annotations
@@ -35,12 +36,14 @@ from periplus.config import Config
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.frontier import is_temporary
 from periplus.crawl.machine_settings import ShardMeta
+from periplus.crawl.router import owner_of
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Crawl, Gather
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.crawl.stats import CrawlStats
 from periplus.model import Lane, Queued, Site, Url, UrlRecord
 from periplus.store import DiskState
+from periplus.urls import site_of
 
 from .layout import Layout
 from .opening import open_crawl, settle
@@ -57,28 +60,63 @@ _RESTORABLE = ("gone", "unreachable", "not-a-sitemap", "empty")
 
 
 def ask_again(config: Config, layout: Layout, seeds: Sequence[Url]) -> tuple[RefreshPlan, Config]:
-    """Queue all known URLs; the plan, to be ended by `end_refresh`, and the settings of the crawl.
+    """Queue all known URLs but pages that were gone; the plan, to be ended by `end_refresh`, and the crawl's settings.
 
     `crawl.limit` is a limit of new pages in that crawl: URLs that are asked for again do not use it up.
     """
     plan = begin_refresh(config, layout, seeds, Selection(), fetches_new=True)
-    queued = plan.pages + sum(_queue_shard(layout, number, plan.started_at) for number in range(layout.shards))
+    wanted = frozenset(seeds)
+    queued = plan.pages + sum(_queue_shard(layout, number, plan.started_at, wanted) for number in range(layout.shards))
+    return plan, _for_asked(config, layout, queued)
+
+
+def gone_before(layout: Layout, plan: RefreshPlan) -> list[Url]:
+    """The URLs that were gone when they were last asked for, before the plan began."""
+    urls: list[Url] = []
+    for number in range(layout.shards):
+        with opened(layout, number) as state:
+            for site in [each.site for each in state.sites]:
+                records = state.records.of_site(site)
+                urls += [each.url for each in records if each.status in _GONE and _was_asked(each, plan.started_at)]
+    return urls
+
+
+def ask_gone(config: Config, layout: Layout, seeds: Sequence[Url], urls: Sequence[Url]) -> Config:
+    """Queue URLs that were gone, after a crawl; the settings of the crawl that asks for them."""
+    bring_to_rest(config, layout, seeds)
+    sites: dict[Site, list[Url]] = {}
+    for url in urls:
+        sites.setdefault(site_of(url), []).append(url)
+    for site, some in sites.items():
+        with opened(layout, owner_of(site, layout.shards)) as state:
+            _queue_again(state, site, some)
+    return _for_asked(config, layout, len(urls))
+
+
+def _for_asked(config: Config, layout: Layout, queued: int) -> Config:
+    """The settings of a crawl that asks for `queued` URLs again, and for as many new pages as the limit leaves."""
     if not config.crawl.limit:
-        return plan, config
+        return config
     fetched = sum(meta.frontier.pages_done for meta in metas(layout, layout.shards))
     left = max(config.crawl.limit - stats_of(layout).new, 0)
-    return plan, config.with_options({"crawl.limit": fetched + queued + left})
+    return config.with_options({"crawl.limit": fetched + queued + left})
 
 
-def _queue_shard(layout: Layout, number: int, now: float) -> int:
+def _queue_shard(layout: Layout, number: int, now: float, wanted: frozenset[Url]) -> int:
+    """Queue what a refresh leaves out; pages that were gone only if they are `wanted`."""
     total = 0
     with opened(layout, number) as state:
         for site in [each.site for each in state.sites]:
             _forget_robots(state, site)
             _make_sitemaps_due(state, site)
-            total += _queue_others(state, site, now)
+            records = (record for record in state.records.of_site(site) if _was_asked(record, now))
+            total += _queue_again(state, site, [each.url for each in records if _is_worth(each, wanted)])
         _commit(state, 0)
     return total
+
+
+def _is_worth(record: UrlRecord, wanted: frozenset[Url]) -> bool:
+    return record.status not in _GONE or record.url in wanted
 
 
 def _forget_robots(state: DiskState, site: Site) -> None:
@@ -95,12 +133,11 @@ def _make_sitemaps_due(state: DiskState, site: Site) -> None:
         nodes.put(replace(node, due_at=0.0, retired=retired))
 
 
-def _queue_others(state: DiskState, site: Site, now: float) -> int:
-    """Queue the URLs of a site that were fetched, or could not be, and that no refresh has queued."""
+def _queue_again(state: DiskState, site: Site, asked: Sequence[Url]) -> int:
+    """Queue URLs of a site, without those that are queued already; how many were queued."""
     length = state.queues.length(site, Lane.REFRESH)
     queued = {head.entry.url for head in state.queues.heads(site, Lane.REFRESH, length)}
-    records = (record for record in state.records.of_site(site) if _was_asked(record, now) and record.url not in queued)
-    urls = iter([record.url for record in records])
+    urls = iter([url for url in asked if url not in queued])
     total = 0
     while some := list(islice(urls, _QUEUED_TOGETHER)):
         found = [record for record in state.records.get(some) if record is not None]

@@ -67,9 +67,10 @@ imported when it is used, and not to print this line.
 class Verbs(TyperGroup):
     """Imports a command when it is used."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the interface has it
-        """List the commands in the order of `VERBS`."""
-        return list(VERBS)
+    def __init__(self, **attributes: Any) -> None:
+        """Enter the names and help lines of the commands, for `--help` and the suggestions after a mistyped name."""
+        super().__init__(**attributes)
+        self.commands = {name: TyperCommand(name=name, help=line) for name, line in VERBS.items()}
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the interface has it
         """Import and return a command; `None` if there is no such command."""
@@ -88,7 +89,9 @@ class Verbs(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the list of commands without importing any."""
-        listed = _ListedVerbs(name=self.name, help=self.help, params=self.params, callback=self.callback)
+        listed = TyperGroup(
+            name=self.name, commands=dict(self.commands), help=self.help, params=self.params, callback=self.callback
+        )
         listed.rich_markup_mode = self.rich_markup_mode
         listed.format_help(ctx, formatter)
 
@@ -98,16 +101,6 @@ class Verbs(TyperGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()
         return result
-
-
-class _ListedVerbs(TyperGroup):
-    """The names and help lines of the commands, for `--help`."""
-
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the interface has it
-        return list(VERBS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the interface has it
-        return TyperCommand(name=cmd_name, help=VERBS[cmd_name])
 
 
 app = typer.Typer(

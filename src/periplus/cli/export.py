@@ -218,6 +218,8 @@ def _say(form: Form, exported: Exported, where: str) -> None:
     left = exported.left_out
     aside = f"; left out {count(sum(left.values()))} ({top(left)})" if left else ""
     deleted = f" and {count(exported.deleted)} deletions" if exported.deleted else ""
+    if exported.refused:
+        aside = f"; {count(exported.refused)} of them were refused by filters or robots.txt, and not requested"
     line = f"{count(exported.written)} {_UNITS.get(form.value, 'pages')}{deleted} to {where}{aside}"
     stderr_console().print(Text(line), soft_wrap=True)
     if not exported.written and not exported.deleted:

@@ -89,6 +89,11 @@ class CrawlStats(Struct):
     recent_relevant: int = 0
     dry: int = 0
 
+    @property
+    def known(self) -> int:
+        """URLs that were found and accepted, each once. Sitemaps and feeds themselves are not among them."""
+        return sum(self.sources.values()) - sum(self.found_again.values())
+
     def __add__(self, other: CrawlStats) -> CrawlStats:
         total = CrawlStats()
         for name in self.__struct_fields__:
@@ -198,12 +203,12 @@ class IgnoredEvents(EventCounter):
 
 
 class FrontierStats(Struct, frozen=True):
-    """The frontier at a moment: URLs known and queued, sites by stage, pages done, and the site that is next.
+    """The frontier at a moment: records and queued URLs, sites by stage, pages done, and the site that is next.
 
     `backing_off` counts resting sites that failed recently; `longest`: seconds that the longest queue takes at its
     site's own pace. `setbacks` are the last failures of sites. `has_unread`: sitemaps or feeds wait or are not
     read to their end, and list URLs that are not counted yet. A URL that two sources name is counted once.
-    `leases` tasks are out.
+    `leases` tasks are out. `known` counts the records of sitemaps, feeds and probes, too.
     """
 
     known: int

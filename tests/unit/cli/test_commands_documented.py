@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from periplus.assembly.summary import RunSummary, Summary
 from periplus.cli.app import VERBS, app
@@ -48,6 +49,14 @@ def test_the_options_before_a_verb_are_documented() -> None:
     group: Any = typer.main.get_command(app)
     options = {option for each in group.params for option in each.opts if option.startswith("--")}
     assert sorted(option for option in options if f"`{option}`" not in PAGE) == []
+
+
+def test_a_mistyped_command_or_option_gets_a_suggestion() -> None:
+    """With the exit code of wrong usage."""
+    for words, suggestion in ((["crwl"], "Did you mean 'crawl'?"), (["info", "--jsno"], "--json")):
+        done = CliRunner().invoke(app, words, prog_name="periplus")
+        assert done.exit_code == 2
+        assert suggestion in done.output
 
 
 @pytest.mark.parametrize("kind", [Summary, RunSummary, Plan])

@@ -22,7 +22,13 @@ def test_shards_are_one() -> None:
     first = status(3, 5, next_site=Site("b.test"), next_at=103.0)
     second = status(4, 6, 1, next_site=Site("a.test"), next_at=102.0)
     progress = meter.read([first, second], 101.0)
-    assert (progress.tally.pages, progress.queued, progress.known, progress.sites, progress.shards) == (7, 11, 20, 4, 2)
+    assert (progress.tally.pages, progress.queued, progress.records, progress.sites, progress.shards) == (
+        7,
+        11,
+        20,
+        4,
+        2,
+    )
     assert (progress.next_site, progress.next_in) == ("a.test", 1.0)
 
 

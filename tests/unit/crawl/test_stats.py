@@ -86,6 +86,7 @@ def test_discoveries_are_counted_by_source_and_refusals_by_reason() -> None:
     for event in events:
         stats.count(event)
     assert (stats.sources, stats.refused) == ({"sitemap": 2}, {"out-of-scope": 1})
+    assert stats.known == 1
 
 
 def test_stats_are_written_and_added() -> None:

@@ -146,7 +146,7 @@ class UrlFacts(Struct, frozen=True):
 
 def collection_facts(collection: Collection) -> CollectionFacts:
     """Return what is known of a whole collection."""
-    tally, known, queued, sites, scripts = CrawlStats(), 0, 0, 0, 0
+    tally, queued, sites, scripts = CrawlStats(), 0, 0, 0
     total = SiteTotals()
     retired: Counter[str] = Counter()
     largest: list[tuple[int, Site, SiteLine]] = []
@@ -155,7 +155,7 @@ def collection_facts(collection: Collection) -> CollectionFacts:
             meta = state.meta(ShardMeta)
             tally += CrawlStats() if meta is None else meta.stats
             twice = 0 if meta is None else meta.frontier.queued_twice
-            known, sites = known + len(state.records), sites + len(state.sites)
+            sites += len(state.sites)
             queued += waiting_urls(len(state.queues), twice)
             retired.update(each.retired for each in state.sites if each.retired)
             scripts += sum(_script_templates(each) for each in state.sites)
@@ -167,7 +167,7 @@ def collection_facts(collection: Collection) -> CollectionFacts:
         seeds=len(collection.seeds),
         shards=collection.layout.shards,
         tally=tally,
-        known=known,
+        known=tally.known,
         queued=queued,
         sites=sites,
         retired=dict(retired),

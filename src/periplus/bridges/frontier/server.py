@@ -64,19 +64,11 @@ def parsed_address(address: str) -> tuple[str, int]:
 async def running(folder: Path, settings: FrontierSettings, clock: Clock | None = None) -> AsyncIterator[str]:
     """Serve a folder until the context ends, when all changes are durable. Yields the address where it listens."""
     ServeSettings(host=settings.host, port=settings.port, token=settings.token).check()
+    server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_MAX_CALLS)
+    address = _bound(server, settings)  # before the folder is made: a port in use leaves nothing behind
     crawls = Crawls(folder)
     worker = Worker(crawls)
     try:
-        server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_MAX_CALLS)
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        try:
-            port = server.add_insecure_port(f"{host}:{settings.port}")
-        except RuntimeError as error:
-            raise UsageError(
-                f"cannot listen on {host}:{settings.port}",
-                hint="Is another server running there? Choose another address with --grpc.",
-            ) from error
-        address = f"{host}:{port}"
         service = Service(crawls, worker, clock or SystemClock(), node=address, is_canonical=settings.canonical)
         server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, _handlers(service, settings))])
         await server.start()
@@ -86,6 +78,19 @@ async def running(folder: Path, settings: FrontierSettings, clock: Clock | None 
             await server.stop(_GRACE)
     finally:
         await worker.close()
+
+
+def _bound(server: grpc.aio.Server, settings: FrontierSettings) -> str:
+    """Take the address for the server; return it with the port that was chosen."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    try:
+        port = server.add_insecure_port(f"{host}:{settings.port}")
+    except RuntimeError as error:
+        raise UsageError(
+            f"cannot listen on {host}:{settings.port}",
+            hint="Is another server running there? Choose another address with --grpc.",
+        ) from error
+    return f"{host}:{port}"
 
 
 def serve(folder: Path, settings: FrontierSettings, started: Callable[[str], None]) -> None:

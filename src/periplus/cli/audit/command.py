@@ -24,7 +24,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.auditing import audited, judged
+from periplus.assembly.auditing import audited, judged, still_referred
 from periplus.assembly.collection import Collection, existing, held, planned, tally_of
 from periplus.assembly.facts.site_list import is_collection
 from periplus.assembly.options import duration, wire_settings
@@ -242,7 +242,7 @@ def audit(
         **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
     }
     began_at = 0.0 if is_collection(what) else time.time()
-    settings = AuditSettings(slow=slow, deep=clicks, examples=max(examples, MAX_FAULTS))
+    settings = AuditSettings(slow=slow, deep=clicks, examples=max(examples, MAX_FAULTS), since=began_at)
     with _crawled(what, out, asked) as collection:
         found = (
             audited(collection, site, settings, _said)
@@ -330,16 +330,22 @@ def _crawl(collection: Collection, title: str) -> bool:
 
 
 def _ask_again(collection: Collection, title: str) -> bool:
-    """Ask for everything that is known again, on condition, and for what is new."""
+    """Ask for everything that is known again, on condition, and for what is new; last for what was gone.
+
+    Pages that were gone are asked for again only if the site still refers to them.
+    """
     from periplus.assembly import end_refresh
-    from periplus.assembly.refreshing import ask_again
+    from periplus.assembly.refreshing import ask_again, ask_gone, gone_before
 
     from ..crawl.running import run
 
-    layout = collection.layout
+    layout, console = collection.layout, stderr_console()
     plan, config = ask_again(collection.config, layout, collection.seeds)
-    summary = run(replace(collection, config=config), stderr_console(), title=title)
-    end_refresh(layout, plan, is_complete=summary.ended != "interrupted")
+    ended = run(replace(collection, config=config), console, title=title).ended
+    if ended in ("complete", "limit") and (gone := still_referred(collection, gone_before(layout, plan))):
+        config = ask_gone(collection.config, layout, collection.seeds, gone)
+        ended = run(replace(collection, config=config), console, title=f"{title}: pages that were gone").ended
+    end_refresh(layout, plan, is_complete=ended != "interrupted")
     return True
 
 

@@ -94,10 +94,10 @@ def counts_of(collection: Collection) -> SurveySummary:
 
 def _rows(progress: Progress) -> list[Row]:
     files = f"robots.txt {count(progress.tally.robots)} · sitemaps {count(progress.tally.files)}"
-    asked = Text(f"{pace(progress.rate)}   of files known {count(max(progress.known - progress.queued, 0))} are done")
+    asked = Text(f"{pace(progress.rate)}   of files known {count(max(progress.records - progress.queued, 0))} are done")
     return [
         ("asked", count(progress.tally.fetches), asked, Text()),
-        ("files", count(progress.known), Text(files), Text(f"queue {count(progress.queued)}")),
+        ("files", count(progress.records), Text(files), Text(f"queue {count(progress.queued)}")),
         *host_rows(progress),
     ]
 

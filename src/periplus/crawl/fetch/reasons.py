@@ -73,7 +73,8 @@ _HTTP2: Final = ("HTTP/2", "[HTTP2]", "nghttp2")
 
 EXPIRED: Final = "the certificate has expired"
 NOT_YET_VALID: Final = "the certificate is not valid yet, or the clock of this machine is wrong"
-OTHER_HOST: Final = "the certificate is for another host name"
+OTHER_HOST: Final = "the certificate is for another host name, and may be self-signed or expired as well"
+"""libcurl checks the name first, and ends there: whether the certificate could be trusted is not known."""
 SELF_SIGNED: Final = "the certificate is self-signed"
 UNKNOWN_AUTHORITY: Final = "the certificate is from an authority that is not trusted here"
 NOT_TLS: Final = "the server does not use TLS on this port"

@@ -104,7 +104,7 @@ select count(*) as requests, coalesce(sum(bytes), 0)::bigint as bytes,
     count(*) filter (where purpose = 'page') as visits,
     count(*) filter (where purpose = 'page' and outcome = 'redirected') as redirects,
     count(*) filter (where purpose = 'page' and (outcome = 'failed' or status >= 400)) as errors
-from fetches where outcome <> 'excluded' and list_contains($sites, site)
+from fetches where outcome <> 'excluded' and list_contains($sites, site) and epoch(ended_at) >= $since
 """
 _AGAIN: Final = """
 create or replace temp table audited_again as
@@ -114,7 +114,7 @@ with visits as (
     from fetches where purpose = 'page' and outcome <> 'excluded' and list_contains($sites, site))
 select visits.url, visits.outcome = 'fetched' as is_full, bytes
 from changes join visits on visits.url = changes.url and abs(visits.ended_at - epoch(changes.seen_at)) < 1
-where level = 'same' and pause >= $pause and list_contains($sites, changes.site)
+where level = 'same' and pause >= $pause and list_contains($sites, changes.site) and visits.ended_at >= $since
 """
 """Visits that found a page unchanged, without pairs of visits by which a crawl learns what differs every time."""
 _FULL: Final = """
@@ -122,10 +122,10 @@ select url, bytes || ' bytes' as note, '' as via, '' as kind, bytes as weight fr
 """
 
 
-def check_cost(table: SiteTable, *, pause: float) -> tuple[list[Finding], Cost]:
+def check_cost(table: SiteTable, *, pause: float, since: float = 0.0) -> tuple[list[Finding], Cost]:
     """Compute the cost, and what of it was wasted. Visits less than `pause` seconds apart count as one."""
-    table.views.database.execute(_AGAIN, {"sites": table.sites, "pause": pause})
-    row = table.row(_REQUESTS)
+    table.views.database.execute(_AGAIN, {"sites": table.sites, "pause": pause, "since": since})
+    row = table.row(_REQUESTS, since=since)
     requests, size, visits, redirects, errors = (
         int(str(row.get(name) or 0)) for name in ("requests", "bytes", "visits", "redirects", "errors")
     )
@@ -233,7 +233,11 @@ _UNASKED = "this crawl did not ask for sitemaps"
 _UNREADABLE = "no sitemap could be read"
 _FEW_VISITS = "too few pages were visited again"
 _WAITING = "not is_crawled and refused is null and forbidden_by is null"
-_SEEN = "select epoch(min(answered_at)) as first, epoch(max(answered_at)) as last from audited"
+_SEEN = """
+select epoch(min(answered_at) filter (where coalesce(status, 0) not in (404, 410))) as first,
+    epoch(max(answered_at)) as last from audited
+"""
+"""Pages that are gone are left out: they are asked for again only while something refers to them."""
 _WHY = """
 select url, '' as note, '' as via, coalesce(reason, status::varchar, outcome) as kind, 0.0 as weight
 from fetches where purpose in ('page', 'robots') and list_contains($sites, site)
@@ -258,6 +262,8 @@ class AuditSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Characters of a description: search results show about 155 to 160."""
     thin: int = 200
     """Characters of main text that a page should have: two or three sentences."""
+    since: float = 0.0
+    """Unix time: the cost is that of requests from then on. An audit that crawls judges its own requests."""
 
 
 class Judged(Struct, frozen=True):
@@ -299,7 +305,7 @@ def judge(
     table = SiteTable(views, sites, examples=settings.examples)
     status, unread = sitemap_status(table, robots), unread_files(table)
     lastmod = check_lastmod(table, checks.looks)
-    cost_findings, cost = check_cost(table, pause=settings.pause)
+    cost_findings, cost = check_cost(table, pause=settings.pause, since=settings.since)
     links = check_links(table, is_whole=is_whole, slow=settings.slow, deep=settings.deep)
     files = check_embedded(table, embedded or read_embedded(views, sites), checks)
     findings = [

@@ -132,12 +132,14 @@ class Committed(Struct, frozen=True):
 class Exported(Struct, frozen=True):
     """What an export did: pages, rows or files written, and how many pages were left out, by reason.
 
-    `deleted` are deletions of pages that another search engine has.
+    `deleted` are deletions of pages that another search engine has; `refused` of the written URLs were never requested,
+    because filters or robots.txt refused them.
     """
 
     written: int
     left_out: dict[str, int] = {}
     deleted: int = 0
+    refused: int = 0
 
 
 def export_stream(
