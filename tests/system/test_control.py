@@ -33,7 +33,7 @@ SECONDS = 0.6
 """How long next to nothing may arrive while a crawl is paused: many times what it takes between two requests."""
 
 UNDER_WAY = 4
-"""Requests that may still arrive after a pause or a new rate: two sites, one under way and one that had begun at each."""
+"""Requests that may still arrive after a pause or a new rate: one under way and one begun at each of two sites."""
 
 
 @pytest.fixture
