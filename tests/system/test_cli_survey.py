@@ -98,8 +98,9 @@ def test_what_is_there_can_be_counted_in_the_middle(run: Run, tmp_path: Path) ->
     assert truth_of(tmp_path, served) == []
 
 
-def test_a_person_sees_numbers_tables_and_places(run: Run, tmp_path: Path) -> None:
+def test_a_person_sees_numbers_tables_and_places(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The main table on stdout; the report, its tables and its figures in the folder; the list beside the settings."""
+    monkeypatch.setattr("periplus.assembly.collection.SEEDS_IN_SETTINGS", 20)
     with ServedDomains(30, 6, by_proxy=True, naming=0.5) as served:
         said = run(*typed_for(served, tmp_path))
     folder = tmp_path / "out"
