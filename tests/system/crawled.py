@@ -7,6 +7,7 @@ What was lost is counted on the other side, in the log of the lab's server.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import multiprocessing
 import os
@@ -328,6 +329,13 @@ def wait_for(count: int, lab: RunningLab, process: BaseProcess) -> None:
         time.sleep(0.002)
 
 
+def drained(lab: RunningLab) -> float:
+    """Wait until the server has read every request that was sent to it: when that was."""
+    for _ in range(3):  # turns of its loop: it accepts a connection, reads from it, answers
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0), lab._loop).result(PATIENCE)
+    return time.time()
+
+
 def killed_and_whole(lab: RunningLab, folder: Path, what: Asked, *, kills: int, seed: int) -> list[float]:
     """The same crawl twice, in one piece and killed at some moments: when each of the later lives began."""
     finish(folder / "whole", what)
@@ -341,7 +349,7 @@ def killed_and_whole(lab: RunningLab, folder: Path, what: Asked, *, kills: int, 
         time.sleep(chance.random() * 0.05)
         process.kill()
         process.join()
-        births.append(time.time())
+        births.append(drained(lab))
     finish(folder / "killed", what)
     return births
 

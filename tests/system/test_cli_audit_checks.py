@@ -135,20 +135,19 @@ def test_thin_pages_and_canonical_chains(run: Run) -> None:
 
 
 def test_external_links_are_requested_only_if_asked(run: Run) -> None:
-    """Each once, with HEAD; one that answers is not dead, nor one behind a redirect."""
+    """Each once, with HEAD; one that answers is not dead, nor one that moved; a download is no broken link."""
     good, moved, dead = "http://other.test/good", "http://other.test/moved", "http://gone.test/page"
-    said: Said = {FIRST: linked("All about apples", good, moved, dead), good: "fine", moved: MovedTo(good)}
+    said: Said = {
+        FIRST: linked("All about apples", good, moved, dead, f"{HOME}/download"),
+        f"{HOME}/download": b"\x1f\x8b data",
+        good: "fine",
+        moved: MovedTo(good),
+    }
     with ScriptedWeb(clean() | said) as web:
         without = json.loads(run(*typed(web, "--json")).stdout)
+        assert without["findings"] == []
         assert not [url for url in web.asked if "site.test" not in url]
         assert "--external" in without["unjudged"]["dead-external-links"]
         assert found(run, web, "--external") == {"dead-external-links": {dead}}
         assert web.heads.count(dead) == 1
         assert web.asked.count(dead) == 1
-
-
-def test_a_linked_download_is_not_a_broken_link(run: Run) -> None:
-    """What is not a page is not downloaded, and that is not an error of the site."""
-    said: Said = {FIRST: linked("All about apples", f"{HOME}/download"), f"{HOME}/download": b"\x1f\x8b data"}
-    with ScriptedWeb(clean() | said) as web:
-        assert found(run, web) == {}

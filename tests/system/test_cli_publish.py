@@ -47,7 +47,7 @@ def write_page(folder: Path, number: int, base: str, version: int = 0) -> None:
 def serving(folder: Path, port: int) -> Iterator[None]:
     with Program("publish", "serve", "-o", str(folder), "--port", str(port), stderr=subprocess.DEVNULL) as server:
         try:
-            until = time.monotonic() + 60
+            until = time.monotonic() + 600
             while get(port, "/sitemap.xml") is None:
                 assert time.monotonic() < until, "the server did not start"
                 time.sleep(0.1)
@@ -57,7 +57,7 @@ def serving(folder: Path, port: int) -> Iterator[None]:
 
 
 def get(port: int, path: str) -> bytes | None:
-    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()

@@ -41,7 +41,7 @@ def typed(*args: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "verb",
     [
-        ("info",),
+        pytest.param(("info",), marks=pytest.mark.slow),
         ("query", "select url from urls"),
         pytest.param(("changes",), marks=pytest.mark.slow),
         pytest.param(("ulinks",), marks=pytest.mark.slow),

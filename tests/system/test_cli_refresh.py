@@ -45,6 +45,12 @@ def begin(run: Run, web: ScriptedWeb, folder: Path, **settings: object) -> None:
     web.same.clear()
 
 
+def set_delay(folder: Path, seconds: float) -> None:
+    """A long delay leaves time to disturb a refresh."""
+    settings = folder / "periplus.toml"
+    settings.write_text(Config.load(settings).with_options({"politeness.delay": seconds}).dump())
+
+
 def result(said: Said) -> dict[str, Any]:
     assert said.returncode == 0, said.stderr
     found: dict[str, Any] = json.loads(said.stdout)
@@ -120,15 +126,15 @@ def test_a_site_and_an_age_select_pages(run: Run, web: ScriptedWeb, tmp_path: Pa
 def test_a_killed_refresh_continues(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """Pages that were asked before the kill are not asked again, and their changes are in the result."""
     folder = tmp_path / "site"
-    begin(run, web, folder, **{"politeness.delay": 0.15})
+    begin(run, web, folder)
+    set_delay(folder, 1.0)
     web.said[f"{HOME}/"] = page("home, written again", *(f"/p{n}" for n in range(PAGES)))
     with running("refresh", str(folder), "--json") as process:
-        wait_until(lambda: len(asked_pages(web)) >= 4, process)
+        wait_until(lambda: len(asked_pages(web)) >= 2, process)
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-    before = asked_pages(web)
-    assert len(before) < PAGES + 3
     assert Layout(folder).refresh_plan.exists()
+    set_delay(folder, 0.0)
     found = result(run("refresh", str(folder), "--json"))
     assert found["asked"] == PAGES + 3 == found["changed"] + found["same"]
     asked = asked_pages(web)
@@ -140,16 +146,17 @@ def test_a_killed_refresh_continues(run: Run, web: ScriptedWeb, tmp_path: Path) 
 
 def test_an_interrupted_refresh_says_so(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     folder = tmp_path / "site"
-    begin(run, web, folder, **{"politeness.delay": 0.15})
+    begin(run, web, folder)
+    set_delay(folder, 1.0)
     with running("refresh", str(folder), "--json") as process:
-        wait_until(lambda: len(asked_pages(web)) >= 3, process)
+        wait_until(lambda: len(asked_pages(web)) >= 2, process)
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=600)
     assert process.returncode == 130
     found = json.loads(said)
     assert found["ended"] == "interrupted"
     assert found["failed"] > 0
-    assert found["same"] >= 3
+    assert found["same"] >= 1
 
 
 def test_a_program_refreshes_without_the_command_line(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def flip_footer(path: Path) -> None:
 
 DAMAGE: list[Damage] = [Path.unlink, halve, flip]
 LOSSES: list[Damage] = [Path.unlink, halve]
+DEFAULT: list[tuple[Damage, str]] = [(Path.unlink, "pages"), (halve, "links"), (flip, "fetches")]
 
 
 def rows_of(folder: Path, table: str) -> Counter[tuple[Any, ...]]:
@@ -106,7 +107,7 @@ def test_a_whole_collection_is_whole(docs: Path, run: Run) -> None:
     assert not (docs / "damaged").exists()
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("damage", [Path.unlink, flip, pytest.param(halve, marks=pytest.mark.slow)])
 def test_a_damaged_state(docs: Path, run: Run, damage: Damage) -> None:
     """Crawls are refused, query and export go on; after a repair every row and record is there, and crawls go on."""
     rows, records = all_rows(docs), sorted(captures(docs))
@@ -144,8 +145,24 @@ def test_a_damaged_state(docs: Path, run: Run, damage: Damage) -> None:
         assert not before - rows_of(docs, table), table
 
 
-@pytest.mark.parametrize("table", sorted(SCHEMAS))
-@pytest.mark.parametrize("damage", DAMAGE)
+def test_every_table_is_damaged(docs: Path, run: Run) -> None:
+    """All of them are written again from their spools."""
+    rows = all_rows(docs)
+    for number, table in enumerate(sorted(SCHEMAS)):
+        DAMAGE[number % len(DAMAGE)](parquet(docs, table))
+    repaired = run("repair", str(docs), "--json")
+    assert (repaired.returncode, msgspec.json.decode(repaired.stdout)["lost"]) == (0, {}), repaired
+    assert all_rows(docs) == rows
+
+
+@pytest.mark.parametrize(
+    ("damage", "table"),
+    [
+        pytest.param(damage, table, marks=() if (damage, table) in DEFAULT else pytest.mark.slow)
+        for damage in DAMAGE
+        for table in sorted(SCHEMAS)
+    ],
+)
 def test_a_damaged_table(docs: Path, run: Run, damage: Damage, table: str) -> None:
     """The last file of a table is written again from its spool: no row is lost."""
     rows = all_rows(docs)
@@ -172,8 +189,14 @@ def test_a_damaged_table(docs: Path, run: Run, damage: Damage, table: str) -> No
     assert not rows[table] - rows_of(docs, table)
 
 
-@pytest.mark.parametrize("table", REBUILT)
-@pytest.mark.parametrize("damage", LOSSES)
+@pytest.mark.parametrize(
+    ("damage", "table"),
+    [
+        pytest.param(damage, table, marks=() if (damage is halve) == (table == "links") else pytest.mark.slow)
+        for damage in LOSSES
+        for table in REBUILT
+    ],
+)
 def test_a_table_is_rebuilt_from_the_archive(docs: Path, run: Run, damage: Damage, table: str) -> None:
     """Without a spool the rows come from archived answers; times come from the tables that are whole."""
     before = rows_of(docs, table)
@@ -302,7 +325,9 @@ def test_a_collection_in_use_is_left_alone(docs: Path, run: Run) -> None:
     assert "in use by process" in refused.stderr
 
 
-@pytest.mark.parametrize("damage", [*DAMAGE, flip_footer])
+@pytest.mark.parametrize(
+    "damage", [Path.unlink, flip_footer, *(pytest.param(damage, marks=pytest.mark.slow) for damage in (halve, flip))]
+)
 def test_what_was_computed_is_computed_again(docs: Path, run: Run, damage: Damage) -> None:
     """Damage to what `query` keeps for itself costs time, never an answer."""
     question = ("query", str(docs), "select * from urls order by url", "--json")

@@ -37,7 +37,7 @@ def truth_of(folder: Path, served: ServedDomains) -> list[str]:
 
 @pytest.mark.parametrize(
     ("count", "workers"),
-    [(150, 1), pytest.param(1000, 1, marks=pytest.mark.slow), pytest.param(1000, 2, marks=pytest.mark.slow)],
+    [(60, 1), pytest.param(1000, 1, marks=pytest.mark.slow), pytest.param(1000, 2, marks=pytest.mark.slow)],
 )
 def test_every_table_is_the_truth(run: Run, tmp_path: Path, count: int, workers: int) -> None:
     """What is written of domains that were asked over HTTP equals what the generator planned, in every table."""
@@ -52,12 +52,17 @@ def test_every_table_is_the_truth(run: Run, tmp_path: Path, count: int, workers:
     assert not any(url.endswith("/sitemap.xml") or "/p/" in url for url in served.requests)
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_killed_again_and_again_it_counts_the_same(tmp_path: Path, workers: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "kills", "workers"),
+    [(30, (20,), 1), *(pytest.param(120, (30, 190), workers, marks=pytest.mark.slow) for workers in (1, 2))],
+)
+def test_killed_again_and_again_it_counts_the_same(
+    tmp_path: Path, count: int, kills: tuple[int, ...], workers: int
+) -> None:
     """The same command goes on where a kill left it, and every table is the truth in the end."""
-    with ServedDomains(120, 4, by_proxy=True, naming=0.5) as served:
+    with ServedDomains(count, 4, by_proxy=True, naming=0.5) as served:
         typed = typed_for(served, tmp_path, workers=workers)
-        for requests in (30, 190):
+        for requests in kills:
             process = Program(*typed, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
             until = time.monotonic() + PATIENCE
             while sum(served.requests.values()) < requests and process.poll() is None and time.monotonic() < until:
@@ -72,11 +77,11 @@ def test_killed_again_and_again_it_counts_the_same(tmp_path: Path, workers: int)
 
 def test_what_is_there_can_be_counted_in_the_middle(run: Run, tmp_path: Path) -> None:
     """Ctrl-C keeps everything and says so by 130; --tables-only counts that, and the same command goes on."""
-    with ServedDomains(100, 5, by_proxy=True, naming=0.5) as served:
+    with ServedDomains(40, 5, by_proxy=True, naming=0.5) as served:
         typed = typed_for(served, tmp_path)
         process = Program(*typed, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         until = time.monotonic() + PATIENCE
-        while sum(served.requests.values()) < 60 and time.monotonic() < until:
+        while sum(served.requests.values()) < 30 and time.monotonic() < until:
             time.sleep(0.005)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=PATIENCE)
@@ -88,14 +93,15 @@ def test_what_is_there_can_be_counted_in_the_middle(run: Run, tmp_path: Path) ->
         assert sum(served.requests.values()) == asked
         numbers = json.loads(counted.stdout)
         assert numbers["ended"] == "counted"
-        assert numbers["survey"]["domains"] == 100
+        assert numbers["survey"]["domains"] == 40
         assert run(*typed[:1], *typed[2:]).returncode == 0
     assert truth_of(tmp_path, served) == []
 
 
-def test_a_person_sees_numbers_tables_and_places(run: Run, tmp_path: Path) -> None:
+def test_a_person_sees_numbers_tables_and_places(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The main table on stdout; the report, its tables and its figures in the folder; the list beside the settings."""
-    with ServedDomains(210, 6, by_proxy=True, naming=0.5) as served:
+    monkeypatch.setattr("periplus.assembly.collection.SEEDS_IN_SETTINGS", 20)
+    with ServedDomains(30, 6, by_proxy=True, naming=0.5) as served:
         said = run(*typed_for(served, tmp_path))
     folder = tmp_path / "out"
     assert said.returncode == 0
@@ -134,7 +140,7 @@ def test_the_usual_places_are_tried_if_asked(run: Run, tmp_path: Path) -> None:
 
 def test_only_a_sample_of_each_index_is_read_if_asked(run: Run, tmp_path: Path) -> None:
     """One file of each: the others are named, and told as not fetched."""
-    with ServedDomains(60, 9, by_proxy=True, naming=0.9) as served:
+    with ServedDomains(25, 9, by_proxy=True, naming=0.9) as served:
         said = run(*typed_for(served, tmp_path), "--sample-least", "1", "--json")
     indexes = [file for file in served.plan.files if file.kind == "index" and file.url in served.requests]
     assert said.returncode == 0

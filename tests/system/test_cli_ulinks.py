@@ -65,7 +65,7 @@ def test_the_pages_chosen_are_looked_at_if_asked(run: Run, web: ScriptedWeb) -> 
 def test_links_come_from_a_crawl(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """With the names that pages give each other, on a terminal's lines, too."""
     folder = str(tmp_path / "c")
-    run("crawl", HOME, "-o", folder, "--proxy", web.base, "--delay", "0", "--sitemaps")
+    run("crawl", HOME, "-o", folder, "--proxy", web.base, "--delay", "0", "--sitemaps", "--workers", "1")
     found = json.loads(run("ulinks", folder, "--json", "-k", "2").stdout)
     assert [link["url"] for link in found["ulinks"]] == [f"{HOME}/books/", f"{HOME}/music/0"]
     assert found["ulinks"][0]["title"] == "All our books"

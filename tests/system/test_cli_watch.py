@@ -186,6 +186,7 @@ def test_what_cannot_be_watched_says_what_to_type(run: Run, web: ScriptedWeb, tm
     assert web.asked == []
 
 
+@pytest.mark.slow
 def test_shards_watch_together(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """Two processes, one collection: both are told as one."""
     other = "http://second.test"

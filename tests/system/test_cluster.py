@@ -111,6 +111,7 @@ def one_node() -> Iterator[Raylets]:
         yield found
 
 
+@pytest.mark.slow
 def test_an_actor_is_killed(start_lab: Callable[[Server], RunningLab], tmp_path: Path, one_node: Raylets) -> None:
     """It is started again; in the end the pages are those of one process, and every host was asked politely."""
     world = small_world(60)

@@ -29,11 +29,11 @@ from periplus.model import CollectionError
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 
-SECONDS = 1.0
-"""How long nothing may arrive while a crawl is paused: many times what it takes between two requests."""
+SECONDS = 0.6
+"""How long next to nothing may arrive while a crawl is paused: many times what it takes between two requests."""
 
 UNDER_WAY = 4
-"""Requests that may arrive at once after a rate was set: two sites, one under way and one that had begun at each."""
+"""Requests that may still arrive after a pause or a new rate: one under way and one begun at each of two sites."""
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def crawling(web: RunningLab, out: Path, *args: str, **more: Any) -> Iterator[su
     """A crawl in a process of its own that has fetched a few pages, and whose socket is there."""
     before = web.log.total
     with running(*asked(web, "-o", str(out), *args, **more)) as process:
-        wait_until(lambda: web.log.total > before + 20 and is_running(out), process, patience=300.0)
+        wait_until(lambda: web.log.total > before + 20 and is_running(out), process)
         yield process
 
 
@@ -113,13 +113,16 @@ def live(request: pytest.FixtureRequest) -> Iterator[Live]:
         yield live
 
 
-def settled(web: RunningLab) -> int:
-    """The requests of a paused crawl once those under way have ended: none arrived for SECONDS."""
-    before, total = -1, web.log.total
-    while total != before:
-        time.sleep(SECONDS)
-        before, total = total, web.log.total
-    return total
+def rest(crawl: ControlClient, process: subprocess.Popen[str]) -> None:
+    """Pause a crawl and wait until none of its requests is under way."""
+    crawl.ask("pause")
+    paused_at = time.time()
+
+    def is_at_rest() -> bool:
+        status = crawl.ask("status")
+        return bool(status["at"] > paused_at and status["progress"]["leases"] == 0)
+
+    wait_until(is_at_rest, process)
 
 
 def pages_of(client: ControlClient) -> int:
@@ -131,52 +134,50 @@ def test_a_paused_crawl_asks_for_nothing_until_it_is_resumed(live: Live) -> None
     web, out, process = live
     with ControlClient(out) as crawl:
         assert crawl.ask("pause")["is_paused"]
-        before = settled(web)
+        before = web.log.total
         time.sleep(SECONDS)
-        assert web.log.total == before
-        status = crawl.ask("status")
-        assert status["controls"]["is_paused"]
+        assert web.log.total <= before + UNDER_WAY
+        assert crawl.ask("status")["controls"]["is_paused"]
         assert not crawl.ask("resume")["is_paused"]
-        wait_until(lambda: web.log.total > before + 20, process)
+        wait_until(lambda: web.log.total > before + 3 * UNDER_WAY, process)
 
 
 @pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.slow), "2"])
-def test_excluded_urls_are_shown_first_and_never_asked_for_again(
-    web: RunningLab, tmp_path: Path, run: Run, workers: str
-) -> None:
-    """The preview counts what then is refused; the exclusion holds in the next run, until it is allowed again."""
-    out, host = tmp_path / "c", hosts(web)[0]
+def test_a_killed_crawl_knows_what_it_was_told(web: RunningLab, tmp_path: Path, run: Run, workers: str) -> None:
+    """Killed after its answers, with all its processes: excluded URLs are never asked for, pinged ones are.
+
+    The preview of an exclusion counts what then is refused. It holds until it is allowed again.
+    """
+    out, [host, *others] = tmp_path / "c", hosts(web)
     pattern = f"{host}/*"
+    told = [f"http://{other}/told/{number}" for other in others for number in range(3)]
     with crawling(web, out, "--workers", workers) as process, ControlClient(out) as crawl:
-        crawl.ask("pause")
-        shown, before = crawl.ask("exclude", pattern=pattern, preview=True), (-1, -1)
-        while (shown["matching"], web.log.total) != before:  # until every request that was under way has ended
-            before = (shown["matching"], web.log.total)
-            time.sleep(1.0)
-            shown = crawl.ask("exclude", pattern=pattern, preview=True)
+        rest(crawl, process)
+        shown = crawl.ask("exclude", pattern=pattern, preview=True)
         assert shown["is_preview"]
         assert shown["matching"] >= len(shown["sample"]) > 0
         assert all(url.startswith(f"http://{host}/") for url in shown["sample"])
         assert shown["is_complete"]
         assert crawl.ask("status")["excluded"] == []
-        done = crawl.ask("exclude", pattern=pattern)
-        assert done["matching"] == shown["matching"]
-        assert crawl.ask("status")["excluded"] == [pattern]
-        web.log.clear()
-        crawl.ask("resume")
-        wait_until(lambda: web.log.total > 40, process)
-        assert [visit.target for visit in web.log.visits(host) if visit.target != "/robots.txt"] == []
-        os.kill(process.pid, signal.SIGKILL)
+        assert crawl.ask("exclude", pattern=pattern)["matching"] == shown["matching"]
+        answer = crawl.ask(
+            "discover", urls=[*told, "http://elsewhere.test/", "no url"], dates=[1.7e9, *[None] * (len(told) + 1)]
+        )
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    assert answer == {"taken": len(told), "outside": ["http://elsewhere.test/"], "invalid": ["no url"]}
+    assert (out / SOCKET).exists()
+    assert not is_running(out)
     web.log.clear()
     with crawling(web, out) as process, ControlClient(out) as crawl:
-        assert [visit.target for visit in web.log.visits(host) if visit.target != "/robots.txt"] == []
         assert crawl.ask("status")["excluded"] == [pattern]
-        url = f"http://{host}/never/seen"
-        facts = json.loads(run("info", str(out), url, "--json").stdout)
+        facts = json.loads(run("info", str(out), f"http://{host}/never/seen", "--json").stdout)
         assert (facts["filtered"], facts["filter_rule"]) == ("excluded", pattern)
+        wait_until(lambda: set(told) <= {visit.url for visit in web.log.visits()}, process)
+        assert [visit.target for visit in web.log.visits(host) if visit.target != "/robots.txt"] == []
         crawl.ask("allow", pattern=pattern)
         wait_until(lambda: crawl.ask("status")["excluded"] == [], process)
+    assert "http://elsewhere.test/" not in {visit.url for visit in web.log.visits()}
 
 
 @pytest.mark.parametrize("order", [pytest.param("breadth_first", marks=pytest.mark.slow), "indegree"])
@@ -185,8 +186,7 @@ def test_preferred_urls_are_asked_for_next(web: RunningLab, tmp_path: Path, orde
     out = tmp_path / "c"
     with crawling(web, out, "--workers", "1", "--order", order, seeds=1) as process, ControlClient(out) as crawl:
         wait_until(lambda: crawl.ask("status")["progress"]["queued"] > 60, process)
-        crawl.ask("pause")
-        settled(web)
+        rest(crawl, process)
         waiting = crawl.ask("exclude", pattern="*", preview=True)
         digit = max("0123456789", key=lambda each: sum(url.endswith(each) for url in waiting["sample"]))
         shown = crawl.ask("prefer", pattern=f"*{digit}", preview=True)
@@ -203,39 +203,16 @@ def test_preferred_urls_are_asked_for_next(web: RunningLab, tmp_path: Path, orde
 def test_the_pace_holds_for_all_sites_together(alone: Live) -> None:
     web, out, process = alone
     with ControlClient(out) as crawl:
-        assert crawl.ask("pace", rate=5)["rate"] == 5
+        assert crawl.ask("pace", rate=10)["rate"] == 10
         since = time.monotonic()
         before = web.log.total
         wait_until(lambda: web.log.total >= before + 14, process)
-        assert time.monotonic() - since >= (14 - UNDER_WAY) / 5
+        assert time.monotonic() - since >= (14 - UNDER_WAY) / 10
         crawl.ask("pace")
         before = web.log.total
-        wait_until(lambda: web.log.total > before + 50, process)
+        wait_until(lambda: web.log.total > before + 10, process)
         with pytest.raises(CollectionError, match="rate must be at least 0"):
             crawl.ask("pace", rate=-1)
-
-
-@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.slow), "2"])
-def test_a_crawl_that_is_killed_after_its_answer_knows_what_it_was_told(
-    web: RunningLab, tmp_path: Path, workers: str
-) -> None:
-    """Killed at the moment of the answer, with all its processes; the next run asks for every URL that was pinged."""
-    out = tmp_path / "c"
-    told = [f"http://{host}/told/{number}" for host in hosts(web) for number in range(5)]
-    with crawling(web, out, "--workers", workers) as process, ControlClient(out) as crawl:
-        crawl.ask("pause")
-        answer = crawl.ask(
-            "discover", urls=[*told, "http://elsewhere.test/", "no url"], dates=[1.7e9, *[None] * (len(told) + 1)]
-        )
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    assert answer == {"taken": len(told), "outside": ["http://elsewhere.test/"], "invalid": ["no url"]}
-    assert (out / SOCKET).exists()
-    assert not is_running(out)
-    web.log.clear()
-    with running(*asked(web, "-o", str(out))) as process:
-        wait_until(lambda: set(told) <= {visit.url for visit in web.log.visits()}, process)
-    assert "http://elsewhere.test/" not in {visit.url for visit in web.log.visits()}
 
 
 def test_a_submitted_sitemap_is_fetched(alone: Live) -> None:
@@ -274,16 +251,20 @@ def test_status_is_one_value_that_grows(live: Live, run: Run) -> None:
 
 
 def test_stop_ends_the_crawl_and_keeps_everything(web: RunningLab, tmp_path: Path, run: Run) -> None:
-    """Also the URLs that a pattern refused: they are rows."""
-    out, pattern = tmp_path / "c", f"{hosts(web)[0]}/*"
+    """Also the URLs that a pattern refused: they are rows. The path is too long for a socket, which lies elsewhere."""
+    out, pattern = tmp_path / ("long" * 30) / "c", f"{hosts(web)[0]}/*"
+    out.parent.mkdir()
     with crawling(web, out, "--workers", "1", "--json") as process, ControlClient(out) as crawl:
+        place = (out / SOCKET).readlink()
+        assert stat.S_IMODE(place.stat().st_mode) == 0o600
         matching = crawl.ask("exclude", pattern=pattern)["matching"]
         wait_until(lambda: crawl.ask("status")["progress"]["tally"]["excluded"].get("excluded", 0) >= matching, process)
         assert crawl.ask("stop")["is_stopping"]
-        stdout, _ = process.communicate(timeout=60)
+        stdout, _ = process.communicate(timeout=600)
         assert process.returncode == 130
         assert json.loads(stdout)["ended"] == "interrupted"
-    assert not (out / SOCKET).exists()
+    assert not os.path.lexists(out / SOCKET)
+    assert not place.parent.exists()
     with pytest.raises(NoCrawlRuns, match="is running"):
         crawl.ask("status")
     assert run("info", str(out), "--live").returncode == 2
@@ -294,14 +275,14 @@ def test_stop_ends_the_crawl_and_keeps_everything(web: RunningLab, tmp_path: Pat
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningLab, Path]]:
-    """A web of 60 pages and a collection of all of them, whose next visits are slower."""
-    world = World(11, 2, pages=60)
+    """A web of 30 pages and a collection of all of them, whose next visits are slower."""
+    world = World(11, 2, pages=30)
     with RunningLab(Server(world, SteppedClock(world.epoch), pace=0.01)) as web:
         out = tmp_path_factory.mktemp("finished") / "c"
         with running(*asked(web, "-o", str(out), "--workers", "1", delay="0.02", seeds=2)) as process:
-            process.communicate(timeout=120)
+            process.communicate(timeout=600)
         settings = out / "periplus.toml"
-        settings.write_text(settings.read_text().replace("delay = 0.02", "delay = 0.3"))
+        settings.write_text(settings.read_text().replace("delay = 0.02", "delay = 0.1"))
         yield web, out
 
 
@@ -311,14 +292,14 @@ def test_other_commands_can_be_controlled_too(finished: tuple[RunningLab, Path],
     web.log.clear()
     told = f"http://{hosts(web)[0]}/told"
     with running(command, str(out), *(("--budget", "8640000") if command == "watch" else ())) as process:
-        wait_until(lambda: is_running(out), process, patience=300.0)
+        wait_until(lambda: is_running(out), process)
         with ControlClient(out) as crawl:
             assert crawl.ask("status")["kind"] == command
             crawl.ask("pause")
             assert crawl.ask("discover", urls=[told])["taken"] == 1
-            before = settled(web)
+            before = web.log.total
             time.sleep(SECONDS)
-            assert web.log.total == before
+            assert web.log.total <= before + UNDER_WAY
             crawl.ask("resume")
             wait_until(lambda: web.log.total > before, process)
             if command == "watch":  # a refresh fetches new pages at its end
@@ -352,24 +333,10 @@ def _check_bounds(out: Path) -> None:
             opened.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) for _ in range(MAX_CLIENTS + 1)
         ]
         for client in clients:
-            client.settimeout(30)
+            client.settimeout(600)
             client.connect(str(out / SOCKET))
         assert b"too many clients" in clients[-1].recv(1000)
         with suppress(OSError):
             for _ in range(2 * MAX_LINE // 65_536):
                 clients[0].sendall(b"x" * 65_536)
         assert b"a line of more than" in clients[0].recv(1000)
-
-
-def test_a_long_path_has_a_socket_too(web: RunningLab, tmp_path: Path) -> None:
-    out = tmp_path / ("long" * 30) / "c"
-    out.parent.mkdir()
-    with crawling(web, out, "--workers", "1") as process, ControlClient(out) as crawl:
-        assert (out / SOCKET).is_symlink()
-        place = (out / SOCKET).readlink()
-        assert stat.S_IMODE(place.stat().st_mode) == 0o600
-        assert pages_of(crawl) > 0
-        process.send_signal(signal.SIGINT)
-        process.wait(60)
-    assert not os.path.lexists(out / SOCKET)
-    assert not place.parent.exists()

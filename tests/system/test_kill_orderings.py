@@ -53,6 +53,7 @@ def test_in_degrees_are_what_they_would_have_been(lab: RunningLab, tmp_path: Pat
     assert worths(tmp_path / "killed") == worths(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_cash_is_neither_made_nor_lost(lab: RunningLab, tmp_path: Path) -> None:
     """OPIC: what is there came from the seeds, where no site lists pages: those have some of their own."""
     compare(lab, tmp_path, asked(lab, crawl__ordering="opic", sitemaps__follow=False), seed=6)

@@ -87,6 +87,7 @@ def test_machines_are_lost_at_any_moment(lab: RunningLab, tmp_path: Path, worker
     check(lab, tmp_path, before, births, *(("revisits", "tally") if workers > 1 else ()))
 
 
+@pytest.mark.slow
 def test_machines_are_lost_in_front_of_operations_on_the_disk(lab: RunningLab, tmp_path: Path) -> None:
     """In commits, between the copy and the commit that follows it, and while a state is restored."""
     before, _ = whole(lab, tmp_path)

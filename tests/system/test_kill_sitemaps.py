@@ -11,7 +11,7 @@ import pytest
 from tests.lab.scripted_web import ScriptedWeb, urlset
 from tests.system.crawled import Asked, begin, entries_of, finish, rows
 
-FILES, ENTRIES = 4, 6000
+FILES, ENTRIES = 3, 2000
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def web() -> Iterator[ScriptedWeb]:
 def asked(web: ScriptedWeb, **options: object) -> Asked:
     """Nothing but files, committed as often as can be."""
     settings = web.settings | {"engine.checkpoint_interval": 0.001, "engine.checkpoint_share": 1.0}
-    settings |= {"engine.checkpoint_outcomes": 1, "tables.rows_per_group": 500, "tables.rows_per_file": 5000}
+    settings |= {"engine.checkpoint_outcomes": 1, "tables.rows_per_group": 200, "tables.rows_per_file": 2000}
     return Asked(("http://a.test/",), settings | {name.replace("__", "."): value for name, value in options.items()})
 
 
@@ -42,13 +42,13 @@ def test_files_are_read_on_from_where_they_are_kept(web: ScriptedWeb, tmp_path: 
     chance = random.Random(3)
     lives = 0
     for _ in range(12):
-        process = begin(tmp_path / "killed", what, chance.randrange(10, 60))
+        process = begin(tmp_path / "killed", what, chance.randrange(10, 40))
         process.join(600)
         lives += 1
         if process.exitcode == 0:
             break
     finish(tmp_path / "killed", what)
-    assert lives > 4
+    assert lives > 2
     said = entries_of(tmp_path / "killed")
     assert said == entries_of(tmp_path / "whole")
     assert sum(kind == "page" for _, _, kind in said) == FILES * ENTRIES

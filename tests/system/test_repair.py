@@ -61,7 +61,7 @@ class Whole(NamedTuple):
 @pytest.fixture(scope="module")
 def shared_lab() -> Iterator[RunningLab]:
     """Some pages on nine hosts."""
-    world = small_world(45)
+    world = small_world(25)
     with RunningLab(Server(world, SteppedClock(world.epoch), pace=0.01)) as running_lab:
         yield running_lab
 
@@ -125,6 +125,7 @@ def problems(folder: Path, shards: int) -> list[str]:
     return [f"{part.path}: {part.problem}" for part in found if part.kind != INDEXES]
 
 
+@pytest.mark.slow
 def test_a_killed_crawl_is_not_damaged(lab: RunningLab, whole_crawls: Callable[[Asked], Whole], tmp_path: Path) -> None:
     """Half a record, rows in spools, a journal: all of that is what the next crawl expects."""
     what = asked(lab, workers=2)
@@ -173,7 +174,8 @@ def test_a_lost_state_is_rebuilt(
     assert problems(tmp_path / "docs", 1) == []
 
 
-@pytest.mark.parametrize("lost", [(1,), pytest.param((0, 1), marks=SLOW)])
+@SLOW
+@pytest.mark.parametrize("lost", [(1,), (0, 1)])
 def test_shards_that_lose_their_states(
     lab: RunningLab, whole_crawls: Callable[[Asked], Whole], tmp_path: Path, lost: tuple[int, ...]
 ) -> None:
@@ -338,7 +340,7 @@ def operations(folder: Path, what: Asked) -> int:
 
 
 @pytest.mark.parametrize(
-    "strike", [3, 34, 120, *(pytest.param(strike, marks=SLOW) for strike in (0, 8, 13, 21, 55, 89))]
+    "strike", [34, *(pytest.param(strike, marks=SLOW) for strike in (0, 3, 8, 13, 21, 55, 89, 120))]
 )
 def test_a_repair_that_is_killed_is_finished_by_the_next(tmp_path: Path, strike: int) -> None:
     """Every row that a repair in one piece brings is there, once."""

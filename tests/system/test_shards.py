@@ -33,7 +33,7 @@ pytest_plugins = ["periplus.lab.pytest_plugin"]
 
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
-    world = small_world()
+    world = small_world(30)
     return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
 
 
@@ -107,26 +107,26 @@ def test_what_a_shard_says_is_wrong_is_what_the_crawl_says() -> None:
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_time_is_kept(lab: RunningLab, tmp_path: Path, workers: int) -> None:
     """When it is over nothing new is begun, and all that was fetched is kept."""
-    rate, seconds = (20.0, 2.0) if workers == 1 else (8.0, 15.0)  # processes take a while to begin
+    rate, seconds = (20.0, 1.0) if workers == 1 else (8.0, 15.0)  # processes take a while to begin
     what = asked(lab, workers, crawl__rate=rate, **{"crawl.for": seconds})
     crawl = crawl_of(tmp_path, what)
     last = crawl.run()
     assert not crawl.is_interrupted
     assert any(status.frontier.queued for status in last)
-    assert len(rows(tmp_path, "fetches")) >= pages_of(lab) > 0
+    assert len(rows(tmp_path, "fetches")) >= pages_of(lab)
     assert sum(status.crawl.pages for status in last) == pages_of(lab)
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_rate_is_kept_over_any_second(lab: RunningLab, tmp_path: Path, workers: int) -> None:
     """Robots files count, too. When a request began is in the table: a busy server may read it much later."""
-    crawl_of(tmp_path, asked(lab, workers, crawl__rate=8.0, crawl__limit=24)).run()
+    crawl_of(tmp_path, asked(lab, workers, crawl__rate=16.0, crawl__limit=24)).run()
     fetches = [row for row in rows(tmp_path, "fetches") if row["outcome"] != "excluded"]
     assert len(fetches) == lab.log.total >= 24
     times = sorted(row["started_at"].timestamp() for row in fetches)
-    for first, last in zip(times, times[8:], strict=False):
+    for first, last in zip(times, times[16:], strict=False):
         assert last - first > 0.95
-    assert times[-1] - times[0] > 0.95 * (len(times) - 8) / 8.0
+    assert times[-1] - times[0] > 0.95 * (len(times) - 16) / 16.0
 
 
 def tell(lab: RunningLab) -> None:
@@ -162,16 +162,19 @@ def test_a_shard_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
     assert process.exitcode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("moment", [0.3, pytest.param(1.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("moment", [0.0, *(pytest.param(moment, marks=pytest.mark.slow) for moment in (0.3, 1.0))])
 def test_ctrl_c_of_a_terminal_reaches_the_coordinator_alone(lab: RunningLab, tmp_path: Path, moment: float) -> None:
     """The whole group gets the signal, also shards that have just begun: no error is printed, no process is left."""
     options = ["-o", str(tmp_path / "c"), "--proxy", lab.base, "--workers", "2", "--delay", "1", "--for", "60"]
     process = Program(
         "crawl", f"http://{lab.world.hosts[0]}/", *options, stderr=subprocess.PIPE, text=True, process_group=0
     )
-    while not (tmp_path / "c" / "state").exists() and process.poll() is None:
-        time.sleep(0.01)
-    time.sleep(moment)
+    if moment:
+        while not (tmp_path / "c" / "state").exists() and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(moment)
+    else:
+        lab.log.wait_for(1, timeout=600)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=600)
     assert process.returncode == 130, said
@@ -241,7 +244,7 @@ def test_a_slow_shard_does_not_hold_the_last_pages_of_a_limit() -> None:
 class Talker:
     """In the place of a shard: it has very much to say to the other, all at once, and wants to hear as much."""
 
-    BATCHES = 60
+    BATCHES = 20
 
     def __init__(self, number: int, count: int) -> None:
         self.number = number
@@ -289,6 +292,6 @@ class Talker:
 
 
 def test_two_who_say_very_much_at_once_do_not_wait_for_each_other() -> None:
-    """Thirty megabytes each way, far more than a pipe holds: everything arrives, in order."""
+    """Ten megabytes each way, far more than a pipe holds: everything arrives, in order."""
     last = Crawl(cast("MakeShard", Talker), 2).run()
     assert [status.frontier.done for status in last] == [Talker.BATCHES] * 2

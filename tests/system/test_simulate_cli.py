@@ -21,7 +21,7 @@ from tests.system.typed import PROGRAM, Program
 from periplus.cli import main
 from periplus.store.tables import SCHEMAS
 
-QUICK = ("--pages", "600", "--sites", "20", "--workers", "1")
+QUICK = ("--pages", "200", "--sites", "10", "--workers", "1")
 
 
 class Done(Struct, frozen=True):
@@ -120,9 +120,9 @@ def test_people_get_a_table_and_files(tmp_path: Path, run: Run) -> None:
     with table.open() as file:
         assert [row["policy"] for row in csv.DictReader(file)] == ["breadth_first", "opic"]
     fetches = pq.read_table(folder / "opic" / "fetches")
-    assert fetches.num_rows == 600
-    assert pq.read_table(folder / "opic" / "pages").num_rows == 600
-    assert pq.read_table(folder / "opic" / "links").num_rows > 600
+    assert fetches.num_rows == 200
+    assert pq.read_table(folder / "opic" / "pages").num_rows == 200
+    assert pq.read_table(folder / "opic" / "links").num_rows > 200
     assert {path.name for path in (folder / "breadth_first").iterdir() if path.is_dir()} == set(SCHEMAS)
     again = run("ordering", *QUICK, "--policy", "opic", "--tables", str(folder))
     assert again.returncode == 2
@@ -134,7 +134,7 @@ def test_a_crawl_in_tables_is_crawled_again(tmp_path: Path, run: Run, rows: Rows
     assert run("ordering", *QUICK, "--policy", "opic", "--tables", str(tmp_path)).returncode == 0
     (tmp_path / "opic").rename(tmp_path / "tables")
     found = rows("ordering", "--collection", str(tmp_path), "--policy", "breadth_first", "--workers", "1")
-    assert found[0]["total"] == 600
+    assert found[0]["total"] == 200
 
 
 def test_speed_ups_are_told_with_what_bounds_them(rows: Rows) -> None:
@@ -181,7 +181,7 @@ def test_freshness_with_signals_against_another_policy(tmp_path: Path, run: Run)
     """The gain over it, as numbers and as a picture; where it was not asked for it is run as well."""
     plot = tmp_path / "gain.svg"
     done = run(
-        "freshness", "--pages", "200", "--days", "40", "--signals", "good", "--policy", "learned",
+        "freshness", "--pages", "60", "--days", "40", "--signals", "good", "--policy", "learned",
         "--budget", "0.1,0.3", "--against", "uniform", "--plot", str(plot),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -268,7 +268,7 @@ def test_settings_come_from_a_file_and_options_win(tmp_path: Path, rows: Rows) -
         (("ordering", "--policy", "batch:evry=5"), "every"),
         (("ordering", "--budget", "1.5"), "0.01,0.05"),
         (("ordering", "--graph", "nowhere.txt"), "No such file"),
-        (("ordering", *QUICK, "--policy", "opic", "--limit", "30"), "--budget 0.025"),
+        (("ordering", "--pages", "600", "--policy", "opic", "--limit", "30"), "--budget 0.025"),
         (("ordering", "--delay", "soon"), "90s"),
         (("speedup", "--policy", "opic,random"), "one here"),
         (("freshness", "--policy", "metdata"), "metadata"),
@@ -339,6 +339,6 @@ def test_ctrl_c_ends_it_with_130_and_says_what_was_kept(tmp_path: Path) -> None:
 
 def test_it_runs_as_a_program() -> None:
     """From the shell, on a machine that has nothing but the package."""
-    command = [*PROGRAM, "simulate", "freshness", "--pages", "60", "--days", "40", "--json"]
+    command = [*PROGRAM, "simulate", "batch", "--pages", "60", "--sites", "5", "--pages-per-visit", "1,9", "--json"]
     done = subprocess.run(command, capture_output=True, check=True)
-    assert len(done.stdout.splitlines()) == 36
+    assert len({json.loads(line)["pages_per_visit"] for line in done.stdout.splitlines()}) == 2

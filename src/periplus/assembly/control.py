@@ -199,7 +199,9 @@ class ControlClient:
             return self._line(connection)
         except (OSError, EOFError) as error:
             self.close()
-            is_absent = isinstance(error, FileNotFoundError | ConnectionRefusedError)
+            is_absent = (
+                isinstance(error, FileNotFoundError | ConnectionRefusedError) or not (self._folder / SOCKET).exists()
+            )
             problem = (
                 f"no crawl of {self._folder} is running"
                 if is_absent

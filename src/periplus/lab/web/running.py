@@ -13,7 +13,7 @@ from .hostile import REGISTRY
 from .loopback import HOME
 from .server import Server
 
-_PATIENCE = 10.0
+_PATIENCE = 60.0
 
 
 class RunningLab:
