@@ -67,7 +67,6 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 def pytest_collection_finish() -> None:
     """Let the garbage collector look no more at the tests themselves, nor at what they import."""
-    gc.collect()
     gc.freeze()
 
 

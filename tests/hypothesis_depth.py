@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from hypothesis import HealthCheck, Phase, settings
 
@@ -25,6 +26,20 @@ def load_profile() -> None:
     phases = (Phase.explicit, Phase.generate)
     settings.register_profile("unshrunk", parent=settings.get_profile("default"), phases=phases)
     settings.load_profile(PROFILE)
+    if PROFILE != "thorough":
+        _leave_out_constants()
+
+
+def _leave_out_constants() -> None:
+    """Keep hypothesis from reading the constants of all sources, which every worker of a run would do for seconds.
+
+    Only the profile `thorough` draws them as examples. Where hypothesis has changed inside, it reads them as before.
+    """
+    with suppress(ImportError, AttributeError):
+        from hypothesis.internal.conjecture import providers
+
+        none = providers._local_constants
+        providers._get_local_constants = lambda: none
 
 
 def examples(count: int) -> int:

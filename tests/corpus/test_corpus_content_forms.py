@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tarfile
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from periplus.policy.forms import FormKind, kind_of
 pytestmark = pytest.mark.corpus
 
 
+@cache
 def annotated_forms(folder: Path) -> list[tuple[dict[str, Any], Form]]:
     """Each annotated form with ours, of the pages on which both count the same number of forms."""
     by_page = defaultdict(list)

@@ -13,7 +13,10 @@ from periplus.policy.rendering import script_need
 pytestmark = pytest.mark.corpus
 
 
-@pytest.mark.parametrize(("folder", "least"), [("forms_formasaurus", 470), ("pagination_autopager", 100)])
+@pytest.mark.parametrize(
+    ("folder", "least"),
+    [pytest.param("forms_formasaurus", 470, marks=pytest.mark.slow), ("pagination_autopager", 100)],
+)
 def test_pages_made_by_servers_need_no_scripts(corpus: Path, folder: str, least: int) -> None:
     """Not one is flagged."""
     read, found = 0, []

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.corpus
 ADDITIONS = {"title": 0.0, "anchor": 0.0, "phrase": 0.0, "names": 0.0, "all_words": 0.0, "rank": 0.0}
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "tantivy"])
+@pytest.mark.parametrize("engine", [pytest.param("sqlite", marks=pytest.mark.slow), "tantivy"])
 @pytest.mark.parametrize(
     ("name", "least", "depth"),  # NPL has more relevant documents a query, and needs a longer list of results
     [("search_cranfield", 0.30, 200), pytest.param("search_npl", 0.285, 1000, marks=pytest.mark.slow)],

@@ -46,7 +46,7 @@ def reference(path: Path) -> Ranks:
     return np.array([row.split()[-1] for row in lines(path)], dtype=np.float64)
 
 
-@pytest.mark.parametrize("graph", [hollins, uk])
+@pytest.mark.parametrize("graph", [hollins, pytest.param(uk, marks=pytest.mark.slow)])
 def test_equal_to_the_reference(corpus: Path, graph: object) -> None:
     """Every rank within 1e-10, and within a millionth of itself."""
     sources, targets, known = graph(corpus)  # type: ignore[operator]
@@ -56,7 +56,7 @@ def test_equal_to_the_reference(corpus: Path, graph: object) -> None:
     assert ranks.sum() == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize("graph", [hollins, uk])
+@pytest.mark.parametrize("graph", [hollins, pytest.param(uk, marks=pytest.mark.slow)])
 def test_equal_to_the_reference_out_of_core(corpus: Path, graph: object) -> None:
     """Edges that come in blocks give the same ranks."""
     sources, targets, known = graph(corpus)  # type: ignore[operator]
@@ -65,6 +65,7 @@ def test_equal_to_the_reference_out_of_core(corpus: Path, graph: object) -> None
     assert np.abs(pagerank_of_blocks(blocks, len(known)) - known).max() < EXACT
 
 
+@pytest.mark.slow
 def test_known_size_of_uk(corpus: Path) -> None:
     """The reading of the file is right: as many arcs as its properties say."""
     sources, targets, known = uk(corpus)

@@ -29,7 +29,7 @@ def reached(web: Web) -> int:
     ("name", "pages", "links", "sites"),
     [
         ("hollins", 6012, 23875, 4),
-        ("uk-2007-05@100000", 100_000, 3_050_615, 1),
+        pytest.param("uk-2007-05@100000", 100_000, 3_050_615, 1, marks=pytest.mark.slow),
         ("gov_hosts", 2824, 77_420, 2824),
     ],
 )
@@ -40,7 +40,7 @@ def test_graphs_are_read_whole(corpus: Path, name: str, pages: int, links: int, 
     assert reached(web) == pages
 
 
-@pytest.mark.parametrize("name", ["hollins", "uk-2007-05@100000"])
+@pytest.mark.parametrize("name", ["hollins", pytest.param("uk-2007-05@100000", marks=pytest.mark.slow)])
 def test_ranks_belong_to_their_pages(corpus: Path, name: str) -> None:
     """One step of PageRank leaves the published vector as it is: numbers of pages are those of the file."""
     web, rank = read_graph(corpus / "graphs" / name), read_ranks(corpus / "graphs" / name)
@@ -51,6 +51,7 @@ def test_ranks_belong_to_their_pages(corpus: Path, name: str) -> None:
     assert np.abs(step + (1 - step.sum()) / len(web) - rank).max() < 1e-10
 
 
+@pytest.mark.slow
 def test_neighbours_make_a_rough_site(corpus: Path) -> None:
     """Pages sorted by URL link mostly to their neighbours, so that groups of them behave like sites."""
     web = read_graph(corpus / "graphs" / "uk-2007-05@100000", pages_per_site=1000)

@@ -63,7 +63,7 @@ def begun(process: subprocess.Popen[str], lock: Path) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.slow)])
 def test_a_killed_indexer_loses_nothing_and_doubles_nothing(
     collection: periplus.Collection, web: ScriptedWeb, kills: int
 ) -> None:
@@ -114,6 +114,7 @@ def test_a_change_is_found_at_the_next_look(collection: periplus.Collection, web
     assert FOLLOW_EVERY <= 30
 
 
+@pytest.mark.slow
 def test_a_second_indexer_is_told_which_process_indexes(collection: periplus.Collection) -> None:
     """And a reader is not disturbed."""
     process = indexer(collection.folder)

@@ -12,7 +12,7 @@ from periplus.crawl.sharding import ClaimRegistry
 
 SHARDS = 3
 ADDRESSES = 2
-STEPS = 3_000
+STEPS = 1_000
 ENOUGH = 40
 
 

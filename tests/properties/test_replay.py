@@ -42,8 +42,8 @@ CASES: dict[str, tuple[dict[str, object], float]] = {
 LONGEST, MAX_PHOTOGRAPHS = 3000.0, 160
 """Virtual seconds, and inputs that do something, after which a run ends, if it has not."""
 
-SLOW = {"batch", "pagerank", "watch_one_slot", "random", "few_sites", "focused"}
-"""Cases that differ from others only in a policy."""
+SLOW = {"one_slot", "opic", "batch", "pagerank", "watch_one_slot", "random", "few_sites", "focused"}
+"""Cases that differ from others only in a policy or in the number of slots."""
 
 
 def test_no_table_is_left_out() -> None:
@@ -125,7 +125,7 @@ def test_a_crash_after_any_input_costs_nothing(
     if visits:
         run.run_until_revisits()
     is_short = visits and stride > 3  # a watch has many inputs that do nothing, and no end of its own
-    most = MAX_PHOTOGRAPHS // 2 if is_short else MAX_PHOTOGRAPHS
+    most = 3 * MAX_PHOTOGRAPHS // 8 if is_short else MAX_PHOTOGRAPHS
     witness = Witness(run, tmp_path / "photographs", stride, most)
     ends = run.clock.at + LONGEST
     run.run(run.clock.at + 2.0)

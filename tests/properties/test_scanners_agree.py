@@ -8,8 +8,9 @@ from random import Random
 
 import pytest
 from bench.pages import sample_pages
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 from tests.properties.tag_soup import (
     ATTRIBUTES,
     ENDS,
@@ -86,7 +87,7 @@ def test_bytes(html: bytes) -> None:
 @pytest.fixture(scope="module")
 def real_pages() -> list[bytes]:
     """Pages as people and programs write them."""
-    return sample_pages(40)[0]
+    return sample_pages(16)[0]
 
 
 def test_real_pages(real_pages: list[bytes]) -> None:
@@ -94,6 +95,7 @@ def test_real_pages(real_pages: list[bytes]) -> None:
     assert [differences(page, wants_blocks=True, wants_events=True) for page in real_pages] == [[]] * len(real_pages)
 
 
+@settings(max_examples=examples(10))
 @given(st.integers(0, 1 << 32))
 def test_mistakes(real_pages: list[bytes], seed: int) -> None:
     """Pages with mistakes."""

@@ -360,6 +360,6 @@ class Shards(RuleBasedStateMachine):
 
 
 Shards.TestCase.settings = settings(
-    max_examples=examples(4), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(2), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
 test_shards = Shards.TestCase

@@ -92,5 +92,5 @@ class Clusters(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-Clusters.TestCase.settings = settings(max_examples=examples(12), stateful_step_count=40, deadline=None)
+Clusters.TestCase.settings = settings(max_examples=examples(5), stateful_step_count=30, deadline=None)
 TestClusters = Clusters.TestCase

@@ -221,4 +221,4 @@ class CrashingTables(RuleBasedStateMachine):
 
 
 TestCrashingTables = CrashingTables.TestCase
-TestCrashingTables.settings = settings(max_examples=examples(6), stateful_step_count=15, deadline=None)
+TestCrashingTables.settings = settings(max_examples=examples(3), stateful_step_count=12, deadline=None)

@@ -77,7 +77,7 @@ def slowly(href: str, base: str) -> str | None:
     return parsed(href, base)
 
 
-@settings(max_examples=examples(120))
+@settings(max_examples=examples(50))
 @given(st.lists(links | absolute | st.text(max_size=6), max_size=8), bases)
 @example(["a #x", "a ", "a\t#x", "a", "#x", " #x"], "http://h/d/p?q")
 @example(["http://a@b/", "http://a:80", "http://a?x", "http://1.2/y", "http://a/../b", "http://A"], "http://h/")
@@ -95,7 +95,7 @@ roots = st.sampled_from(["http://a.org/", "https://a.org/", "http://a.org:80/", 
 listed = roots.flatmap(lambda root: st.lists(st.one_of(links, st.just("a/b-1.html?x=1")).map(root.__add__), min_size=1))
 
 
-@settings(max_examples=examples(120))
+@settings(max_examples=examples(50))
 @given(listed | st.lists(links | absolute, min_size=1))
 @example(["http://a.org/x\nhttp://b.org/y"])
 @example(["http://a.org/", "http://a.org/x y", "http://a.org/?", "http://a.org/."])
@@ -115,7 +115,7 @@ def test_whole_sitemaps_need_no_resolving() -> None:
         assert not are_canonical([*urls, odd])
 
 
-@settings(max_examples=examples(120))
+@settings(max_examples=examples(50))
 @given(absolute | links)
 @example("http://a")
 @example("http://a?")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -130,15 +131,26 @@ def test_sitemaps_are_escaped() -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the bench measures with what Linux tells")
 def test_children_are_measured_and_none_is_left(tmp_path: Path) -> None:
-    """CPU time of a grandchild that outlives its parent counts, and the bound ends the whole group."""
-    burn = "import os, time\nif os.fork(): os._exit(0)\nend = time.process_time() + 0.3\n"
-    burn += "while time.process_time() < end: pass\ntime.sleep(60)\n"
-    script = f"import subprocess, sys, time\nsubprocess.run([sys.executable, '-c', {burn!r}])\ntime.sleep(60)\n"
-    ended = process.run([sys.executable, "-c", script], seconds=6.0, folder=tmp_path, core=None)
-    assert ended.status is None
-    assert ended.cpu_seconds >= 0.3
+    """CPU time of a grandchild that outlives its parent counts, and the end of the leader ends the whole group."""
+    burn = "import os, pathlib, time\nif os.fork(): os._exit(0)\nend = time.process_time() + 0.2\n"
+    burn += "while time.process_time() < end: pass\n"
+    burn += "pathlib.Path('pid').write_text(str(os.getpid()))\nos.rename('pid', 'burnt')\ntime.sleep(600)\n"
+    script = f"import pathlib, subprocess, sys, time\nsubprocess.run([sys.executable, '-c', {burn!r}])\n"
+    script += "while not pathlib.Path('burnt').exists(): time.sleep(0.01)\n"
+    ended = process.run([sys.executable, "-c", script], seconds=600.0, folder=tmp_path, core=None)
+    assert ended.status == 0
+    assert ended.cpu_seconds >= 0.2
     assert ended.peak_bytes > 5_000_000
-    assert ended.ended_at - ended.started_at >= 6.0
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "burnt").read_text()), 0)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the bench measures with what Linux tells")
+def test_the_bound_ends_a_run(tmp_path: Path) -> None:
+    """A program that would go on is stopped, and has no status."""
+    ended = process.run([sys.executable, "-c", "import time; time.sleep(600)"], seconds=0.3, folder=tmp_path, core=None)
+    assert ended.status is None
+    assert ended.ended_at - ended.started_at >= 0.3
 
 
 def test_an_end_before_the_bound_is_told_with_its_code(tmp_path: Path) -> None:

@@ -22,7 +22,10 @@ def crawled(name: str, limit: int | None = None) -> tuple[WorldCrawl, list[str]]
 
 @pytest.mark.parametrize(
     ("name", "rule", "urls"),
-    [("idle", "drop-param ref on /article/#.html", 2718), ("indexed", "drop-suffix index.html", 800)],
+    [
+        pytest.param("idle", "drop-param ref on /article/#.html", 2718, marks=pytest.mark.slow),
+        ("indexed", "drop-suffix index.html", 800),
+    ],
 )
 def test_rule_spares_nine_of_ten_duplicates_and_loses_no_page(name: str, rule: str, urls: int) -> None:
     """By default, and although 5 % of them are fetched to check the rule."""
@@ -61,6 +64,7 @@ def test_rules_that_were_written_down_are_used_from_the_first_page_on() -> None:
     assert all(is_probe(url, DustSettings().probe) for url, _ in crawl.fetched if url.endswith("index.html"))
 
 
+@pytest.mark.slow
 def test_what_a_withdrawn_rule_renamed_is_fetched_after_all() -> None:
     wrong = GivenRule("paged-dust.lab.test", "drop-param", "page", state="accepted", equal=40)
     crawl = WorldCrawl(

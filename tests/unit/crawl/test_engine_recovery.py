@@ -115,7 +115,9 @@ def test_all_that_was_logged_is_applied(collection: Collection) -> None:
     assert collection.outcomes() == []
 
 
-@pytest.mark.parametrize("ordering", ["batch", "indegree", "opic_adaptive"])
+@pytest.mark.parametrize(
+    "ordering", ["opic_adaptive", *(pytest.param(name, marks=pytest.mark.slow) for name in ("batch", "indegree"))]
+)
 def test_orderings_that_learn_recover(collection: Collection, ordering: str) -> None:
     """Scores, pools and batches are part of the state; sitemaps that were asked for are not lost."""
     collection.config = collection.config.with_options({"crawl.ordering": ordering, "sitemaps.follow": True})

@@ -42,7 +42,7 @@ def resolving(
 
 def wait_for(resolver: Resolver, count: int) -> dict[str, Address | NoAddress]:
     found: dict[str, Address | NoAddress] = {}
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while len(found) < count and time.monotonic() < until:
         found |= dict(resolver.answered())
         time.sleep(0.001)
@@ -117,7 +117,7 @@ def test_a_lookup_that_hangs_times_out_and_comes_too_late() -> None:
     release = threading.Event()
 
     def hang(host: str) -> list[str]:
-        release.wait(10)
+        release.wait(60)
         return ["192.0.2.1"]
 
     with resolving(hang, timeout=0.05, threads=1) as resolver:

@@ -72,8 +72,8 @@ INPUTS = st.one_of(
 )
 
 
-@settings(max_examples=examples(6), deadline=None)
-@given(st.lists(INPUTS, min_size=5, max_size=60), st.data())
+@settings(max_examples=examples(3), deadline=None)
+@given(st.lists(INPUTS, min_size=5, max_size=40), st.data())
 def test_replay_after_a_crash_leads_to_the_same_rows(inputs: list[Input], data: st.DataObject) -> None:
     """Commits and crashes at any moments; after each crash the inputs since the last commit come again."""
     moments = st.sets(st.integers(0, len(inputs) - 1))
@@ -125,7 +125,7 @@ def test_every_field_of_a_commit_is_restored() -> None:
     assert (bid.visits_a_day, bid.pages) == (17.25, len(web.state.calendar) + 9)
 
 
-@settings(max_examples=examples(5), deadline=None)
+@settings(max_examples=examples(2), deadline=None)
 @given(st.lists(INPUTS, min_size=5, max_size=40))
 def test_queries_change_no_decision(inputs: list[Input]) -> None:
     """Bids, freshness and the next visits may be asked for between any two inputs."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import time
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.unit.formats.linear_time import assert_linear
 
 from periplus.crawl.sitemaps.parser import ARCHIVE, PARSER_LIMITS, IncrementalSitemapParser, Part, Value
 from periplus.formats import metadata_archive
@@ -199,19 +199,10 @@ def test_a_file_that_lists_too_much_ends_there() -> None:
         assert 0 < sum(isinstance(value, Entry) for value in values) <= 700
 
 
-def test_fifty_thousand_entries_cost_little_more_than_at_once() -> None:
-    """By CPU time; generous, for machines are noisy."""
-    data = urlset(50_000)
+def test_many_turns_take_linear_time() -> None:
+    """What was read before costs nothing at the next turn."""
 
-    def at_once() -> int:
-        return len(list(read(data, BASE, PARSER_LIMITS)))
+    def by_turns(entries: int) -> None:
+        assert len(taken(IncrementalSitemapParser(BASE, urlset(entries)), [400])) == entries
 
-    def by_turns() -> int:
-        return len(taken(IncrementalSitemapParser(BASE, data), [4_000]))
-
-    best: dict[Callable[[], int], float] = {}
-    for run in (at_once, by_turns) * 4:
-        started = time.process_time()
-        assert run() == 50_000
-        best[run] = min(best.get(run, 99.0), time.process_time() - started)
-    assert best[by_turns] < 3 * best[at_once]
+    assert_linear(by_turns, 12_000)

@@ -91,7 +91,7 @@ def test_protocol_bounds_are_told_and_passed() -> None:
 def test_gzip_bombs() -> None:
     """A bomb is stopped by its ratio, long before it is large; so are bombs in bombs."""
     deflater = zlib.compressobj(9, wbits=31)
-    bomb = deflater.compress(HEAD) + b"".join(deflater.compress(b" " * 2**20) for _ in range(64)) + deflater.flush()
+    bomb = deflater.compress(HEAD) + b"".join(deflater.compress(b" " * 2**20) for _ in range(24)) + deflater.flush()
     assert reasons(list(read(bomb))) == ["ratio-limit", "truncated"]
     assert reasons(list(read(gzip.compress(bomb)))) == ["ratio-limit", "truncated"]
 
@@ -139,7 +139,7 @@ def test_many_small_gzip_members_cost_little() -> None:
     def read_members(count: int) -> None:
         assert reasons(list(read(member * count))) == ["empty"]
 
-    assert_linear(read_members, 20_000)
+    assert_linear(read_members, 8_000)
 
 
 def test_a_list_that_is_cut_off_loses_its_last_line() -> None:
@@ -191,24 +191,24 @@ def test_entities_are_never_expanded() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        pytest.param(HEAD + b"<a>" * 50_000, id="nested"),
-        pytest.param(HEAD + b"<url><loc>" * 20_000, id="nested records"),
+        pytest.param(HEAD + b"<a>" * 25_000, id="nested"),
+        pytest.param(HEAD + b"<url><loc>" * 10_000, id="nested records"),
         pytest.param(HEAD + b"<url><loc>http://e.com/" + b"a" * 1_000_000, id="endless URL"),
-        pytest.param(HEAD + b"<url><loc>" + b"&" * 140_000, id="ampersands"),
+        pytest.param(HEAD + b"<url><loc>" + b"&" * 70_000, id="ampersands"),
         pytest.param(HEAD + b"<url " + b"a=' " * 250_000, id="endless tag"),
-        pytest.param(HEAD + b"<" * 150_000, id="less-than signs"),
+        pytest.param(HEAD + b"<" * 75_000, id="less-than signs"),
         pytest.param(HEAD + b"<!--" * 500_000, id="comments in a comment"),
         pytest.param(HEAD + b"<![CDATA[" * 200_000, id="CDATA in CDATA"),
         pytest.param(HEAD + b"<![CDATA[]" * 200_000, id="brackets in CDATA"),
         pytest.param(b"<!DOCTYPE x [" + b"] " * 1_000_000, id="document type"),
-        pytest.param(b"<!-- -->" * 20_000, id="comments before the root"),
+        pytest.param(b"<!-- -->" * 10_000, id="comments before the root"),
         pytest.param(b" " * 1_000_000, id="white space"),
         pytest.param(b"\xff" * 1_000_000, id="bytes of no charset"),
         pytest.param(b"http://e.com/" + b"a" * 1_000_000, id="endless line"),
         pytest.param(b"x\n" * 200_000, id="lines that are nothing"),
-        pytest.param(b"http://e.com/\n" + b"x\n" * 20_000, id="lines that are not URLs"),
+        pytest.param(b"http://e.com/\n" + b"x\n" * 10_000, id="lines that are not URLs"),
         pytest.param(
-            HEAD + b"<url><loc>http://e.com/</loc>" + b"<lastmod></lastmod>" * 25_000 + b"</url>", id="fields"
+            HEAD + b"<url><loc>http://e.com/</loc>" + b"<lastmod></lastmod>" * 10_000 + b"</url>", id="fields"
         ),
         pytest.param(HEAD + b"<url><loc>http://e.com/</loc>" + b"<image:image>" * 15_000 + b"</url>", id="images"),
         pytest.param(HEAD + b"<url><loc>http://e.com/</loc><image:image><image:loc>" * 3_000, id="images without end"),
@@ -218,15 +218,15 @@ def test_entities_are_never_expanded() -> None:
         ),
         pytest.param(HEAD + b"<url><loc><![CDATA[http://e.com/?a&b" * 20_000, id="sections of URLs without end"),
         pytest.param(
-            HEAD + (b"<url><loc>http://e.com/</loc></url>" * 9 + b"<url><loc>/</loc></url>") * 500,
+            HEAD + (b"<url><loc>http://e.com/</loc></url>" * 9 + b"<url><loc>/</loc></url>") * 150,
             id="one URL in ten is relative",
         ),
         pytest.param(HEAD + b"<url>" + b"\n " * 1_000_000 + b"</url>", id="white space in a record"),
-        pytest.param(HEAD + b"<url>" + b"a<x/>" * 30_000 + b"</url>", id="bare texts"),
-        pytest.param(HEAD + b"<url><loc>" + b"<![CDATA[]]>" * 15_000 + b"</loc></url>", id="empty sections"),
+        pytest.param(HEAD + b"<url>" + b"a<x/>" * 15_000 + b"</url>", id="bare texts"),
+        pytest.param(HEAD + b"<url><loc>" + b"<![CDATA[]]>" * 8_000 + b"</loc></url>", id="empty sections"),
         pytest.param(HEAD + b"".join(b"<%d-%s/>" % (n, b"n" * 5000) for n in range(100)), id="long names"),
         pytest.param(HEAD + b"</url>" * 25_000, id="ends without beginning"),
-        pytest.param(b"<rss>" + b"<item><link>" * 12_000, id="nested items"),
+        pytest.param(b"<rss>" + b"<item><link>" * 5_000, id="nested items"),
     ],
 )
 def test_hostile_documents_cost_little(body: bytes) -> None:
@@ -251,7 +251,7 @@ def test_tiny_portions_of_something_endless(body: bytes) -> None:
     def read_drops(count: int) -> None:
         assert urls(list(read(iter([body, *repeat(b"a", count)])))) == []
 
-    assert_linear(read_drops, 160_000)
+    assert_linear(read_drops, 200_000)
 
 
 def test_long_fields_are_cut() -> None:
@@ -297,7 +297,7 @@ def test_items_of_an_entry_are_bounded() -> None:
 def test_texts_of_an_entry_are_bounded_together(item: bytes) -> None:
     """A thousand items with the longest texts would be gigabytes in one entry."""
     tracemalloc.start()
-    values = list(read(iter([HEAD, b"<url><loc>http://e.com/</loc>", *repeat(item, 900), b"</url></urlset>"])))
+    values = list(read(iter([HEAD, b"<url><loc>http://e.com/</loc>", *repeat(item, 400), b"</url></urlset>"])))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert urls(values) == ["http://e.com/"]
@@ -316,4 +316,4 @@ def test_many_urls_take_no_more_memory_than_a_few() -> None:
         tracemalloc.stop()
         return highest
 
-    assert peak(30_000) < peak(5_000) + 1_000_000
+    assert peak(20_000) < peak(3_000) + 1_000_000

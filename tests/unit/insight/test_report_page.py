@@ -88,7 +88,7 @@ def test_a_collection_of_nothing_has_a_page(tmp_path: Path) -> None:
 def test_a_page_stays_small(tmp_path: Path) -> None:
     """Hundreds of sites with long names and URLs make no larger page than some: rows and letters are bounded."""
     made = Made(tmp_path)
-    for number in range(500):
+    for number in range(150):
         home = f"http://{'a-rather-long-name-' * 3}{number}.test/"
         url = f"{home}{'deep/' * 80}{number}"
         made.told(home, "seed")
@@ -269,6 +269,7 @@ def test_every_figure_of_bars_says_what_its_whole_is(tmp_path: Path) -> None:
         assert is_said, figure.get("id")
 
 
+@pytest.mark.slow
 def test_the_report_needs_no_plotting_library(tmp_path: Path) -> None:
     """Its figures are drawn where matplotlib is not installed."""
     made = Made(tmp_path)

@@ -34,14 +34,7 @@ KNOWN = {
 }
 
 
-SHORT = ("Figure 2 mix",)
-"""The mix of every run of the tests; the others are slow."""
-
-
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(mix, id=mix.name, marks=() if mix.name in SHORT else pytest.mark.slow) for mix in MIXES],
-)
+@pytest.fixture(scope="module", params=[pytest.param(mix, id=mix.name, marks=pytest.mark.slow) for mix in MIXES])
 def figure(request: pytest.FixtureRequest) -> Figure6:
     return figure_6(request.param, SEEDS, budgets=BUDGETS)
 

@@ -112,6 +112,7 @@ def test_a_wrong_name_is_refused_before_hours_of_runs() -> None:
     assert steps == []
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_pages_that_really_changed(corpus: Path) -> None:
     """On years of real changes: told beats guessing, knowing all beats being told, and more budget is fresher."""

@@ -142,7 +142,7 @@ def test_colours_can_be_seen_on_their_ground() -> None:
     assert sum(one > 3.0 for one in contrast) >= 4
 
 
-@pytest.mark.parametrize("kind", ["line", "steps", "bars"])
+@pytest.mark.parametrize("kind", ["line", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("steps", "bars"))])
 def test_a_crowd_of_noise_stays_small(kind: str) -> None:
     """No data makes a plot too large for a page: 28 noisy curves of 2,000 points with intervals."""
     noise = np.random.default_rng(3)
@@ -153,8 +153,8 @@ def test_a_crowd_of_noise_stays_small(kind: str) -> None:
 
 def test_many_points_stay_small_and_keep_their_extremes() -> None:
     """Thinning leaves out what the eye cannot see, not the one spike that matters."""
-    y = np.zeros(200_000)
-    y[154_321] = 1.0
+    y = np.zeros(50_000)
+    y[34_321] = 1.0
     svg = draw(plot((curve("spike", np.arange(len(y)), y),)))
     assert len(svg) < 20_000
     lines = [path for path in ElementTree.fromstring(svg).iter(f"{SVG}path") if COLOURS[0] in path.get("style", "")]
@@ -230,7 +230,7 @@ def test_nothing_to_draw_is_an_empty_picture() -> None:
     assert "A title" in texts(draw(plot(())))
 
 
-@settings(max_examples=examples(5))
+@settings(max_examples=examples(3))
 @given(st.text(max_size=80), st.text(max_size=40))
 def test_any_names_make_wellformed_xml(title: str, name: str) -> None:
     """Names come from the web: markup, formulas, control characters and every script are text like any other."""

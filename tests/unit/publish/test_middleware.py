@@ -113,7 +113,7 @@ def running(folder: Path, source: str, command: list[str]) -> Iterator[int]:
 
 
 def _wait(port: int) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while time.monotonic() < until:
         try:
             get(port, "/page1.html")
@@ -172,12 +172,12 @@ def test_an_application_behind_a_real_server(site: Site, kind: str) -> None:
         site.edit(7)
         get(port, "/page7.html")
         ledger = Ledger(site.out / ".periplus-publish" / "ledger.sqlite")
-        until = time.monotonic() + 30
+        until = time.monotonic() + 300
         sql = "select kind from events where url like '%page7.html' order by id desc limit 1"
         while ledger.db.execute(sql).fetchone()[0] != "changed" and time.monotonic() < until:
             time.sleep(0.05)
         assert ledger.db.execute(sql).fetchone()[0] == "changed"
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     visits = "select path, status, hits from visits where agent = 'Googlebot' order by path"
     while not ledger.db.execute(visits).fetchall() and time.monotonic() < until:
         time.sleep(0.05)

@@ -108,8 +108,8 @@ def test_gone_entries_are_removed_once_they_are_many_or_old(tmp_path: Path) -> N
 def test_compaction_after_thirty_days_keeps_files_that_are_the_same(tmp_path: Path) -> None:
     rows = Rows(tmp_path, 500)
     rows.scan()
-    for _ in range(30):
-        rows.now += DAY
+    for days in (1, 28, 1):
+        rows.now += days * DAY
         rows.edit(499)
         rows.scan()
     names = set(rows.files())
@@ -136,8 +136,8 @@ def test_old_files_stay_two_days_after_the_last_index_that_named_them(tmp_path: 
 @pytest.mark.parametrize(
     ("kind", "share", "bar"),
     [
-        ("mix", 0.173, 0.206),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in (("even", 0.01, 0.043), ("few", 0.1, 0.047))),
+        ("few", 0.1, 0.047),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in (("even", 0.01, 0.043), ("mix", 0.173, 0.206))),
     ],
 )
 @pytest.mark.parametrize("days", [30, pytest.param(60, marks=pytest.mark.slow)])  # compacted once, and twice
@@ -219,7 +219,7 @@ def _kill_scans(out: Path, kills: int) -> None:
 
 
 def test_kills_leave_a_consistent_set(tmp_path: Path) -> None:
-    _kill_scans(tmp_path, 3)
+    _kill_scans(tmp_path, 1)
 
 
 @pytest.mark.slow
