@@ -54,6 +54,7 @@ def test_a_fixed_site_has_no_findings_of_before(run: Run, tmp_path: Path) -> Non
         assert "since the last audit: 0 new" in text
 
 
+@pytest.mark.slow
 def test_a_restored_page_is_not_dead_any_more(run: Run, tmp_path: Path) -> None:
     """Also where the link stays; and a page that fails now is broken, however good it was."""
     folder = str(tmp_path / "c")

@@ -239,7 +239,8 @@ def test_status_is_one_value_that_grows(live: Live, run: Run) -> None:
         first = crawl.ask("status")
         assert first.keys() == set(LiveStatus.__struct_fields__)
         assert (first["kind"], first["pid"], first["collection"]) == ("crawl", process.pid, str(out))
-        assert crawl.ask("status")["at"] == first["at"], "made at most once a second"
+        later = crawl.ask("status")["at"] - first["at"]
+        assert later == 0.0 or later > 0.9, "made at most once a second"
         wait_until(lambda: pages_of(crawl) > first["progress"]["tally"]["pages"], process)
         assert {site["site"] for site in crawl.ask("status")["sites"]} <= set(hosts(web))
         assert crawl.ask("status")["sites"]

@@ -34,6 +34,7 @@ def asked(web: ScriptedWeb, **options: object) -> Asked:
     return Asked(("http://a.test/",), settings | {name.replace("__", "."): value for name, value in options.items()})
 
 
+@pytest.mark.slow
 def test_files_are_read_on_from_where_they_are_kept(web: ScriptedWeb, tmp_path: Path) -> None:
     """A file that has arrived is not asked for again, however often its reader dies; and no row is there twice."""
     what = asked(web, sitemaps__only=True)

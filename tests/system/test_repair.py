@@ -154,10 +154,9 @@ def asked_again(lab: RunningLab, folder: Path, what: Asked, whole: Path, shards:
     return Counter(url for url in urls if url in archived) - left
 
 
-@pytest.mark.parametrize("share", [pytest.param(0.2, marks=SLOW), 0.6, pytest.param(0.95, marks=SLOW)])
-@pytest.mark.parametrize(
-    "ordering", ["breadth_first", pytest.param("opic", marks=SLOW), pytest.param("batch", marks=SLOW)]
-)
+@SLOW
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
+@pytest.mark.parametrize("ordering", ["breadth_first", "opic", "batch"])
 def test_a_lost_state_is_rebuilt(
     lab: RunningLab, whole_crawls: Callable[[Asked], Whole], tmp_path: Path, ordering: str, share: float
 ) -> None:

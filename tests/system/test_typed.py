@@ -14,16 +14,12 @@ from tests.system.typed import PROGRAM, Program, run_program, running
 
 def test_a_forked_program_says_and_returns_what_an_executed_one_does(tmp_path: Path) -> None:
     """Of arguments, folder, environment and stdin."""
-    commands = (("info", "none"), ("read", "-"))
     options: dict[str, Any] = {"cwd": tmp_path, "env": {**os.environ, "COLUMNS": "50"}}
-    for args in commands:
-        stdin = "User-agent: *\nDisallow: /\n"
-        executed = subprocess.run(
-            [*PROGRAM, *args], input=stdin, capture_output=True, text=True, check=False, **options
-        )
-        forked = run_program(*args, stdin=stdin, text=True, **options)
-        assert (forked.returncode, forked.stdout) == (executed.returncode, executed.stdout)
-        assert forked.stderr == executed.stderr
+    args, stdin = ("read", "-"), "User-agent: *\nDisallow: /\n"
+    executed = subprocess.run([*PROGRAM, *args], input=stdin, capture_output=True, text=True, check=False, **options)
+    forked = run_program(*args, stdin=stdin, text=True, **options)
+    assert (forked.returncode, forked.stdout) == (executed.returncode, executed.stdout)
+    assert forked.stderr == executed.stderr
 
 
 @pytest.mark.parametrize(
