@@ -26,8 +26,8 @@ HURRIED = {
     "politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.01, "retries.max_attempts": 1,
     "sitemaps.follow": True, "scope.kind": "host", "traps.min_unique": 0.0,
 }  # fmt: skip
-OTHERS = {"redirect-chains", "deep-pages"}
-"""Findings about what the lab does by chance, with tests of their own; so are those about texts of pages."""
+OTHERS = {"redirect-chains", "deep-pages", "slow-pages"}
+"""Findings about what the lab, or a busy machine, does by chance, with tests of their own; so are those about texts."""
 PROFILES = (Profile.STALE, Profile.ALWAYS_NOW, Profile.BUILD, Profile.PARTIAL, Profile.NONE)
 _LINK = re.compile(rb'<a href="([^"]*)"')
 _CANONICAL = re.compile(rb'<link rel="canonical" href="([^"]*)"')
@@ -223,6 +223,7 @@ def dirty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         yield crawled_world(tmp_path_factory.mktemp("dirty"), world, **{"traps.min_unique": 0.05})
 
 
+@pytest.mark.slow
 def test_everything_wrong_with_files_is_found(dirty: Crawled) -> None:
     """Of the dirty profile: each sitemap with what is wrong with it, and each line of robots.txt."""
     told = by_name(dirty.audit(dirty.world.sites()[0]))
@@ -236,6 +237,7 @@ def test_everything_wrong_with_files_is_found(dirty: Crawled) -> None:
     assert "no-sitemap" not in told
 
 
+@pytest.mark.slow
 def test_listed_copies_are_found(dirty: Crawled) -> None:
     """The huge file lists the same pages over and over under names that say nothing."""
     site = dirty.world.sites()[0]

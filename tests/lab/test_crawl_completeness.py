@@ -34,7 +34,9 @@ class Crawled(NamedTuple):
         return Counter(visit.url for visit in self.visits if visit.target != "/robots.txt")
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["alone", "two-workers"])
+@pytest.fixture(
+    scope="module", params=[pytest.param(1, marks=pytest.mark.slow, id="alone"), pytest.param(2, id="two-workers")]
+)
 def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     """From three of fifteen sites over all that can be reached, by one process and by two."""
     world = World(28, 15, pages=400)
