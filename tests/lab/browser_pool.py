@@ -17,10 +17,10 @@ from periplus.lab.web.running import RunningLab
 from periplus.model import Url
 from periplus.policy.rendering import RenderSettings
 
-LONGEST = 60.0
+LONGEST = 300.0
 """Seconds after which a test does not wait any longer for a page."""
 PATIENT = RenderSettings(
-    mode="always", sandbox=False, quiet=0.2, still=0.1, timeout=40.0, first_timeout=40.0, max_busy=20
+    mode="always", sandbox=False, quiet=0.2, still=0.1, timeout=200.0, first_timeout=200.0, max_busy=20
 )
 """For any machine, however busy; without the sandbox, which root cannot have."""
 IMPATIENT = RenderSettings(

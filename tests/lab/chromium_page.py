@@ -24,7 +24,8 @@ _FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--disable-dev-shm-usage", "--mute-audio",
 )  # fmt: skip
-_PATIENCE = 60.0
+_PATIENCE = 300.0
+"""Seconds to wait for the next message: only a browser that hangs takes that long."""
 
 
 def chromium() -> str | None:
@@ -150,7 +151,7 @@ class Chromium:
         """End the browser."""
         os.close(self._out)
         try:
-            self._process.wait(10)
+            self._process.wait(60)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -14,13 +14,13 @@ from periplus.model import FetchOutcome, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
 
 LARGEST_PAGE = 1 << 20
-PATIENCE = 60.0
+PATIENCE = 300.0
 """Seconds until a missing outcome is a failure: far above the limits of the wire, also on a busy machine."""
 
 
 def impatient_wire(**settings: object) -> CurlWire:
     """A wire that gives up a silent server soon; all other limits are for busy machines."""
-    chosen = {"connect_timeout": 20.0, "low_speed_time": 2, "max_page_bytes": LARGEST_PAGE, **settings}
+    chosen = {"connect_timeout": 60.0, "low_speed_time": 4, "max_page_bytes": LARGEST_PAGE, **settings}
     clock = SystemClock()
     return CurlWire(
         WireSettings(**chosen),  # type: ignore[arg-type]

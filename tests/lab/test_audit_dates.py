@@ -97,6 +97,7 @@ def test_dates_that_move_without_a_change_are_found(world: World, audits: dict[P
     assert names(found) - {"lastmod-misses"} == ({"lastmod-wrong"} if precision < 0.8 else set())
 
 
+@pytest.mark.slow
 def test_honest_dates_are_found_honest(world: World, audits: dict[Profile, Audit]) -> None:
     """The shop tells of every change of its products, in files of their own."""
     found = audits[Profile.SHOP]

@@ -65,7 +65,7 @@ def reason_of(folder: Path, url: str) -> str:
     return record.reason
 
 
-@pytest.mark.parametrize("ordering", ["breadth_first", "opic", "batch"])
+@pytest.mark.parametrize("ordering", ["breadth_first", "opic", pytest.param("batch", marks=pytest.mark.slow)])
 def test_a_server_that_was_down(tmp_path: Path, ordering: str) -> None:
     """It is given up while it is down, and tried again by the next crawl; what was fetched is not fetched again."""
     port = free_port()

@@ -25,11 +25,11 @@ OTHERS = ("links alone", "sitemaps alone", "half and half")
 GOOD_LINKS, GOOD_SITEMAP = Profile.STALE, Profile.BUILD
 
 
-class Compared(NamedTuple):
-    """What every way brought, and where the collection of the balanced one lies."""
+class Balanced(NamedTuple):
+    """What the balanced crawl brought, and where its collection lies."""
 
     world: ClutteredWorld
-    found: dict[str, Yield]
+    balanced: Yield
     folder: Path
 
     def host(self, profile: Profile) -> Site:
@@ -49,41 +49,41 @@ class Compared(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
+def balanced(tmp_path_factory: pytest.TempPathFactory) -> Balanced:
     """Two sites, each with one bad source: links that name the page they stand on, and a forgotten sitemap."""
     profiles = (GOOD_SITEMAP, GOOD_LINKS)
     world = ClutteredWorld(6, 2, pages=1600, profiles=profiles, of=frozenset({GOOD_SITEMAP}))
-    found = {}
-    for way in (*OTHERS, BALANCE):
-        folder = tmp_path_factory.mktemp("balance")
-        found[way] = harvest(world, crawled(world, WAYS[way], BUDGET, folder), BUDGET)
-    return Compared(world, found, folder)
+    folder = tmp_path_factory.mktemp("balance")
+    return Balanced(world, harvest(world, crawled(world, WAYS[BALANCE], BUDGET, folder), BUDGET), folder)
 
 
 @pytest.mark.slow
-def test_balance_brings_a_tenth_more_than_any_other_way(compared: Compared) -> None:
+def test_balance_brings_a_tenth_more_than_any_other_way(balanced: Balanced, tmp_path: Path) -> None:
     """Of the same number of requests, unique and indexable pages by the world's own judgement."""
-    assert {each.requests for each in compared.found.values()} == {BUDGET}
-    balanced = compared.found[BALANCE].total
-    assert [way for way in OTHERS if balanced < 1.1 * compared.found[way].total] == []
+    world, found = balanced.world, {}
+    for way in OTHERS:
+        (tmp_path / way).mkdir()
+        found[way] = harvest(world, crawled(world, WAYS[way], BUDGET, tmp_path / way), BUDGET)
+    assert {each.requests for each in (balanced.balanced, *found.values())} == {BUDGET}
+    assert [way for way in OTHERS if balanced.balanced.total < 1.1 * found[way].total] == []
 
 
-def test_budget_moves_to_the_better_source_of_each_site(compared: Compared) -> None:
+def test_budget_moves_to_the_better_source_of_each_site(balanced: Balanced) -> None:
     """By what it earned there, not by what it is; and the moves can be told."""
-    listed, _ = compared.facts(compared.host(GOOD_SITEMAP))
-    linked, _ = compared.facts(compared.host(GOOD_LINKS))
+    listed, _ = balanced.facts(balanced.host(GOOD_SITEMAP))
+    linked, _ = balanced.facts(balanced.host(GOOD_LINKS))
     assert listed.sitemaps >= 3 * listed.links
     assert linked.links >= 2 * linked.sitemaps
     assert {epoch.move for epoch in listed.history} >= {"to-sitemaps", "at-bound"}
     assert "to-discovery" in {epoch.move for epoch in linked.history}
 
 
-def test_what_each_source_brought_is_what_the_tables_say(compared: Compared) -> None:
+def test_what_each_source_brought_is_what_the_tables_say(balanced: Balanced) -> None:
     """Known by links, by sitemaps, or by both, and who was first: told from the state, counted again from the rows."""
-    host = compared.host(GOOD_LINKS)
-    _, facts = compared.facts(host)
+    host = balanced.host(GOOD_LINKS)
+    _, facts = balanced.facts(host)
     found = rows(
-        compared.folder,
+        balanced.folder,
         f"""select url, min(case when source in ('sitemap', 'feed') then epoch(found_at) end) listed,
                    min(case when source not in ('sitemap', 'feed') then epoch(found_at) end) linked
             from discoveries where refused is null and url like 'http://{host}/%' and url not like '%/sitemap%'

@@ -25,7 +25,7 @@ def lab() -> Iterator[RunningLab]:
         yield running
 
 
-@pytest.mark.parametrize("jump", [-HOUR, HOUR])
+@pytest.mark.parametrize("jump", [-HOUR, pytest.param(HOUR, marks=pytest.mark.slow)])
 def test_progress_and_summary_when_the_clock_is_set(
     lab: RunningLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
 ) -> None:

@@ -34,10 +34,12 @@ class Crawled(NamedTuple):
         return Counter(visit.url for visit in self.visits if visit.target != "/robots.txt")
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["alone", "two-workers"])
+@pytest.fixture(
+    scope="module", params=[pytest.param(1, marks=pytest.mark.slow, id="alone"), pytest.param(2, id="two-workers")]
+)
 def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     """From three of fifteen sites over all that can be reached, by one process and by two."""
-    world = World(28, 15, pages=400)
+    world = World(28, 15, pages=250)
     seeds = [site.url for site in world.sites()[:3]]
     folder = tmp_path_factory.mktemp("complete")
     hurried = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02}
@@ -48,7 +50,7 @@ def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def test_what_can_be_reached_is_asked_for_and_nothing_else(crawled: Crawled) -> None:
     """Exactly the URLs of the truth, over many sites, dead ends and redirects included."""
-    assert len(crawled.truth.statuses) > 500
+    assert len(crawled.truth.statuses) > 300
     assert {301, 404, 410} <= set(crawled.truth.statuses.values())
     assert len({visit.host for visit in crawled.visits}) > 10
     assert set(crawled.asked) == set(crawled.truth.statuses)
@@ -83,7 +85,7 @@ def test_links_are_those_of_the_world(crawled: Crawled) -> None:
     for row in rows(crawled.folder, "select page, target from links"):
         found.setdefault(row["page"], set()).add(row["target"])
     there = [url for url in crawled.truth.statuses if crawled.world.exists(url, crawled.world.epoch)]
-    assert len(there) > 400
+    assert len(there) > 200
     for url in there:
         assert found.get(url, set()) == set(crawled.world.links(url, crawled.world.epoch))
 

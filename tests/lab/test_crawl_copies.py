@@ -118,6 +118,7 @@ def test_every_page_but_the_first_is_counted_as_a_copy(crawled: Crawled) -> None
     assert crawled.copies == sum(each.is_copy for each in placed) + few[0]["copies"]
 
 
+@pytest.mark.slow
 def test_a_cluster_is_known_by_the_page_that_is_listed(tmp_path: Path) -> None:
     """Whichever was read first, and whether it was listed before it was read or after."""
     world = World(28, 15, pages=400)

@@ -32,7 +32,7 @@ def said() -> dict[str, str | bytes]:
     return web
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("workers", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_hosts_that_name_the_file_are_believed_and_no_others(tmp_path: Path, workers: int) -> None:
     """In whatever order the files come, and in whichever shard a host is."""
     with ScriptedWeb(said()) as web:

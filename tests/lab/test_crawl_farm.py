@@ -38,6 +38,7 @@ def honest_and_farm(folder: Path, world: HostileWorld, seeds: list[str], steps: 
     return found
 
 
+@pytest.mark.slow
 def test_a_farm_gets_little_once_it_was_judged(tmp_path: Path) -> None:
     """Before the first judgement more than half of the pages are the farm's, afterwards fewer than a tenth."""
     world = HostileWorld(7, 60, pages=1500, parts=(Farm,))

@@ -61,7 +61,12 @@ def test_redirects_between_hosts_are_bounded(tmp_path: Path) -> None:
     host = REGISTRY["redirect-storm"].host
     with standing(world) as lab:
         for workers in (1, 2):
-            settings = by_proxy(lab) | {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "sitemaps.follow": True}
+            settings = by_proxy(lab) | {
+                "politeness.delay": 0.0,
+                "politeness.slow_factor": 0.0,
+                "sitemaps.follow": True,
+                "retries.backoff": 0.02,
+            }
             crawl(tmp_path / str(workers), [f"http://{host}/"], settings, workers)
             assert len({visit.host for visit in lab.log.visits()}) < 100
             lab.log.clear()

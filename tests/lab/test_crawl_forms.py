@@ -158,12 +158,12 @@ def test_next_pages_are_asked_by_the_form_alone(tmp_path: Path) -> None:
     home = f"{page('home')}<form action=/find><select name=k><option>x<option>y</select></form>"
     web = ScriptedWeb({"http://a.test/": home, **results})
     with web:
-        crawl(tmp_path, ["http://a.test/"], web.settings | SUBMIT | {"forms.interval": 0.3, "sitemaps.follow": False})
+        crawl(tmp_path, ["http://a.test/"], web.settings | SUBMIT | {"forms.interval": 0.1, "sitemaps.follow": False})
     asked = table(
         tmp_path, "select url, epoch(started_at) as began from fetches where url like '%find?%' order by began"
     )
     assert {row["url"] for row in asked} == set(results)
-    assert all(later["began"] - row["began"] >= 0.3 for row, later in pairwise(asked))
+    assert all(later["began"] - row["began"] >= 0.1 for row, later in pairwise(asked))
 
 
 def _result(k: str, number: int) -> str:
@@ -205,7 +205,9 @@ class SearchWeb(ScriptedWeb):
         return [dict(parse_qsl(urlsplit(url).query)).get("k", "") for url in self.asked if "/find?" in url]
 
 
-@pytest.mark.parametrize(("how", "reason"), [("links", "form-known"), ("sitemap", "form-listed")])
+@pytest.mark.parametrize(
+    ("how", "reason"), [("links", "form-known"), pytest.param("sitemap", "form-listed", marks=pytest.mark.slow)]
+)
 def test_a_form_whose_records_are_known_is_retired(tmp_path: Path, how: str, reason: str) -> None:
     letters = "abcdefghijklmnopqrstuvwxyz"
     with SearchWeb(letters, **{how: True}) as web:

@@ -42,7 +42,7 @@ def left(folder: Path) -> int:
         inbox.close()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_urls_pushed_before_the_crawl(tmp_path: Path, workers: int) -> None:
     """Pages and sitemaps of every shard are fetched, URLs out of scope are not, and the inbox is empty then."""
     with ScriptedWeb(web()) as scripted:
@@ -58,7 +58,7 @@ def test_urls_pushed_before_the_crawl(tmp_path: Path, workers: int) -> None:
     assert (sources["http://a.test/pushed"], sources["http://b.test/listed"]) == ("ping", "sitemap")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_urls_pushed_during_a_watch(tmp_path: Path, workers: int) -> None:
     """A watch that has nothing else to do takes a new URL from the inbox and fetches it."""
     with ScriptedWeb(web()) as scripted:
@@ -70,7 +70,7 @@ def test_urls_pushed_during_a_watch(tmp_path: Path, workers: int) -> None:
         runner.start()
         try:
             push(tmp_path, "http://a.test/pushed")
-            until = time.monotonic() + 60
+            until = time.monotonic() + 600
             while time.monotonic() < until and (left(tmp_path) or "http://a.test/pushed" not in scripted.asked):
                 time.sleep(0.05)
         finally:
@@ -83,7 +83,7 @@ def test_urls_pushed_during_a_watch(tmp_path: Path, workers: int) -> None:
 def test_more_urls_than_are_taken_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A crawl does not end before the inbox is empty."""
     monkeypatch.setattr("periplus.crawl.sharding.pushed.MAX_PUSHED", 7)
-    pages: dict[str, str | bytes] = {f"http://a.test/{number}": page(str(number)) for number in range(50)}
+    pages: dict[str, str | bytes] = {f"http://a.test/{number}": page(str(number)) for number in range(20)}
     with ScriptedWeb(web() | pages) as scripted:
         push(tmp_path, *pages)
         open_crawl(Config().with_options(scripted.settings), tmp_path, seeds_from(SEEDS), 1).run()

@@ -18,6 +18,8 @@ SHARDS, DELAY = 8, 0.1
 IP_DELAY = DELAY
 """As long as that of a site: so that it is felt wherever two sites share an address, and by no other site."""
 
+pytestmark = pytest.mark.slow
+
 Asked = dict[str, list[tuple[float, str, int]]]
 """By address: when, which host, and which shard asked."""
 

@@ -36,7 +36,7 @@ IDLE = re.compile(r"[?&]utm_source=[^&]*$")
 """What filters cut off: the rest is the name by which a page is known."""
 
 
-QUICK = {("indegree", 2), ("batch", 1), ("opic", 1)}
+QUICK = {("indegree", 2), ("opic", 1)}
 ALL = [
     pytest.param(name, workers, marks=[] if (name, workers) in QUICK else [pytest.mark.slow])
     for name in sorted(set(orderings()) - {"breadth_first", "optimal"})
@@ -181,7 +181,15 @@ class HubSite(BaseHTTPRequestHandler):
         """Not read by this test."""
 
 
-@pytest.mark.parametrize(("name", "place"), [("indegree", 3), ("opic", 7), ("partial", 7), ("breadth_first", 11)])
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("indegree", 3),
+        ("breadth_first", 11),
+        pytest.param("opic", 7, marks=pytest.mark.slow),
+        pytest.param("partial", 7, marks=pytest.mark.slow),
+    ],
+)
 def test_the_hub_is_fetched_before_what_was_found_first(name: str, place: int, tmp_path: Path) -> None:
     """In-degree goes there as soon as two rooms lead there; for cash and rank it must be worth as much as a room.
 

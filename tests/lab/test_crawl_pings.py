@@ -22,7 +22,7 @@ def said() -> dict[str, str | bytes]:
     return web | {"http://b.test/told": page("told"), "http://c.test/private": page("private")}
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_what_a_ping_tells_is_fetched(tmp_path: Path, workers: int) -> None:
     """Pages and what sitemaps list, wherever their site lies; not what robots forbid or what is out of scope."""
     with ScriptedWeb(said() | {NEWS: urlset("http://b.test/told")}) as web:

@@ -82,7 +82,9 @@ def test_an_endless_sitemap_comes_in_a_stream() -> None:
     assert found[0] == f"http://endless-sitemap.{DOMAIN}/p/0"
 
 
-@pytest.mark.parametrize(("name", "coding"), [("gzip-bomb", "gzip"), ("brotli-bomb", "br")])
+@pytest.mark.parametrize(
+    ("name", "coding"), [pytest.param("gzip-bomb", "gzip", marks=pytest.mark.slow), ("brotli-bomb", "br")]
+)
 def test_bombs_do_not_go_off(name: str, coding: str) -> None:
     """Inflated to a bound and no further, and told."""
     body = b"".join(body_of(name, "/"))

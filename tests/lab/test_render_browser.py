@@ -147,6 +147,7 @@ def test_nothing_private_is_reached(lab: RunningLab, opened: OpenedPool) -> None
     assert rendered.target == f"http://127.0.0.1:{canary.port}/navigation"
 
 
+@pytest.mark.slow
 def test_a_page_that_polls_or_grows_ends(lab: RunningLab, opened: OpenedPool) -> None:
     """One that asks for news for ever is taken after a while; one that grows is scrolled a few times."""
     polled = opened.show(*trouble(lab, POLLER))
@@ -169,6 +170,7 @@ def test_a_page_stays_within_its_budget(lab: RunningLab, opened: OpenedPool) -> 
     assert lab.log.total - before == PATIENT.max_requests
 
 
+@pytest.mark.slow
 def test_a_killed_browser_is_started_again(lab: RunningLab, opened: OpenedPool) -> None:
     """A page that was open then is opened again; its profile is gone with the browser."""
     opened.show(lab.url(APPLICATION, "/first"), "<p>one</p>")
@@ -197,6 +199,17 @@ def parent_of(process: int) -> int:
     return int(Path(f"/proc/{process}/stat").read_bytes().rpartition(b") ")[2].split()[1])
 
 
+def test_a_page_that_loops_costs_its_time_limit(lab: RunningLab) -> None:
+    """And its browser is gone afterwards."""
+    opened = OpenedPool(lab, [lab.url(TROUBLE)], IMPATIENT)
+    try:
+        assert opened.show(*trouble(lab, LOOP)).reason in ("render-hung", "render-timeout")
+    finally:
+        opened.pool.close()
+    assert processes_of(opened.pool.mark) == []
+
+
+@pytest.mark.slow
 def test_a_page_without_an_end_is_stopped(lab: RunningLab) -> None:
     """One that loops and one that never finishes loading cost their time limit; then the browser is a new one."""
     opened = OpenedPool(lab, [lab.url(TROUBLE)], IMPATIENT)

@@ -196,10 +196,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     ("width", "is_dark"),
     [
         (360, False),
-        (1280, True),
         *(
             pytest.param(*each, marks=pytest.mark.slow)
-            for each in ((360, True), (800, False), (800, True), (1280, False))
+            for each in ((360, True), (800, False), (800, True), (1280, False), (1280, True))
         ),
     ],
 )
@@ -277,7 +276,7 @@ def test_a_filter_keeps_the_rows_that_have_all_its_words(made: Made, browser: Ch
     assert browser.run(f"({typed})('')") == [len(rows_shown), ""]
 
 
-@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("width", [400, pytest.param(1280, marks=pytest.mark.slow)])
 def test_a_browser_shows_one_site_without_a_fault(made_of_one: Made, browser: Chromium, width: int) -> None:
     """The page of one site: no error, no request but for the file itself, nothing wider than the screen."""
     browser.complaints.clear()

@@ -6,7 +6,6 @@ import contextlib
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from http.client import HTTPConnection
@@ -251,11 +250,12 @@ def test_a_running_clock_runs_at_its_speed() -> None:
 def test_overlaps_and_gaps_are_seen_from_the_server(lab: RunningLab) -> None:
     """An impolite client shows as overlaps, a polite one as gaps."""
     host = "slow-first-byte.hostile.lab.test"
-    asking = [threading.Thread(target=ask, args=(lab, f"GET / HTTP/1.0\nHost: {host}\n\n")) for _ in range(3)]
-    for thread in asking:
-        thread.start()
-    for thread in asking:
-        thread.join()
+    asking = [open_socket(lab) for _ in range(3)]
+    for sock in asking:
+        sock.sendall(f"GET / HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+    for sock in asking:
+        read_to_end(sock)
+        sock.close()
     lab.log.wait_for(3, host)
     assert lab.log.most_at_once(host) == 3
     assert min(lab.log.gaps(host)) < 0
@@ -273,12 +273,14 @@ def test_the_lab_ends_with_nothing_left(lab_world: World) -> None:
     with RunningLab(Server(lab_world)) as lab:
         idle, waiting = open_socket(lab), open_socket(lab)
         waiting.sendall(b"GET / HTTP/1.1\r\nHost: slow-first-byte.hostile.lab.test\r\n\r\n")
-        time.sleep(0.1)
+        for _ in range(3):  # what was sent before has been read when these are answered
+            ask(lab, "GET /x HTTP/1.0\nHost: a.lab.test\n\n")
     for sock in (idle, waiting):
         with contextlib.suppress(ConnectionResetError):
             assert sock.recv(10) == b""
         sock.close()
-    assert [(visit.sent, visit.is_complete) for visit in lab.log.visits()] == [(0, False)]
+    cut_off = lab.log.visits("slow-first-byte.hostile.lab.test")
+    assert [(visit.sent, visit.is_complete) for visit in cut_off] == [(0, False)]
 
 
 def test_needless_fetches_are_those_the_truth_calls_so(lab: RunningLab) -> None:
@@ -311,6 +313,7 @@ def test_a_port_in_use_is_told_at_the_start(lab: RunningLab, lab_world: World) -
         pass
 
 
+@pytest.mark.slow
 def test_it_starts_quickly(lab_world: World) -> None:
     """A fixture must not cost more than the test: not more than a few starts of an interpreter, the best of three."""
 

@@ -98,7 +98,7 @@ def test_sitemaps_list_over_http_what_the_world_lists(
     world: World, clock: SteppedClock, client: Client, profile: Profile
 ) -> None:
     """Every entry that the truth has is served by the sitemap it stands in, and no other."""
-    for site in [site for site in world.sites() if site.profile is profile][:2]:
+    for site in [site for site in world.sites() if site.profile is profile][:1]:
         for day in (0, 9):
             clock.move_to(max(world.epoch + day * DAY, clock.now()))
             listed: dict[str, list[str]] = {}

@@ -151,14 +151,19 @@ def told_by(folder: Path) -> list[Step]:
 
 
 CASES = [
-    ("breadth_first", 5, {}),
     ("breadth_first", 4, SEVERAL),
-    ("partial", 2, {"ordering.every": 20}),
-    ("opic", 5, {}),
     ("opic", 2, {"crawl.limit": 60}),
+    pytest.param("partial", 2, {"ordering.every": 20}, marks=pytest.mark.slow),
     *(
         pytest.param(*case, {}, marks=pytest.mark.slow)
-        for case in (("breadth_first", 1), ("largest_site", 1), ("random", 2), ("opic", 1))
+        for case in (
+            ("breadth_first", 1),
+            ("breadth_first", 5),
+            ("largest_site", 1),
+            ("random", 2),
+            ("opic", 1),
+            ("opic", 5),
+        )
     ),
 ]
 

@@ -61,6 +61,7 @@ def evidence(folder: Path) -> dict[str, KindEvidence]:
         state.close()
 
 
+@pytest.mark.slow
 def test_pings_for_nothing_are_believed_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two sites alike, the one that cries wolf loses its precision, and its pings are not heard any more."""
     monkeypatch.setattr("periplus.crawl.sharding.pushed.STATUS_INTERVAL", 0.0)  # time flies in the lab

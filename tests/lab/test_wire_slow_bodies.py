@@ -79,7 +79,7 @@ def make_wire() -> Iterator[MakeWire]:
 
 def ended(wire: CurlWire) -> FetchOutcome:
     """The outcome of the task under way."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 300
     while time.monotonic() < until:
         if done := wire.finished(20.0):
             [outcome] = done
@@ -134,14 +134,15 @@ def test_many_lists_one_after_another_are_not_over_budget(make_wire: MakeWire) -
 
 def test_list_may_take_longer_than_a_page(make_wire: MakeWire) -> None:
     """Fifty megabytes take longer than a page may; one handle is used for both in turn."""
-    wire = make_wire(timeout=0.2, sitemap_timeout=20.0, connect_timeout=0.2, accept_types=("*/*",))
+    wire = make_wire(timeout=0.2, sitemap_timeout=300.0, accept_types=("*/*",))
     kinds: list[type[FetchOutcome]] = []
     for purpose in (Purpose.SITEMAP, Purpose.PAGE, Purpose.SITEMAP):
         with Paused(ok(b"half", length=8), b"more") as server:
             server.go()
             wire.start(server.task(purpose))
             pause = threading.Timer(0.4, server.go)
-            pause.start()
+            if purpose is Purpose.SITEMAP:  # the rest of a page never comes
+                pause.start()
             kinds.append(type(ended(wire)))
             pause.cancel()
     assert kinds == [Fetched, Failed, Fetched]

@@ -35,13 +35,13 @@ def pairs_in(groups: dict[str, str] | dict[str, int]) -> int:
     return sum(size * (size - 1) // 2 for size in Counter(groups.values()).values())
 
 
-@pytest.mark.parametrize(("seed", "day"), [(1, 0), pytest.param(7, 20, marks=pytest.mark.slow)])
-def test_planted_duplicates_are_found_and_nothing_else(seed: int, day: int) -> None:
+@pytest.mark.parametrize(("seed", "day", "pages"), [(1, 0, 1_200), pytest.param(7, 20, 4_000, marks=pytest.mark.slow)])
+def test_planted_duplicates_are_found_and_nothing_else(seed: int, day: int, pages: int) -> None:
     """Of pairs in one cluster: precision and recall of .95 at least, over every page of sixty sites.
 
     What is missed is listings in another order that share no band with the first.
     """
-    world = World(seed=seed, sites=60, pages=4_000)
+    world = World(seed=seed, sites=60, pages=pages)
     at = world.epoch + day * DAY
     truth = planted(world, at)
     urls = sorted({*truth, *(url for site in world.sites() for url in world.urls(site.host, at))})
@@ -52,7 +52,7 @@ def test_planted_duplicates_are_found_and_nothing_else(seed: int, day: int) -> N
         assert placed is not None
         found[url] = placed.cluster
     both = pairs_in({url: f"{truth[url]} {found[url]}" for url in truth})
-    assert pairs_in(truth) > 300
+    assert pairs_in(truth) > 0.07 * pages
     assert both / pairs_in(found) >= 0.95
     assert both / pairs_in(truth) >= 0.95
     missed = {pair.why for pair in world.duplicates(at) if found[pair.url] != found[pair.of]}

@@ -33,7 +33,7 @@ def test_a_third_of_all_urls_show_what_others_show(world: World) -> None:
     assert {pair.why for pair in found} == {"parameter", "print", "order", "index", "twin", "mirror"}
 
 
-@pytest.mark.parametrize("day", [0, 20])
+@pytest.mark.parametrize("day", [0, pytest.param(20, marks=pytest.mark.slow)])
 def test_exact_is_exact_and_near_is_near(world: World, day: int) -> None:
     """Byte by byte for the one, more than half of the shingles but not all for the other."""
     at = world.epoch + day * 86_400.0 + 777

@@ -31,7 +31,7 @@ def sample(world: World) -> list[str]:
     urls: list[str] = []
     for site in world.sites():
         alive = list(world.urls(site.host, world.epoch))
-        urls += {*alive[:4], *random.sample(alive, min(len(alive), 8))}
+        urls += {*alive[:3], *random.sample(alive, min(len(alive), 3))}
     return sorted(urls)
 
 

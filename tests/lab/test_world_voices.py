@@ -125,6 +125,7 @@ def test_a_form_opens_a_database(world: World, library: str) -> None:
         assert record.title.encode() in bytes_of(page)
 
 
+@pytest.mark.slow
 def test_a_year_at_a_time_shows_every_record_that_fits(world: World, library: str) -> None:
     """The select field alone enumerates the database, as far as the cap on results lets it."""
     years = [str(year) for year in range(1960, 2026)]

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 HTML = {"Accept": "text/html"}
+PATIENCE = 300.0
+"""Seconds to wait for an answer: only a server that hangs takes that long."""
 
 
 class Reply(NamedTuple):
@@ -47,7 +49,7 @@ class Site:
 
     def ask(self, method: str, target: str, headers: dict[str, str], body: bytes | None = None) -> Reply:
         """Send any request."""
-        connection = HTTPConnection(self.host, self.port, timeout=60)
+        connection = HTTPConnection(self.host, self.port, timeout=PATIENCE)
         try:
             connection.request(method, target, body, headers)
             response = connection.getresponse()
@@ -58,7 +60,7 @@ class Site:
 
     def connect(self) -> socket.socket:
         """A bare connection."""
-        return socket.create_connection((self.host, self.port), timeout=60)
+        return socket.create_connection((self.host, self.port), timeout=PATIENCE)
 
     def send(self, data: bytes) -> bytes:
         """Send bytes, and return all that comes until the server closes."""

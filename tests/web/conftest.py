@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from tests.library.small_web import SEED, attentive, quick, shop
-from tests.web.asking import Site
+from tests.web.asking import PATIENCE, Site
 
 import periplus
-from periplus.web import browse_tables
+from periplus.web import browse_settings, browse_state, browse_tables, live_feed
 from periplus.web.running import running
 from periplus.web.served import Served, ServeSettings
 
@@ -64,7 +64,7 @@ def serving(folder: Path) -> Iterator[Serving]:
     with ExitStack() as stack:
 
         def start(*folders: Path, **settings: Any) -> Site:
-            served = Served(folders or (folder,), ServeSettings(port=0, **settings))
+            served = Served(folders or (folder,), ServeSettings(port=0, **{"timeout": PATIENCE} | settings))
             url = stack.enter_context(running(served))
             return Site(f"http://127.0.0.1:{served.settings.port}/" if served.settings.public_url else url)
 
@@ -74,14 +74,20 @@ def serving(folder: Path) -> Iterator[Serving]:
 @pytest.fixture(scope="module")
 def site(folder: Path) -> Iterator[Site]:
     """A server on loopback without a token."""
-    with running(Served((folder,), ServeSettings(port=0))) as url:
+    with running(Served((folder,), ServeSettings(port=0, timeout=PATIENCE))) as url:
         yield Site(url)
 
 
 @pytest.fixture(autouse=True, scope="session")
 def patience() -> Iterator[None]:
-    """Queries of our own pages take longer on a busy machine than the server would wait for them."""
+    """Queries and reports of our own pages take longer on a busy machine than the server would wait for them.
+
+    Live pages are sent what changed several times a second, so that a test waits less for it.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(browse_tables, "MAX_SECONDS", 120.0)
-        patch.setattr(browse_tables, "_PATIENCE", 120.0)
+        patch.setattr(browse_tables, "MAX_SECONDS", PATIENCE)
+        for module in (browse_settings, browse_state, browse_tables):
+            patch.setattr(module, "_PATIENCE", PATIENCE)
+        patch.setattr(live_feed, "_CLIENT_TIMEOUT", PATIENCE)
+        patch.setattr(live_feed, "EVERY", 0.2)
         yield

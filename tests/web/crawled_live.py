@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.system.typed import running, wait_until
 
-from periplus.assembly.control import is_running
+from periplus.assembly.control import ControlClient, is_running
 from periplus.lab.web import World
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
+
+QUIET = 1.0
+"""Seconds without a request after which those that were under way when a crawl was paused have ended."""
 
 
 def small_lab(start: Callable[[Server], RunningLab]) -> RunningLab:
@@ -24,6 +28,15 @@ def small_lab(start: Callable[[Server], RunningLab]) -> RunningLab:
 
 def hosts(web: RunningLab) -> list[str]:
     return [site.host for site in web.world.sites()]
+
+
+def settled(web: RunningLab, crawl: ControlClient) -> int:
+    """The requests that the lab has had of a paused crawl once none is under way."""
+    before, total = -1, web.log.total
+    while total != before or crawl.ask("status")["progress"]["leases"]:
+        time.sleep(QUIET)
+        before, total = total, web.log.total
+    return total
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from periplus.web.served import Served, ServeSettings
 
 KEY = "0123456789abcdef"
 TOKEN = "a token of the operator"
-PATIENCE = 30.0
+PATIENCE = 300.0
 """Seconds to wait for what happens in the background; on a machine with nothing else to do, a fraction of one."""
 
 
@@ -50,7 +50,7 @@ class Running(msgspec.Struct, frozen=True):
     def ask(self, method: str, path: str, body: bytes | Iterator[bytes] | None = None, **headers: str) -> Reply:
         """Send a request; underscores in the names of header fields are dashes."""
         parts = urlsplit(self.url)
-        connection = HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+        connection = HTTPConnection(parts.hostname or "", parts.port, timeout=PATIENCE)
         try:
             fields = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body, fields)

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from tests.lab.crawling import by_proxy, standing
-from tests.web.asking import Reply, Site
+from tests.web.asking import PATIENCE, Reply, Site
 from tests.web.browsed import HURRIED, PROFILES
 
 from periplus.assembly import open_crawl, settle
@@ -24,7 +24,7 @@ def test_pages_of_a_collection_that_this_process_writes(tmp_path: Path) -> None:
     """LMDB does not open a file twice in a process: another process reads it."""
     folder = crawled_a_little(tmp_path / "lab")
     known = collection_facts(existing(folder)).known
-    with running(Served((folder,), ServeSettings(port=0, timeout=120.0))) as url:
+    with running(Served((folder,), ServeSettings(port=0, timeout=PATIENCE))) as url:
         site = Site(url)
         writer = DiskState(existing(folder).layout.shard(0), shard=0)
         try:
@@ -41,7 +41,7 @@ def test_pages_of_a_collection_that_this_process_writes(tmp_path: Path) -> None:
 def test_pages_while_a_crawl_runs(tmp_path: Path) -> None:
     """Many readers at once and a crawl of two processes: every page answers, and the crawl ends with all its pages."""
     folder = tmp_path / "lab"
-    world = World(11, len(PROFILES), pages=60, profiles=PROFILES)
+    world = World(11, 2, pages=24, profiles=PROFILES[:2])
     with standing(world) as lab:
         options = by_proxy(lab) | HURRIED | {"crawl.workers": 2, "crawl.rate": 60.0}
         found = planned(folder, seeds=[site.url for site in world.sites()], options=options)
@@ -54,7 +54,7 @@ def test_pages_while_a_crawl_runs(tmp_path: Path) -> None:
             while not has_ended.is_set():
                 statuses.extend(site.get(path).status for path in PATHS)
 
-        with running(Served((folder,), ServeSettings(port=0, timeout=120.0))) as url:
+        with running(Served((folder,), ServeSettings(port=0, timeout=PATIENCE))) as url:
             readers = [threading.Thread(target=browse, args=(url,)) for _ in range(2)]
             for reader in readers:
                 reader.start()
@@ -62,7 +62,7 @@ def test_pages_while_a_crawl_runs(tmp_path: Path) -> None:
             settle(folder)
             has_ended.set()
             for reader in readers:
-                reader.join(60)
+                reader.join(PATIENCE)
             site = Site(url)
             facts = site.get("/api/collection").json["facts"]
     assert len(statuses) >= len(PATHS)

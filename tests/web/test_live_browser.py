@@ -10,8 +10,9 @@ import pytest
 from tests.lab.chromium_page import Chromium, NoChromium
 from tests.system.typed import wait_until
 from tests.web.conftest import Serving
-from tests.web.crawled_live import crawling, hosts, small_lab
+from tests.web.crawled_live import crawling, hosts, settled, small_lab
 
+from periplus.assembly.control import ControlClient
 from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
 
@@ -49,7 +50,7 @@ def press(browser: Chromium, form: str, **fields: str) -> None:
         browser.run(f"document.querySelector('#{form} [name={name}]').value = {value!r}")
     browser.run("window.isOld = true")
     browser.run(f"document.querySelector('#{form} button').click()")
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + 600
     while browser.run("Boolean(window.isOld) || document.readyState !== 'complete'"):
         assert time.monotonic() < give_up
         time.sleep(0.05)
@@ -73,8 +74,8 @@ def test_the_page_follows_the_crawl_and_its_buttons_control_it(
         press(browser, "pause")
         wait_until(lambda: field(browser, "state") == "paused", process)
         assert browser.run("document.getElementById('pause').hidden")
-        time.sleep(0.5)
-        asked = web.log.total
+        with ControlClient(out) as crawl:
+            asked = settled(web, crawl)
         press(browser, "exclude", pattern=f"{host}/*")
         assert int(browser.run("document.querySelector('#found b').textContent").replace(",", "")) > 0
         shown = browser.run("[...document.querySelectorAll('#sample li')].map((each) => each.textContent)")
@@ -92,8 +93,8 @@ def test_the_page_follows_the_crawl_and_its_buttons_control_it(
         wait_until(lambda: "excluded" in browser.run(reasons), process)
 
         press(browser, "stop")
-        process.wait(60)
-        give_up = time.monotonic() + 60
+        process.wait(600)
+        give_up = time.monotonic() + 600
         while field(browser, "state") != "no crawl runs":
             assert time.monotonic() < give_up
             time.sleep(0.2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,11 +104,10 @@ def test_figures_of_a_running_crawl_grow_and_it_is_ready(web: RunningLab, tmp_pa
         assert (ready.status, ready.json) == (200, {"is_ready": True, "reasons": []})
 
 
-def test_a_lost_collection_is_not_ready(web: RunningLab, tmp_path: Path, serving: Serving) -> None:
+def test_a_lost_collection_is_not_ready(folder: Path, tmp_path: Path, serving: Serving) -> None:
     """It says which; the server itself is well."""
     out = tmp_path / "c"
-    with crawling(web, out):
-        pass
+    shutil.copytree(folder, out)
     site = serving(out)
     (out / "state" / "shard-00" / "data.mdb").write_bytes(b"damaged" * 1000)
     reply = site.ask("GET", "/readyz", {})

@@ -35,7 +35,7 @@ def started(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]
         yield process, lines
     finally:
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
 
 
 def url_in(line: str) -> str:
@@ -65,7 +65,7 @@ def test_it_serves_until_it_is_stopped(folder: Path) -> None:
             wait_until_refused(site)
             connection.sendall(body)
             assert connection.recv(65536).startswith(b"HTTP/1.1 303")
-        out, rest = process.communicate(timeout=60)
+        out, rest = process.communicate(timeout=600)
         assert process.returncode == 0
         assert out == ""
         assert "GET / 200" in rest
@@ -82,7 +82,7 @@ def test_a_second_signal_ends_it_at_once(folder: Path) -> None:
             process.send_signal(signal.SIGTERM)
             wait_until_refused(site)
             process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 130
+            assert process.wait(600) == 130
 
 
 def wait_until_refused(site: Site) -> None:
@@ -169,7 +169,7 @@ def test_programs_serve_as_the_command_does(folder: Path) -> None:
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
     )
     assert process.stderr
-    guard = threading.Timer(120, process.kill)
+    guard = threading.Timer(600, process.kill)
     guard.start()
     try:
         for receives in (True, False):
@@ -181,7 +181,7 @@ def test_programs_serve_as_the_command_does(folder: Path) -> None:
             assert site.get("/", q="product").status == 200
             assert (site.get("/indexnow").status != 404) is receives
             process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=600)
         assert out == "done\n"
         assert process.returncode == 0
     finally:

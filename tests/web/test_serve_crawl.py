@@ -40,13 +40,13 @@ def test_the_server_runs_the_crawl_and_ends_it(web: RunningLab, tmp_path: Path) 
         status = Site(url[0]).ask("GET", "/api/live", {}).json
         assert (status["kind"], status["pid"] == process.pid) == ("crawl", False)
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        process.wait(600)
     assert not (out / SOCKET).exists()
     assert not is_running(out)
 
 
 def test_one_of_both(tmp_path: Path) -> None:
     with running("serve", str(tmp_path), "--crawl", "--watch") as process:
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=600)
     assert process.returncode == 2
     assert "--crawl and --watch exclude each other" in stderr

@@ -54,7 +54,7 @@ class WebWithHub(ScriptedWeb):
 
 def _send(method: str, url: str, body: bytes | None = None, fields: dict[str, str] | None = None) -> tuple[int, bytes]:
     parts = urlsplit(url)
-    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=300)
     try:
         connection.request(method, f"{parts.path}?{parts.query}" if parts.query else parts.path, body, fields or {})
         answer = connection.getresponse()
