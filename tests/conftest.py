@@ -87,7 +87,7 @@ LONG = (
 """Files that take longest: they begin first, so that no worker is still busy with one when the others have ended."""
 
 
-FIRST = ("system", "lab", "conformance", "library", "properties", "web")
+FIRST = ("system", "web", "lab", "bridges", "conformance", "library", "properties")
 """Folders whose files take longer than those of other folders."""
 
 

@@ -22,13 +22,13 @@ def named(path: Path) -> str:
 
 
 @cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+def text_of(path: Path) -> str:
+    return path.read_text()
 
 
 @cache
 def nodes_of(path: Path) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(tree_of(path)))
+    return tuple(ast.walk(ast.parse(text_of(path))))
 
 
 def test_there_are_modules_to_check() -> None:
@@ -38,7 +38,7 @@ def test_there_are_modules_to_check() -> None:
 
 def test_every_module_has_a_docstring() -> None:
     """A module opens with a docstring."""
-    assert [named(path) for path in MODULES if not ast.get_docstring(tree_of(path))] == []
+    assert [named(path) for path in MODULES if not text_of(path).startswith(('"""', 'r"""'))] == []
 
 
 def test_no_module_has_a_catch_all_name() -> None:
@@ -48,13 +48,14 @@ def test_no_module_has_a_catch_all_name() -> None:
 
 def test_no_file_is_too_long() -> None:
     """A file longer than one can hold in the head has two subjects."""
-    lengths = {named(path): len(path.read_text().splitlines()) for path in MODULES}
+    lengths = {named(path): len(text_of(path).splitlines()) for path in MODULES}
     assert {name: lines for name, lines in lengths.items() if lines > LONGEST_FILE} == {}
 
 
 def test_rooms_that_decide_do_not_wait_or_open() -> None:
     """No coroutine, no `open`, no `print` in a room that decides."""
     pure = [path for path in MODULES if path.relative_to(SOURCE).parts[0] in PURE_ROOMS]
+    pure = [path for path in pure if re.search(r"\b(?:async|await|open|print|input)\b", text_of(path))]
     assert [
         f"{named(path)}:{node.lineno}" for path in pure for node in nodes_of(path) if is_input_or_output(node)
     ] == []
@@ -71,10 +72,9 @@ def is_input_or_output(node: ast.AST) -> TypeGuard[ast.stmt | ast.expr]:
 def test_protocols_have_plain_names() -> None:
     """No Abstract or Base prefix: a Protocol has the plain name."""
     assert [
-        f"{named(path)}:{node.lineno} {node.name}"
+        f"{named(path)} {found[1]}"
         for path in MODULES
-        for node in nodes_of(path)
-        if isinstance(node, ast.ClassDef) and node.name.startswith(("Abstract", "Base"))
+        for found in re.finditer(r"^\s*class ((?:Abstract|Base)\w*)", text_of(path), re.MULTILINE)
     ] == []
 
 
@@ -87,6 +87,7 @@ def test_no_possessive_groups() -> None:
     assert [
         f"{named(path)}:{line}: write (?>(...)*)"
         for path in MODULES
+        if re.search(r"[*+?}]\+", text_of(path))
         for line, text in strings_in_code(path)
         if _POSSESSIVE_GROUP.search(text)
     ] == []

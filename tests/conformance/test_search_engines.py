@@ -212,7 +212,7 @@ def test_a_killed_writer_leaves_a_commit(tmp_path: Path, engine: str) -> None:
         index.commit()
         print(number, flush=True)
     """
-    for _ in range(3):
+    for _ in range(2):
         process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         committed = int(process.stdout.readline())

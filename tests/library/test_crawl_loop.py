@@ -61,8 +61,8 @@ def test_page_is_stored_when_it_is_handed_over(tmp_path: Path) -> None:
 
 def test_leaving_the_loop_stops_and_the_same_folder_continues(tmp_path: Path) -> None:
     """A crawl that is left early keeps everything; the next one hands over what the first did not."""
-    with shop(40) as web:
-        options = quick(web) | {"rate": 20.0}
+    with shop(60) as web:
+        options = quick(web) | {"rate": 8.0}  # to fetch all takes seconds
         first = []
         with periplus.crawl(SEED, out=tmp_path / "c", **options) as crawl:
             for page in crawl:
@@ -140,6 +140,7 @@ def test_collection_of_the_command_line_continues(tmp_path: Path) -> None:
             assert len(list(crawl)) == 3
 
 
+@pytest.mark.slow
 def test_worker_processes(tmp_path: Path) -> None:
     """With several workers the pages of all of them arrive."""
     with shop() as web:

@@ -16,7 +16,7 @@ HERE: Final = Path(__file__).resolve().parent
 BLOCKS, EVENTS = 1, 2
 """Flags of a page: what is asked for besides the other columns."""
 SANITIZED: Final = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-COUNTED: Final = ("-O0", "-DCOUNT_STEPS")
+COUNTED: Final = ("-O1", "-DCOUNT_STEPS")
 _MARKED: Final = "-fsanitize-coverage=trace-pc"
 _TIMEOUT: Final = 1800
 """Seconds for a compiler or a run of many pages under a sanitizer, also on a busy machine."""

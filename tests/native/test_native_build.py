@@ -30,7 +30,7 @@ def test_module_is_up_to_date(native: ModuleType) -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("level", ["-O0", pytest.param("-O2", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("level", ["-O1", pytest.param("-O2", marks=pytest.mark.slow)])
 def test_compiles_without_warnings(tmp_path: Path, level: str) -> None:
     """All warnings that find mistakes are errors; some are found only where the compiler optimises."""
     strict = (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 
 from periplus.content.scan import python
 from periplus.content.scan.hints import WORDS
@@ -61,6 +62,7 @@ def element(children: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 pages = st.lists(st.recursive(leaves, element, max_leaves=40), min_size=1, max_size=6).map("".join)
 
 
+@settings(max_examples=examples(15))
 @given(pages)
 def test_scanners_choose_the_same(page: str) -> None:
     """Whatever the elements are called, and however they are nested."""
@@ -68,6 +70,7 @@ def test_scanners_choose_the_same(page: str) -> None:
     assert native.scan(html, URL, False, False).main == python.scan(html, URL, False, False).main
 
 
+@settings(max_examples=examples(15))
 @given(pages)
 def test_main_text_is_part_of_the_text(page: str) -> None:
     """A page with text has a main text, and that is not longer than the text."""

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from tests.hypothesis_depth import examples
 
 from periplus.model import Lane, Queued, Site, Url
 from periplus.store import DiskState, MemoryQueues
@@ -118,6 +119,7 @@ class Queues:
             queues.push(entries)
 
 
+@settings(max_examples=examples(12))
 @given(operations)
 def test_queues_with_fronts_are_those_in_memory(done: list[Operation]) -> None:
     """The rows asked for are the first, and what is held is what is on disk."""

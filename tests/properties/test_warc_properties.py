@@ -6,8 +6,9 @@ from base64 import b32encode
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 from warcio.archiveiterator import ArchiveIterator
 
 from periplus.model import Fetched, FetchTask, Lane, Purpose, Site, Url
@@ -44,6 +45,7 @@ def warcio_records(path: Path) -> list[tuple[str, int, bytes]]:
     return found
 
 
+@settings(max_examples=examples(15))
 @given(st.lists(EXCHANGE, min_size=1, max_size=4))
 def test_hostile_exchanges_round_trip(
     exchanges: list[tuple[int, tuple[tuple[str, str], ...], bytes, bytes, bool]],

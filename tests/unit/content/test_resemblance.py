@@ -22,7 +22,10 @@ def jaccard(a: list[str], b: list[str]) -> float:
     return len(shingles(a) & shingles(b)) / len(shingles(a) | shingles(b))
 
 
-@pytest.mark.parametrize(("size", "changes"), [(3000, 20), (3000, 150), (600, 5), (150, 3)])
+@pytest.mark.parametrize(
+    ("size", "changes"),
+    [*(pytest.param(3000, changes, marks=pytest.mark.slow) for changes in (20, 150)), (600, 5), (150, 3)],
+)
 def test_estimate_and_error(size: int, changes: int) -> None:
     """Unbiased, with a standard deviation of about sqrt(J(1-J)/128), also where bins stay empty."""
     chance = random.Random(size + changes)

@@ -61,6 +61,7 @@ def test_shared_budget_is_nearly_as_fresh_as_one_shard() -> None:
     assert together > 0.95 * one
 
 
+@pytest.mark.slow
 def test_prices_of_shards_meet() -> None:
     """With a market they differ by less than a third after some weeks, and by more without one."""
     apart, together = ([web_of(pages_of(every, n, 24), 7.2, 2) for n, every in enumerate((4.0, 40.0))] for _ in "12")

@@ -208,13 +208,14 @@ def run_toy(settings: BalanceSettings, seed: int, epochs: int) -> list[int]:
     return quotas
 
 
-@pytest.mark.parametrize("is_graded", [True, False])
+@pytest.mark.parametrize("is_graded", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_settles_at_the_best_split(is_graded: bool) -> None:
     """Two falling curves whose best split is 71: the long-run mean is 69.5 +- 3, as computed independently."""
     quotas = [quota for seed in (1, 2) for quota in run_toy(BalanceSettings(is_graded=is_graded), seed, 280)[50:]]
     assert abs(statistics.mean(quotas) - 69.5) <= 3
 
 
+@pytest.mark.slow
 def test_stays_within_a_step_of_the_best_split() -> None:
     """With steps that go by the difference, the typical epoch is within one step of 71, and most are."""
     quotas = run_toy(BalanceSettings(), 3, 350)[100:]

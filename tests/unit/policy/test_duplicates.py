@@ -61,8 +61,8 @@ def test_bands_are_shared_as_the_formula_says() -> None:
 @pytest.mark.parametrize(("words", "is_thin"), [(0, True), (1, True), (8, True), (15, True), (40, False), (900, False)])
 def test_hardly_a_text_is_thin(words: int, is_thin: bool) -> None:
     """About twenty words are too few to say that pages are nearly the same."""
-    rows = rows_of([brief_of(sketch_of(text(seed, words))) for seed in range(50)])
-    assert are_thin(rows, DuplicateSettings()).tolist() == [is_thin] * 50
+    rows = rows_of([brief_of(sketch_of(text(seed, words))) for seed in range(20)])
+    assert are_thin(rows, DuplicateSettings()).tolist() == [is_thin] * 20
 
 
 def test_what_is_not_a_sketch_is_thin() -> None:

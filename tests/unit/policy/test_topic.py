@@ -227,6 +227,7 @@ def test_folders_promise_what_their_pages_had() -> None:
     assert LinkLearner(state).promise("http://a.test/good/x") == good
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_classifier_on_labelled_pages(corpus: Path) -> None:
     """Ebola against other diseases and crimes: trained on four fifths, and on five pages, it ranks the rest."""

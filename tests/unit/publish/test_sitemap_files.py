@@ -108,8 +108,8 @@ def test_gone_entries_are_removed_once_they_are_many_or_old(tmp_path: Path) -> N
 def test_compaction_after_thirty_days_keeps_files_that_are_the_same(tmp_path: Path) -> None:
     rows = Rows(tmp_path, 500)
     rows.scan()
-    for days in (1, 28, 1):
-        rows.now += days * DAY
+    for _ in range(30):
+        rows.now += DAY
         rows.edit(499)
         rows.scan()
     names = set(rows.files())

@@ -108,7 +108,7 @@ def test_every_flipped_bit_of_a_closed_state_is_noticed(tmp_path: Path) -> None:
     data = closed_state(tmp_path)
     whole = data.read_bytes()
     chance = random.Random(1)
-    for _ in range(24):
+    for _ in range(12):
         place, bit = chance.randrange(len(whole)), 1 << chance.randrange(8)
         data.write_bytes(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
         for opened in (DiskState, DiskState.read_only):

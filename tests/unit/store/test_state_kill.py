@@ -37,7 +37,7 @@ def last_said(output: bytes) -> int:
     return int(output[: output.rindex(b"\n")].split(b"\n")[-1])
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_killed_writer_leaves_a_committed_prefix(tmp_path: Path, seed: int) -> None:
     """Every round said to be committed is there whole, at most one more, and no half of one; and it goes on."""
     chance = Random(seed)
