@@ -182,7 +182,7 @@ class FreshnessEstimator:
         return self._read[1]
 
     def read_checked(self, pages: int, price: float, now: float) -> Freshness:
-        """The same, but nothing of the share that is fresh if no page was visited twice: estimating it takes seconds."""
+        """The same, without an estimate of the share that is fresh if no page was visited twice: it takes seconds."""
         return self._measure(pages, price, now, is_stated=False)
 
     def _is_checked_now(self, now: float, interval: float) -> bool:
