@@ -13,7 +13,6 @@ from periplus.model import CollectionDamaged
 from periplus.store import DiskState, WarcEnd, is_begun
 from periplus.store.state.seal import lost_state, was_begun
 from periplus.store.tables import Spooled
-from periplus.store.tables.writer import surviving_mark
 
 if TYPE_CHECKING:
     from periplus.crawl.machine_settings import ShardMeta
@@ -148,6 +147,8 @@ class Layout(Struct, frozen=True):
             meta = _meta_of(self.shard(number), _Ends) or _Ends()
             return ShardCommit(number, meta.tables, meta.archive)
         except CollectionDamaged as error:
+            from periplus.store.tables.writer import surviving_mark  # imports Arrow, which only damage needs here
+
             log.warning("%s; tables and archive are read as far as they go (%s)", error, error.hint)
             return ShardCommit(number, surviving_mark(self.tables, self.spool(number), number), None)
 

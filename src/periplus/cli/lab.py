@@ -1,4 +1,4 @@
-"""`periplus lab`: serve the living web on loopback, until Ctrl-C.
+"""`periplus lab`: serve a generated web on loopback, until Ctrl-C.
 
 Says where it listens, what sites there are and how to point a browser or a crawler at them; the
 front page and docs/lab.md have the rest.
@@ -71,7 +71,7 @@ def lab(
         bool, typer.Option("--json", help="Print where it listens as one JSON object, and nothing else.")
     ] = False,
 ) -> None:
-    """Serve the living web: a small web on loopback whose every fact is known.
+    """Serve a generated web on loopback whose every fact is known.
 
     Example: periplus lab --sites 200 --speed 3600 --seed 7
     """
@@ -118,7 +118,7 @@ def _tell(server: Server) -> None:
     console = stdout_console()
     said = _listening(server)
     console.print(_site_table(server.world))
-    console.print(Text(f"The living web is at {said.url}", style="bold"))
+    console.print(Text(f"The lab is at {said.url}", style="bold"))
     host = server.world.sites()[0].host
     lines = [
         f"  in a browser   {said.url}",

@@ -51,6 +51,15 @@ def test_settings_load_no_room() -> None:
     assert not modules & HEAVY
 
 
+def test_info_loads_no_tables_and_no_wire() -> None:
+    """What is known of a collection is in its state: neither Arrow nor DuckDB nor a client of HTTP is needed."""
+    code = "import sys, periplus.cli.info.command; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120, check=True)
+    modules = set(done.stdout.decode().split())
+    assert "periplus.assembly.facts.lookup" in modules
+    assert not modules & (HEAVY - {"numpy", "lmdb"} | {"periplus.crawl.sitemaps.parser"})
+
+
 @pytest.mark.parametrize(
     "room",
     [

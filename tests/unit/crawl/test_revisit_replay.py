@@ -11,8 +11,8 @@ from tests.hypothesis_depth import examples
 from tests.unit.crawl.revisited_pages import DAY, ChangingPage, RevisitedWeb
 
 from periplus.crawl.revisit import FreshnessEstimator, Watching
-from periplus.model import Site, Source, Url
-from periplus.policy.refresh import PageWeights, RefreshSettings, SiteEvidence
+from periplus.model import FirstSeen, Site, Source, Url, UrlRecord
+from periplus.policy.refresh import PageEvidence, PageWeights, RefreshSettings, SiteEvidence
 from periplus.store import MemoryState
 
 Input = Callable[[RevisitedWeb], object]
@@ -166,6 +166,23 @@ def test_links_are_credited_within_their_input_only() -> None:
 
 def estimator() -> FreshnessEstimator:
     return FreshnessEstimator(MemoryState().records, lambda _site: SiteEvidence(), 0x9E3779B97F4A7C15)
+
+
+def test_no_share_is_estimated_before_a_page_was_visited_twice() -> None:
+    """Where nothing would be stated, its computation is spared; from the second visit on both readings agree."""
+    state, url, now = MemoryState(), Url("http://a.test/"), 10 * DAY
+    page = PageEvidence(visited_at=9 * DAY, rate=0.1, watched_from=1)
+    for evidence in (page, replace(page, ring=(1,))):
+        seen = (FirstSeen(Source.LINK, 0.0),)
+        state.records.put([UrlRecord(url, seen, status=200, fetched_at=9 * DAY, evidence=evidence.pack())])
+        one = FreshnessEstimator(state.records, lambda _site: SiteEvidence(), 1)
+        one.begin([url])
+        found, checked = one.read(1, 0.0, now), one.read_checked(1, 0.0, now)
+        if evidence.ring:
+            assert (checked, checked.checked) == (found, 1)
+        else:
+            assert (checked.fresh, checked.low, checked.high, checked.checked) == (0.0, 0.0, 1.0, 0)
+            assert (checked.pages, checked.age) == (found.pages, found.age) == (1, DAY)
 
 
 def test_sample_is_the_same_from_rows_and_additions() -> None:

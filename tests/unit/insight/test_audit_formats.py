@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import Any
 from xml.etree import ElementTree
 
@@ -50,6 +51,53 @@ def test_sarif_has_the_required_properties() -> None:
         assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].startswith("http")
         assert "baselineState" not in result
     assert len({json.dumps(result["partialFingerprints"]) for result in run["results"]}) == 3
+
+
+_URI = re.compile(r"https?://(?:[A-Za-z0-9._~:/?#@!$&'()*+,;=\[\]-]|%[0-9A-Fa-f]{2})+")
+"""An absolute URI by RFC 3986: no control characters, quotation marks or letters beyond ASCII."""
+_UTC = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z")
+_KNOWN = {
+    "log": {"$schema", "version", "runs"},
+    "run": {"tool", "invocations", "columnKind", "results"},
+    "driver": {"name", "version", "semanticVersion", "rules"},
+    "rule": {"id", "name", "shortDescription", "fullDescription", "help", "defaultConfiguration", "properties"},
+    "result": {
+        "ruleId", "ruleIndex", "level", "message", "locations", "relatedLocations", "partialFingerprints",
+        "baselineState",
+    },
+}  # fmt: skip
+"""Properties of SARIF 2.1.0 that are written: the schema allows no others but its own."""
+
+
+def test_sarif_keeps_the_rules_of_the_standard() -> None:
+    """Section by section of SARIF 2.1.0, for URLs, texts and fixed faults of every kind."""
+    strange = ("http://a.test/ä b", "http://a.test/%zz|", EVIL)
+    before = audit_of(*(finding(name, "http://a.test/fixed") for name in KINDS))
+    log = sarif(audit_of(*(finding(name, *strange, note=EVIL) for name in KINDS)), before)
+    assert log.keys() == _KNOWN["log"]
+    [run] = log["runs"]
+    assert run.keys() == _KNOWN["run"]
+    assert run["columnKind"] in ("utf16CodeUnits", "unicodeCodePoints")
+    driver = run["tool"]["driver"]
+    assert driver.keys() == _KNOWN["driver"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+([-+].+)?", driver["semanticVersion"])
+    for rule in driver["rules"]:
+        assert rule.keys() == _KNOWN["rule"]
+        assert all(rule[part]["text"] for part in ("shortDescription", "fullDescription", "help"))
+        assert len(set(rule["properties"]["tags"])) == len(rule["properties"]["tags"])
+    for invocation in run["invocations"]:
+        assert isinstance(invocation["executionSuccessful"], bool)
+        assert all(_UTC.fullmatch(invocation[key]) for key in invocation.keys() & {"startTimeUtc", "endTimeUtc"})
+    assert {result["baselineState"] for result in run["results"]} == {"new", "absent"}
+    for result in run["results"]:
+        assert result.keys() <= _KNOWN["result"]
+        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in ("none", "note", "warning", "error")
+        for place in (*result["locations"], *result.get("relatedLocations", ())):
+            assert _URI.fullmatch(place["physicalLocation"]["artifactLocation"]["uri"])
+        assert all(key and value for key, value in result["partialFingerprints"].items())
+    prints = [json.dumps(result["partialFingerprints"]) for result in run["results"]]
+    assert len(set(prints)) == len(prints) == 4 * len(KINDS)
 
 
 def test_sarif_of_a_comparison_has_baseline_states() -> None:

@@ -91,13 +91,19 @@ class PageFreshness(Struct, frozen=True):
 
 
 def of_collection(states: Iterable[State], now: float, settings: RefreshSettings) -> Freshness | None:
-    """Of all pages together; `None` if there is none."""
-    parts = [_of_shard(state, now, settings.shortest) for state in states]
+    """Of all pages together; `None` if there is none. The share that is fresh is estimated once a page is `checked`."""
+    shards = list(states)
+    parts = [_of_shard(state, now, settings.shortest, is_stated=False) for state in shards]
+    if any(part.checked for part in parts):
+        parts = [
+            part if part.checked else _of_shard(state, now, settings.shortest, is_stated=True)
+            for state, part in zip(shards, parts, strict=True)
+        ]
     known = [part for part in parts if part.pages]
     return sum(known[1:], known[0]) if known else None
 
 
-def _of_shard(state: State, now: float, shortest: float) -> Freshness:
+def _of_shard(state: State, now: float, shortest: float, *, is_stated: bool) -> Freshness:
     """From as many pages as stand for all while it is watched."""
 
     def evidence_of(site: Site) -> SiteEvidence:
@@ -107,7 +113,8 @@ def _of_shard(state: State, now: float, shortest: float) -> Freshness:
     queued = queued_revisits(state)
     estimator = FreshnessEstimator(state.records, evidence_of, 1, shortest)
     estimator.begin(chain(state.calendar, queued))
-    return estimator.read(len(state.calendar) + len(queued), price_of(state) or 0.0, now)
+    read = estimator.read if is_stated else estimator.read_checked
+    return read(len(state.calendar) + len(queued), price_of(state) or 0.0, now)
 
 
 def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings | None = None) -> SiteFreshness | None:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Struct
-from pyarrow import parquet
 
-from periplus.insight.verdicts import files_of_judges
-from periplus.store.tables import scan
 from periplus.urls import domain_of
 
 from ..collection import Collection
@@ -30,6 +25,13 @@ class VerdictFacts(Struct, frozen=True):
 
 def verdicts_on(collection: Collection, site: str) -> tuple[VerdictFacts, ...]:
     """The last verdict of each judge on a site, on its templates of URLs, and on its domain."""
+    import pyarrow as pa  # a third of the start of `periplus info`, which needs it for single sites only
+    import pyarrow.compute as pc
+    from pyarrow import parquet
+
+    from periplus.insight.verdicts import files_of_judges
+    from periplus.store.tables import scan
+
     layout = collection.layout
     subjects = [site, domain_of(site, tuple(collection.config.scope.suffixes)) or site]
     batches = list(scan(layout.tables, "verdicts", spooled=layout.spooled, columns=_COLUMNS))

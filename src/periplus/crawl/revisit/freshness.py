@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from periplus.model import Lane, Site, Url, UrlRecord, UrlRecords
 from periplus.policy.refresh import FreshShare, RefreshSettings, SiteEvidence, unpack_page
-from periplus.policy.refresh.fresh_share import fresh_share
+from periplus.policy.refresh.fresh_share import NOTHING_KNOWN, fresh_share
 from periplus.store import State
 from periplus.urls import fingerprint, site_of
 
@@ -181,6 +181,10 @@ class FreshnessEstimator:
             self._read = now + interval, self._measure(pages, price, now)
         return self._read[1]
 
+    def read_checked(self, pages: int, price: float, now: float) -> Freshness:
+        """The same, without an estimate of the share that is fresh if no page was visited twice: it takes seconds."""
+        return self._measure(pages, price, now, is_stated=False)
+
     def _is_checked_now(self, now: float, interval: float) -> bool:
         """Whether a page was visited a second time since a measurement that had none."""
         if self._read is None or self._read[1].checked or now < self._look_at:
@@ -188,15 +192,15 @@ class FreshnessEstimator:
         self._look_at = now + _LOOKS * interval
         return any(record and unpack_page(record.evidence).ring for record in self._records.get(self._measured.urls))
 
-    def _measure(self, pages: int, price: float, now: float) -> Freshness:
+    def _measure(self, pages: int, price: float, now: float, *, is_stated: bool = True) -> Freshness:
         found = self._records.get(self._measured.urls)
         known = [record for record in found if record is not None and is_present(record)]
         present = round(pages * len(known) / max(len(found), 1))
         gone = [record for record in found if record is not None and record.status in GONE and record.evidence]
-        share = self._share(known, gone, present, now)
+        again = sum(bool(unpack_page(record.evidence).ring) for record in known)
+        share = self._share(known, gone, present, now) if again or is_stated else NOTHING_KNOWN
         ages = [now - record.fetched_at for record in known if record.fetched_at is not None]
         age = max(math.fsum(ages) / max(len(ages), 1), 0.0)
-        again = sum(bool(unpack_page(record.evidence).ring) for record in known)
         checked = math.ceil(again * present / max(len(known), 1))
         return Freshness(present, share.mean, share.low, share.high, age, price, checked)
 

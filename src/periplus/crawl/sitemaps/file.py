@@ -12,7 +12,6 @@ from itertools import chain, groupby
 from typing import cast
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -46,6 +45,7 @@ from periplus.policy.sitemaps import (
 from periplus.urls import resolve_all, site_of
 
 from .parser import ARCHIVE, IncrementalSitemapParser
+from .sitemap_state import UnfinishedFile
 from .slices import pack
 
 _SOURCES = {Kind.RSS.value: Source.FEED, Kind.ATOM.value: Source.FEED, ARCHIVE: Source.ARCHIVE}
@@ -56,20 +56,6 @@ VALUES_PER_STEP = 4000
 def source_of(kind: str) -> Source:
     """Which source a file of this kind is."""
     return _SOURCES.get(kind, Source.SITEMAP)
-
-
-class UnfinishedFile(Struct, frozen=True, array_like=True):
-    """A file that was not read to its end: the answer, where its body lies (or the body), and how far it was read.
-
-    `vouching` are the hosts whose robots.txt names the file; `found_at` is when it arrived.
-    """
-
-    outcome: Fetched
-    stored: Stored | None
-    node: SitemapNode
-    vouching: tuple[Site, ...]
-    found_at: float
-    steps: int
 
 
 class SitemapFile:

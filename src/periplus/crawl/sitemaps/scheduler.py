@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
@@ -61,8 +60,9 @@ from periplus.urls import canonical, site_of
 from ..frontier import OUR_OWN, Frontier, SiteRecords, file_name, reason_of
 from ..revisit import Revisits
 from .discovery import SitemapDiscovery
-from .file import SitemapFile, UnfinishedFile, source_of
+from .file import SitemapFile, source_of
 from .settings import SitemapRules
+from .sitemap_state import SitemapState, UnfinishedFile
 from .slices import unpack_slice
 from .store import SitemapStore, visit_event
 
@@ -74,13 +74,6 @@ _MAX_UNREAD = 64 * 2**20
 """Bytes of files that wait to be read, beyond which nothing is fetched."""
 _GUESS_REDIRECTS = 2
 """Redirects followed for a file that was only guessed: to `www.` perhaps, and to HTTPS."""
-
-
-class SitemapState(Struct, array_like=True):
-    """What is committed besides rows: files that are being read, in their order, and files to be read again."""
-
-    unfinished: list[UnfinishedFile] = []
-    postponed: list[Url] = []
 
 
 class SitemapScheduler:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final
+from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 import msgspec
@@ -24,6 +26,9 @@ from .results import Audit, Example, Finding, Severity
 
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 """The schema that consumers of SARIF 2.1.0 expect to be named."""
+_URI_CHARACTERS: Final = ":/?#[]@!$&'()*+,;=%~"
+"""What a URI may contain besides letters, digits and `_.-`."""
+_BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTICE: "note"}
 _COLUMNS: Final = ("finding", "severity", "area", "state", "url", "note", "linked_from", "advice")
 _LISTED: Final = 50
@@ -176,7 +181,12 @@ def _bare_result(audit: Audit, name: str, number: int, level: str, url: str) -> 
 
 
 def _location(url: str) -> dict[str, Any]:
-    return {"physicalLocation": {"artifactLocation": {"uri": url}}}
+    return {"physicalLocation": {"artifactLocation": {"uri": _uri(url)}}}
+
+
+def _uri(url: str) -> str:
+    """A URL as RFC 3986 allows it, which SARIF requires: URLs of the web may have other characters, and bare `%`."""
+    return _BARE_PERCENT.sub("%25", quote(url, safe=_URI_CHARACTERS))
 
 
 def _utc(at: float) -> datetime:

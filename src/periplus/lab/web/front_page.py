@@ -29,10 +29,10 @@ def render(world: World, at: float, *, port: int, tls_port: int | None, visits: 
     sites = sorted(world.sites(), key=lambda site: -site.size)
     return "".join(
         [
-            '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>The living web</title>',
+            '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>The lab of Periplus</title>',
             '<meta name="viewport" content="width=device-width">',
             f'<link rel="icon" href="data:image/svg+xml,{_ICON}">',
-            f"<style>{_STYLE}</style><main>\n<h1>The living web</h1>",
+            f"<style>{_STYLE}</style><main>\n<h1>The lab: a generated web</h1>",
             '<p class="soft">A small web whose every fact is known: what exists, what links where, when each page',
             " changes, what each sitemap claims and whether it is true.</p>\n",
             '<nav><a href="#sites">Sites</a> <a href="#profiles">Profiles</a> <a href="#traps">Traps</a> ',

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from msgspec import Struct
 
 from periplus.model import CollectionDamaged
 
@@ -23,16 +22,9 @@ from .columns import widened
 from .manifest import Files, check_size, is_intact, listing_shards, read_manifest, unlisted
 from .schemas import SCHEMAS
 from .spool import read_spool
+from .spooled import Spooled
 from .table import number_of, parquet_path, shard_of, spool_path
 from .writer import places_of
-
-
-class Spooled(Struct, frozen=True):
-    """The folder of a shard's spools, and its last committed mark."""
-
-    shard: int
-    folder: Path
-    mark: bytes | None
 
 
 def scan(
