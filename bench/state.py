@@ -2,13 +2,15 @@
 
 A made web of sites with sizes by Zipf's law is crawled as far as the state can tell: a site's next page is taken from
 its queue, its record is written, and its links come in as discoveries, most of them known. The long form, `python -m
-bench.state --urls 20000000`, prints a line for each million of discovered URLs; `measure` is the short form, in memory
-and on disk, that `python -m bench` runs.
+bench.state --urls 20000000`, prints a line for each million of discovered URLs; `--sizes 1 10 100` measures stretches
+at these millions and fills the state in between (`bench.state_fill`). `measure` is the short form, in memory and on
+disk, that `python -m bench` runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import resource
 import sys
@@ -21,6 +23,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bench.harness import Group
+from bench.state_fill import Filling, share
 from periplus.model import Digests, Discovery, FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord, Validators
 from periplus.store import DiskState, MemoryState, State
 from periplus.urls import site_of
@@ -147,8 +150,19 @@ class MadeWeb:
         return self._url(rank, self._chance.randrange(oldest, known))
 
     def _url(self, rank: int, number: int) -> Url:
-        first, second, third = WORDS[number % 61], WORDS[number // 61 % 59], WORDS[number * 7 % 53]
-        return Url(f"https://{_site(rank)}/{first}/{second}-and-{third}/{number:08x}.html")
+        return Url(f"https://{_site(rank)}{_path(number)}")
+
+    def fill(self, state: DiskState, urls: int) -> None:
+        """Make this number of URLs known at once, each site as large as it would be by then."""
+        wanted = [max(have, int(urls * share(rank, self._sites))) for rank, have in enumerate(self._known)]
+        Filling(state, [_site(rank) for rank in range(self._sites)], _path).fill(self._known, wanted)
+        self._known = array("L", wanted)
+        self.known = sum(wanted)
+
+
+def _path(number: int) -> str:
+    first, second, third = WORDS[number % 61], WORDS[number // 61 % 59], WORDS[number * 7 % 53]
+    return f"/{first}/{second}-and-{third}/{number:08x}.html"
 
 
 def _site(rank: int) -> Site:
@@ -157,17 +171,24 @@ def _site(rank: int) -> Site:
 
 @dataclass(frozen=True)
 class Step:
-    """What one stretch of URLs cost. Times are microseconds a discovered URL."""
+    """What one stretch of URLs cost. Times are microseconds a discovered URL; `system` is the kernel's part of `cpu`.
+
+    `making` is the CPU time in microseconds of making a page, not part of the others: it is the same work at every
+    size, so it shows how fast the machine was.
+    """
 
     known: int
+    new: int
     links: int
     pages: int
     cpu: float
+    system: float
     wall: float
     private: int
     file: int
     written: int
     slowest: float
+    making: float
 
 
 def run(sink: Direct, web: MadeWeb, urls: int, step: int, commit_every: int, folder: Path | None) -> Iterator[Step]:
@@ -175,27 +196,33 @@ def run(sink: Direct, web: MadeWeb, urls: int, step: int, commit_every: int, fol
     while web.known < urls:
         begin, until = web.known, min(web.known + step, urls)
         links = pages = 0
-        cpu = wall = slowest = 0.0
+        cpu = system = wall = slowest = making = 0.0
         written = _written()
         while web.known < until:
+            made_at = time.process_time()
             made = web.pages(100)
-            cpu_before, wall_before = time.process_time(), time.perf_counter()
+            making += time.process_time() - made_at
+            cpu_before, system_before, wall_before = time.process_time(), os.times().system, time.perf_counter()
             slowest = max(slowest, _feed(sink, made, commit_every))
             cpu += time.process_time() - cpu_before
+            system += os.times().system - system_before
             wall += time.perf_counter() - wall_before
             pages += len(made)
             links += sum(len(found) for _, found in made)
         new = web.known - begin
         yield Step(
             web.known,
+            new,
             links,
             pages,
             cpu / new * 1e6,
+            system / new * 1e6,
             wall / new * 1e6,
             private_memory(),
             _size(folder),
             _written() - written,
             slowest,
+            making / pages * 1e6,
         )
 
 
@@ -265,6 +292,15 @@ def measure(quick: bool) -> list[Group]:
 COMMIT_EVERY = 20_000
 
 
+def curve(state: DiskState, web: MadeWeb, sizes: Sequence[int], window: int, folder: Path) -> Iterator[Step]:
+    """The first URLs, then a stretch of `window` before each of these sizes; the state is filled in between."""
+    sink = Direct(state)
+    for size in sizes:
+        if web.known and web.known < size - window:
+            web.fill(state, size - window)
+        yield from run(sink, web, size, size, COMMIT_EVERY, folder)
+
+
 def main() -> int:
     """The long form."""
     ask = argparse.ArgumentParser(prog="python -m bench.state", description=(__doc__ or "").partition("\n")[0])
@@ -274,21 +310,35 @@ def main() -> int:
     ask.add_argument("--commit-every", type=int, default=COMMIT_EVERY, help="changes between two commits")
     ask.add_argument("--memory", action="store_true", help="in memory instead of on disk")
     ask.add_argument("--folder", type=Path, help="put the state under this folder (removed afterwards)")
+    ask.add_argument("--sizes", type=float, nargs="+", help="measure at these millions of URLs, filled in between")
+    ask.add_argument("--window", type=int, default=300_000, help="URLs measured at each of these sizes but the first")
     asked = ask.parse_args()
     with tempfile.TemporaryDirectory(dir=asked.folder, prefix="periplus-bench-state-") as name:
-        state = MemoryState() if asked.memory else DiskState(Path(name))
-        print(
-            "    URLs    pages  links/URL  cpu us/URL  wall us/URL  private MB  file MB  written MB  slowest commit s"
-        )
-        for step in run(Direct(state), MadeWeb(asked.sites), asked.urls, asked.step, asked.commit_every, Path(name)):
-            print(
-                f"{step.known / 1e6:7.2f}M {step.pages:8,} {step.links / asked.step:10.1f} {step.cpu:11.2f}"
-                f" {step.wall:12.2f} {step.private / 1e6:11.0f} {step.file / 1e6:8.0f} {step.written / 1e6:11.0f}"
-                f" {step.slowest:17.2f}",
-                flush=True,
-            )
-        state.close()
+        state: State = MemoryState() if asked.memory else DiskState(Path(name))
+        web = MadeWeb(asked.sites)
+        if asked.sizes and isinstance(state, DiskState):
+            steps = curve(state, web, [int(size * MILLION) for size in asked.sizes], asked.window, Path(name))
+        else:
+            steps = run(Direct(state), web, asked.urls, asked.step, asked.commit_every, Path(name))
+        _print(steps)  # the state is not closed: sealing it would read all of it
     return 0
+
+
+def _print(steps: Iterator[Step]) -> None:
+    """A line for each stretch, as soon as it ends."""
+    print(
+        "    URLs    pages  links/page  cpu us/URL  system  wall us/URL  private MB  file MB  bytes/URL"
+        "  written KB/URL  slowest commit s  making a page us",
+        flush=True,
+    )
+    for step in steps:
+        print(
+            f"{step.known / 1e6:7.2f}M {step.pages:8,} {step.links / step.pages:11.1f} {step.cpu:11.2f}"
+            f" {step.system:7.2f} {step.wall:12.2f} {step.private / 1e6:11.0f} {step.file / 1e6:8.0f}"
+            f" {step.file / step.known:10.0f} {step.written / step.new / 1e3:15.1f} {step.slowest:17.2f}"
+            f" {step.making:17.1f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import astuple, replace
+from xxhash import xxh3_64_digest
 
 from periplus.content import ChurnRecord
 from periplus.model import CollectionDamaged, FirstSeen, Granularity, Lane, Site, Source, Url, UrlRecord
 from periplus.store import SiteState
 from periplus.store.state import DiskUrlRecords
 from periplus.store.state.environment import Environment
-from periplus.store.state.keys import MAX_PROBES
+from periplus.store.state.keys import MAX_PROBES, places_of
 from periplus.store.state.rows import LANES, SOURCES, decode, encode, lengthen, pack_record, shorten, unpack_record
 from periplus.store.state.sites import DiskSites, Recent, SiteNames, name_key
+from periplus.urls import site_of
 
 
 @pytest.fixture
@@ -52,6 +54,25 @@ def test_urls_are_kept_without_their_site(url: str, short: str) -> None:
     site = Site("a.test")
     assert shorten(Url(url), site) == short
     assert lengthen(short, site) == url
+
+
+def test_keys_of_many_urls_are_those_of_each_alone() -> None:
+    """Whatever stands before a URL: another scheme, port or user name of its site, another site, an unknown one."""
+    urls = [
+        Url(start + path)
+        for start in (
+            "https://a.test", "https://a.test", "http://a.test", "https://a.test:81", "https://me@a.test",
+            "http://me:you@a.test:81", "https://a.test.b", "http://[::1]", "https://unknown.test", "https://a.test",
+        )
+        for path in ("/", "/@x/https://b.test/?y")
+    ]  # fmt: skip
+    numbers = {Site(site): site.encode() for site in ("a.test", "a.test:81", "a.test.b", "[::1]")}
+
+    def place(url: Url) -> tuple[bytes, str]:
+        return numbers.get(site_of(url), b"\xff" * 4) + xxh3_64_digest(url.encode()), shorten(url, site_of(url))
+
+    assert places_of(urls, numbers.get, xxh3_64_digest) == [place(url) for url in urls]
+    assert places_of(urls[::-1], numbers.get, xxh3_64_digest) == [place(url) for url in urls[::-1]]
 
 
 def test_a_fresh_record_is_little_more_than_its_path() -> None:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from periplus.model import InvariantError, Site, Url
 from periplus.urls import site_of
 
-from .rows import shorten
 from .sites import ID_LENGTH
 
 TIME_LENGTH = 8
@@ -48,19 +47,20 @@ def places_of(
     urls: Sequence[Url], number_of: Callable[[Site], bytes | None], digest: Callable[[bytes], bytes]
 ) -> list[tuple[bytes, str]]:
     """The first key of each, and the URL as it is kept. Links of one site in a row are cut by one look at it."""
-    places = []
+    places: list[tuple[bytes, str]] = []
     prefix, sign, cut, number = "\0", "", 0, _NO_SITE
     for url in urls:
-        if url.startswith(prefix):
-            short = sign + url[cut:]
-        else:
-            site = site_of(url)
-            number = number_of(site) or _NO_SITE
-            short = shorten(url, site)
-            prefix, cut = url[: url.index("/", 8) + 1], url.index("/", 8)
-            sign = "" if short.startswith("/") else ":"
-            prefix = prefix if prefix.endswith(f"://{site}/") else "\0"  # a user name is kept
-        places.append((number + digest(url.encode()), short))
+        if not url.startswith(prefix):
+            cut = url.index("/", 8)
+            is_secure = url[4] == "s"
+            site = url[8 if is_secure else 7 : cut]
+            if "@" in site:  # a user name is kept
+                number, prefix = number_of(site_of(url)) or _NO_SITE, "\0"
+                places.append((number + digest(url.encode()), url))
+                continue
+            number = number_of(Site(site)) or _NO_SITE
+            prefix, sign = url[: cut + 1], "" if is_secure else ":"
+        places.append((number + digest(url.encode()), sign + url[cut:]))
     return places
 
 
