@@ -29,7 +29,7 @@ BUSY = 450.0
 """Seconds into the ten minutes of hosts that are busy at times: all of them are."""
 LONGEST = 600.0
 """Seconds of a transfer and of a crawl, far more than either takes: only outcomes end them."""
-HASTY: dict[str, object] = {"wire.timeout": 8.0, "wire.low_speed_time": 4, "retries.max_attempts": 1}
+HASTY: dict[str, object] = {"wire.timeout": 4.0, "wire.low_speed_time": 2, "retries.max_attempts": 1}
 """For hosts that answer slowly on purpose."""
 ATTEMPTS_ON_TIME = 5
 """Crawls of those hosts until their robots.txt came in time: on a machine that stalls it may time out, too."""
