@@ -141,10 +141,13 @@ class WatchedServers(Servers):
         kind = self.world.robots.get(site)
         if "/private/" in url and kind in _RULED:
             raise Broken(f"{url} is forbidden")
-        if kind in _PLAIN and now > self._robots_at.get(site, 0.0) + ROBOTS_AGE + _TOLERANCE:
-            raise Broken(
-                f"{url} is asked for with a robots.txt that is {now - self._robots_at.get(site, 0.0):.0f} s old"
-            )
+        if kind in _PLAIN:
+            self._check_age(url, now)
+
+    def _check_age(self, url: Url, now: float) -> None:
+        age = now - self._robots_at.get(site_of(url), 0.0)
+        if age > ROBOTS_AGE + _TOLERANCE:
+            raise Broken(f"{url} is asked for with a robots.txt that is {age:.0f} s old")
 
     def _check_times(self, url: Url, now: float) -> None:
         if self.world.kinds.get(url) != "ok" or not self.are_pages_timed or self._clock is None:

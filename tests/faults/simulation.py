@@ -223,6 +223,7 @@ class Simulation:
     """A run: life after life in folders of their own, and what must hold. `visits_a_day` is the budget of a watch."""
 
     visits_a_day = 0.0
+    jumps = JUMPS
 
     def __init__(self, plan: Plan, folder: Path) -> None:
         self.plan, self._folder = plan, folder
@@ -260,7 +261,7 @@ class Simulation:
     def _live(self, folder: Path, fault: Fault, *, is_last: bool = False) -> Path:
         """One process: the folder that it leaves."""
         self._lives += 1
-        clock = Clock(self.true, self.chance.choice(JUMPS) if self.plan.lives else 0.0)
+        clock = Clock(self.true, self.chance.choice(self.jumps) if self.plan.lives else 0.0)
         self.story.append(f"life {self._lives}: {fault}, clock {clock.offset:+.0f} s, true time {self.true.at:.2f}")
         self.disk = disk = Disk(folder, self.chance)
         disk.fault = fault

@@ -67,7 +67,7 @@ class WatchSimulation(Simulation):
         politeness = plan.config.politeness
         self.servers = WatchedServers(self.world, politeness, Rules(VISITS_A_DAY, SHORTEST, politeness.lease))
         self.servers.are_pages_timed = not plan.mishaps.late and not plan.stalls
-        self.began_at = self.true.at
+        self.began_at, self.longest = self.true.at, LONGEST
 
     def run(self) -> dict[Url, str]:
         folder = self._live(self._folder / "life", Fault())
@@ -99,7 +99,7 @@ class WatchSimulation(Simulation):
         engine.recover()
         self.check_recovered(process)
         is_last = not self.disk.fault.kind
-        until = self.true.at + 3600 * (LAST_HOURS if is_last else self.chance.choice(HOURS))
+        until = self._until(is_last)
         try:
             engine.discover([Discovery(seed, Source.SEED, clock.now()) for seed in self.seeds])
             self._watch(process, until, steps)
@@ -111,6 +111,9 @@ class WatchSimulation(Simulation):
             if self.disk.image is None:
                 engine.close()
 
+    def _until(self, is_last: bool) -> float:
+        return self.true.at + 3600 * (LAST_HOURS if is_last else self.chance.choice(HOURS))
+
     def _watch(self, process: Process, until: float, steps: int | None) -> None:
         taken = 0
         while self.true.at < until:
@@ -120,8 +123,11 @@ class WatchSimulation(Simulation):
             if self.chance.random() < self.plan.stalls / 4:
                 self.true.at += self.chance.choice((2.0, 400.0, 7_200.0))
             process.engine.step(_STEP)
+            self._stepped(process)
             if taken % 64 == 0:
                 process.machine.check_invariants()
+
+    def _stepped(self, process: Process) -> None: ...
 
     # what must hold
 
@@ -151,7 +157,7 @@ class WatchSimulation(Simulation):
             return
         now, pause = process.process_clock.now(), RefreshRetirementSettings().longest_pause
         for record in self._records(process):
-            latest = now + (pause if record.failures or record.status not in (200, 304) else LONGEST)
+            latest = now + (pause if record.failures else self.longest)
             if record.due_at is not None and record.due_at > latest + 1.0:
                 raise Broken(f"{record.url} is due in {(record.due_at - now) / 3600:.1f} hours: {record.status}")
 
