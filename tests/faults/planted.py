@@ -34,6 +34,8 @@ REPLAY: Final = "tests/properties/test_replay.py"
 POLITENESS: Final = "tests/properties/test_politeness.py"
 ROBOTS: Final = "tests/unit/crawl/test_frontier_robots.py"
 EXCHANGE: Final = "tests/conformance/test_exchange.py"
+SET_BACK: Final = "tests/unit/crawl/test_clock_set_back.py"
+LMDB: Final = "tests/faults/test_lmdb_faults.py"
 WARC: Final = "tests/unit/store/test_warc_durability.py"
 
 
@@ -214,6 +216,32 @@ BUGS: Final = (
         "the clock follows the machine's", "crawl/clock.py",
         "        real = self._offset + self._monotonic()\n", "        real = time.time()\n",
         ("tests/unit/crawl/test_clock.py",),
+    ),
+    Bug(
+        "revisits are not brought back with the clock", "crawl/revisit/revisits.py",
+        "        if is_set_back:\n", "        if not is_set_back and not now:\n", (SET_BACK,),
+    ),
+    Bug(
+        "a visit of a time to come is kept", "crawl/revisit/set_back.py",
+        "if page.visited_at > now else record", "if page.visited_at < 0 else record", (SET_BACK,),
+    ),
+    Bug(
+        "a checkpoint forgets when requests were last granted", "crawl/revisit/revisits.py",
+        "            latest_at=self._latest_at,\n", "", (SET_BACK,),
+    ),
+    Bug(
+        "a change is taken for noise after the clock was set back", "crawl/revisit/comparison.py",
+        "            seen_at = min(seen_at, unpack_page(record.evidence).visited_at)\n", "            pass\n",
+        (SET_BACK,),
+    ),
+    Bug(
+        "a commit of LMDB that cannot be written is called damage", "store/state/files.py",
+        "if is_commit and code in (errno.EIO, errno.EFBIG):", "if is_commit and code == errno.EFBIG:", (LMDB,),
+    ),
+    Bug(
+        "a state whose commit failed is used on", "store/state/environment.py",
+        "        self._abort()\n        self._is_broken = True\n        return translated",
+        "        self._abort()\n        return translated", (LMDB,),
     ),
 )  # fmt: skip
 

@@ -31,7 +31,7 @@ from tests.properties.replayed_world import Collection, ObservedMachine
 from periplus.assembly import Layout, ShardMaker
 from periplus.assembly.shards import open_machine
 from periplus.config import Config
-from periplus.crawl.clock import RateLimiter
+from periplus.crawl.clock import RateLimiter, TokenBucket
 from periplus.crawl.engine import Engine
 from periplus.crawl.frontier import AddressClaims
 from periplus.crawl.inputs import Answered, Input
@@ -40,6 +40,7 @@ from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.router import Outbound
 from periplus.crawl.sharding.pushed import PushedUrls
 from periplus.model import Discovery, FetchTask, InvariantError, PeriplusError, Source, Stored, Url, UrlRecord
+from periplus.policy.refresh import DAY
 from periplus.store import Archive, DiskState, Inbox
 from periplus.store.tables import Spooled, Tables
 from periplus.store.tables.reader import read_spooled
@@ -104,7 +105,7 @@ class Process(Collection):
     def __init__(self, run: Simulation, folder: Path, clock: Clock, number: int = 0, count: int = 1) -> None:
         self.run_, self.number, self.count = run, number, count
         self.folder, self.config, self.world = folder, run.plan.config, run.world
-        self.seeds, self.visits_a_day = run.seeds, 0.0
+        self.seeds, self.visits_a_day = run.seeds, run.visits_a_day
         self.process_clock = clock
         self.wire = FaultyWire(run.servers, clock, run.chance, run.plan.mishaps, run.plan.slots, number)  # type: ignore[assignment]
         self.applied: set[Key] = set()
@@ -113,11 +114,8 @@ class Process(Collection):
 
     def _open(self) -> None:
         layout = Layout(self.folder)
-        asked = ShardMaker(self.config, self.folder, self.seeds)
-        number = self.number
-        self.state = state = DiskState(
-            layout.shard(number), shard=number, duplicates=self.config.duplicates, map_size=MAP_SIZE
-        )
+        asked = ShardMaker(self.config, self.folder, self.seeds, self.visits_a_day)
+        self.state = state = self._open_state(layout)
         try:
             self.engine = self._assembled(asked, layout, state)
         except BaseException:
@@ -125,6 +123,10 @@ class Process(Collection):
             if hasattr(self, "tables"):
                 self.tables.close()
             raise
+
+    def _open_state(self, layout: Layout) -> DiskState:
+        folder, duplicates = layout.shard(self.number), self.config.duplicates
+        return DiskState(folder, shard=self.number, duplicates=duplicates, map_size=MAP_SIZE)
 
     def _assembled(self, asked: ShardMaker, layout: Layout, state: DiskState) -> Engine:
         meta, number, count = state.meta(ShardMeta) or ShardMeta(), self.number, self.count
@@ -140,6 +142,8 @@ class Process(Collection):
         assert isinstance(machine, ObservedMachine)
         self.machine = machine
         machine.after = self._observe
+        now = self.process_clock.now()
+        is_watch, rate = bool(self.visits_a_day), machine.revisits.visits_per_day / DAY
         return Engine(
             self.config.engine,
             machine=machine,
@@ -149,7 +153,7 @@ class Process(Collection):
             state=state,
             log=log,
             clock=self.process_clock,
-            limiter=RateLimiter(0.0, self.process_clock.now()),
+            limiter=TokenBucket(rate, now) if is_watch else RateLimiter(0.0, now),
             outbound=Outbound(number, count, state.exchange),
             claims=AddressClaims(count) if count > 1 else None,
         )
@@ -216,7 +220,10 @@ class Process(Collection):
 
 
 class Simulation:
-    """A run: life after life in folders of their own, and what must hold."""
+    """A run: life after life in folders of their own, and what must hold. `visits_a_day` is the budget of a watch."""
+
+    visits_a_day = 0.0
+    jumps = JUMPS
 
     def __init__(self, plan: Plan, folder: Path) -> None:
         self.plan, self._folder = plan, folder
@@ -254,7 +261,7 @@ class Simulation:
     def _live(self, folder: Path, fault: Fault, *, is_last: bool = False) -> Path:
         """One process: the folder that it leaves."""
         self._lives += 1
-        clock = Clock(self.true, self.chance.choice(JUMPS) if self.plan.lives else 0.0)
+        clock = Clock(self.true, self.chance.choice(self.jumps) if self.plan.lives else 0.0)
         self.story.append(f"life {self._lives}: {fault}, clock {clock.offset:+.0f} s, true time {self.true.at:.2f}")
         self.disk = disk = Disk(folder, self.chance)
         disk.fault = fault

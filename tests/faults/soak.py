@@ -2,6 +2,7 @@
 
     python -m tests.faults.soak --seed 70
     python -m tests.faults.soak --minutes 60
+    python -m tests.faults.soak --minutes 60 --watch    # watches of changing sites instead of crawls
 
 A seed that fails is printed with what happened in it and the command that repeats it. The exit code is 1 if any did.
 """
@@ -19,25 +20,29 @@ from typing import Final
 
 from tests.faults.shards import run_shards
 from tests.faults.simulation import run_seed
+from tests.faults.watching import run_watch
 
 MEMORY: Final = Path("/dev/shm")
 SHARDS_EVERY: Final = 4
 """Of this many seeds one is a crawl of several shards."""
 
 
-def run(seed: int) -> list[str]:
+def run(seed: int, *, is_watch: bool = False) -> list[str]:
     """Run a seed in a folder of its own; what happened in it."""
     folder = Path(tempfile.mkdtemp(prefix="periplus-faults-", dir=MEMORY if MEMORY.is_dir() else None))
     try:
+        if is_watch:
+            watch = run_watch(seed, folder)
+            return [*watch.story, f"{watch.servers.requests} requests in {watch.hours:.1f} hours"]
         return run_shards(seed, folder) if seed % SHARDS_EVERY == SHARDS_EVERY - 1 else run_seed(seed, folder).story
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def report(seed: int, error: BaseException) -> None:
+def report(seed: int, error: BaseException, *, is_watch: bool = False) -> None:
     """Print a failure and how to repeat it."""
     say(f"seed {seed} failed: {type(error).__name__}: {error}")
-    say(f"repeat with: python -m tests.faults.soak --seed {seed}")
+    say(f"repeat with: python -m tests.faults.soak --seed {seed}{' --watch' * is_watch}")
 
 
 def say(line: str) -> None:
@@ -51,10 +56,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="run this seed alone and print what happens in it")
     parser.add_argument("--minutes", type=float, default=1.0, help="run seeds for this long")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--watch", action="store_true", help="watch sites that change, instead of crawling")
     asked = parser.parse_args()
     if asked.seed is not None:
         try:
-            say("\n".join(run(asked.seed)))
+            say("\n".join(run(asked.seed, is_watch=asked.watch)))
         except Exception:
             traceback.print_exc()
             return 1
@@ -62,10 +68,10 @@ def main() -> int:
     until, seed, failed = time.monotonic() + 60 * asked.minutes, asked.first, 0
     while time.monotonic() < until:
         try:
-            run(seed)
+            run(seed, is_watch=asked.watch)
         except Exception as error:
             failed += 1
-            report(seed, error)
+            report(seed, error, is_watch=asked.watch)
         seed += 1
     say(f"{seed - asked.first} runs, {failed} failed (seeds {asked.first} to {seed - 1})")
     return int(failed > 0)

@@ -86,6 +86,7 @@ class Servers:
         self._visits: dict[tuple[int, Site], _Visit] = {}
         self._asked_at: dict[str, float] = {}
         self._slow: set[Site] = set()
+        self.crawl_delay = CRAWL_DELAY
 
     def asked(self, task: FetchTask, took: float, now: float, shard: int = 0) -> None:
         """A request begins: is it one that may?"""
@@ -98,7 +99,7 @@ class Servers:
         if (visit := self._visits.get((shard, site))) is not None:
             rest = max(self._politeness.delay, self._politeness.slow_factor * visit.took)
             if site in self._slow:
-                rest = max(rest, CRAWL_DELAY)
+                rest = max(rest, self.crawl_delay)
             if now < visit.ended_at + rest - _TOLERANCE:
                 raise Broken(f"{site} rested {now - visit.ended_at:.3f} s, not {rest}: {task.url}")
         gap = now - self._asked_at.get(task.ip, 0.0)

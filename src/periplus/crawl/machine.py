@@ -275,6 +275,7 @@ class Machine:
                 self._pass_gains(now)
                 self.router.flush()
             case Restarted():
+                self.sitemaps.restart(now, is_set_back=self.revisits.restart(now))
                 self.frontier.restart(now)
             case Adopted():
                 self._adopted(given, now)
@@ -333,8 +334,7 @@ class Machine:
         for each in self._pipeline.read(others, now) if others else []:
             self._pass_links(each, now)
         if given.is_counted:
-            payloads = (answer.payload for answer in given.answers)
-            for payload in payloads:
+            for payload in (answer.payload for answer in given.answers):
                 if payload is not None:
                     self._state.payloads.add_new(payload)
 
@@ -438,8 +438,8 @@ class Machine:
         """Whether nothing waits and nothing is under way; or the page budget was fetched."""
         if not self.frontier.is_idle or self._held.are_due(now):
             return False
-        is_done = self.sitemaps.is_idle(now) and self.forms.is_idle(now)
-        return self.frontier.is_satisfied or self._settings.revisits_only or is_done
+        is_over = self.frontier.is_satisfied or self._settings.revisits_only
+        return is_over or (self.sitemaps.is_idle(now) and self.forms.is_idle(now))
 
     def preview(self, pattern: str) -> Preview:
         """Which waiting URLs a pattern matches."""

@@ -32,8 +32,10 @@ from periplus.policy.refresh import (
     NO_EVIDENCE,
     NO_PROOF,
     PageEvidence,
+    RefreshRetirementSettings,
     SignalKind,
     SiteEvidence,
+    after_setback,
     fit_site,
     learnt,
     pages_of,
@@ -284,3 +286,12 @@ def _age(record: UrlRecord, now: float) -> float | None:
         header = None if record.validators is None else record.validators.last_modified
         modified_at = None if header is None else read_last_modified(header, now)
     return None if modified_at is None or modified_at > now - _JUST_NOW else now - modified_at
+
+
+def is_back(discovery: Discovery, known: UrlRecord, retirement: RefreshRetirementSettings) -> bool:
+    """Whether a page that was given up is reported as changed since."""
+    lastmod = discovery.hints.lastmod
+    is_later = lastmod is not None and known.fetched_at is not None and lastmod.at > known.fetched_at
+    if not known.failures or not (is_later or discovery.source is Source.PING):
+        return False
+    return bool(after_setback(known.status, known.failures, discovery.found_at, retirement).retired)

@@ -39,7 +39,8 @@ class RevisitState(Struct, frozen=True, array_like=True):
     `mean_weight`. `idle_since` is when a slot was last used or offered, `is_idle` whether it was then left unused.
     `quota` are the counters of `RevisitQuota`. `waiting` is how many revisits were queued at the last call of `due`.
     `factor` chooses the sample of pages to explore (0: there is no sample), and `added` are the pages that were sampled
-    since the `SampleRows` were written. A crawl that never watched has a `total` of 0.
+    since the `SampleRows` were written. `latest_at` is when requests were last granted, by any process: if a new one
+    begins before, the clock was set back. A crawl that never watched has a `total` of 0.
     """
 
     objective: str = ""
@@ -55,3 +56,4 @@ class RevisitState(Struct, frozen=True, array_like=True):
     waiting: int = 0
     factor: int = 0
     added: tuple[Url, ...] = ()
+    latest_at: float = 0.0

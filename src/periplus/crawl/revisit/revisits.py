@@ -52,9 +52,10 @@ from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from .budget import RevisitQuota, VisitBudget, Watching, weighting_of
-from .change_history import ChangeHistory, Revised, is_page
+from .change_history import ChangeHistory, Revised, is_back, is_page
 from .freshness import Freshness, FreshnessEstimator, queued_revisits
 from .records import RevisitState, SampleRows, SiteRecords
+from .set_back import CLOCK_ERROR, bring_back
 from .upcoming import NextVisit, UpcomingVisits
 from .visit_stats import VisitStats
 from .visit_value import VisitValuer
@@ -112,7 +113,7 @@ class Revisits:
         self._upcoming = UpcomingVisits(state, sites, self._settings, self._weights)
         self._saved = saved or RevisitState()
         self._idle_since, self._is_idle = self._saved.idle_since, self._saved.is_idle
-        self._waiting = self._saved.waiting
+        self._waiting, self._latest_at = self._saved.waiting, self._saved.latest_at
         self.quota = RevisitQuota(self._settings.refresh_share, self._settings.new_share, self._saved.quota)
         self._budget: VisitBudget | None = None
         self._estimator: FreshnessEstimator | None = None
@@ -141,7 +142,7 @@ class Revisits:
     def snapshot(self) -> RevisitState:
         """What a commit must hold, besides `sample_rows`, for `Revisits` to go on exactly as it is."""
         if self._budget is None or self._estimator is None:  # without a watch the sample would grow stale
-            return replace(self._saved, quota=self.quota.counts, factor=0, added=())
+            return replace(self._saved, quota=self.quota.counts, factor=0, added=(), latest_at=self._latest_at)
         return RevisitState(
             objective=self._settings.objective,
             total=self._budget.watching.visits_a_day,
@@ -156,11 +157,19 @@ class Revisits:
             waiting=self._waiting,
             factor=self._estimator.factor,
             added=self._estimator.added,
+            latest_at=self._latest_at,
         )
 
     def sample_rows(self) -> SampleRows | None:
         """The sampled pages, if this commit must write them (about 200 KB, seldom); otherwise the last ones hold."""
         return None if self._estimator is None else self._estimator.changed_rows()
+
+    def restart(self, now: float) -> bool:
+        """A new process continues. Whether the clock was set back; then revisits are brought back with it."""
+        is_set_back, self._latest_at = now < self._latest_at - CLOCK_ERROR, now
+        if is_set_back:
+            bring_back(self._state, self._settings, self._retirement, self._site, self._due_at, now)
+        return is_set_back
 
     def end_of_input(self) -> None:
         """Drop data that is only needed until the links of a visit are delivered, within the same input."""
@@ -265,20 +274,12 @@ class Revisits:
     def mentioned(self, discovery: Discovery, known: UrlRecord) -> UrlRecord:
         """The record of a known page after a source mentioned it; a page that is said to have changed is due sooner."""
         after = self._history.mentioned(discovery, known)
-        if known.due_at is None and self._is_back(discovery, known):
+        if known.due_at is None and is_back(discovery, known, self._retirement):
             self._state.calendar.move([(after.url, None, discovery.found_at)])
             return replace(after, due_at=discovery.found_at, failures=0)
         if after.evidence == known.evidence or after.due_at is None:  # no signal; or it is queued, or was given up
             return after
         return self._sooner(after, self._due_at(after, self._site(after.url), discovery.found_at))
-
-    def _is_back(self, discovery: Discovery, known: UrlRecord) -> bool:
-        """Whether a page that was given up is reported as changed since."""
-        lastmod = discovery.hints.lastmod
-        is_later = lastmod is not None and known.fetched_at is not None and lastmod.at > known.fetched_at
-        if not known.failures or not (is_later or discovery.source is Source.PING):
-            return False
-        return bool(after_setback(known.status, known.failures, discovery.found_at, self._retirement).retired)
 
     def _sooner(self, record: UrlRecord, due_at: float) -> UrlRecord:
         """Move a page in the calendar if it is due earlier than it was."""
@@ -337,7 +338,7 @@ class Revisits:
         `waiting` revisits are queued already. A small share of pages is sampled at random, so that estimates stay
         unbiased.
         """
-        self._waiting = waiting
+        self._waiting, self._latest_at = waiting, max(self._latest_at, now)
         if waiting >= self._room:
             return []
         due = self._state.calendar.due(now, min(_MAX_LOOKED_AT, 2 * (self._room - waiting)))
@@ -391,8 +392,7 @@ class Revisits:
     def _released(self, record: UrlRecord, seen: Appraisal | None) -> Queued:
         self._state.calendar.move([(record.url, record.due_at, None)])
         self._state.records.put([replace(record, due_at=None)])
-        level = level_of(1.0) if seen is None else seen.level
-        return Queued(record.url, site_of(record.url), Lane.REFRESH, level)
+        return Queued(record.url, site_of(record.url), Lane.REFRESH, level_of(1.0) if seen is None else seen.level)
 
     def next_due(self, waiting: int) -> float | None:
         """When the next page is due, if there is room for it."""

@@ -255,6 +255,16 @@ class SitemapScheduler:
         due_at = self._state.forest.next_due()
         return not self.has_unread and (due_at is None or due_at > now)
 
+    def restart(self, now: float, *, is_set_back: bool) -> None:
+        """A new process continues. If the clock was set back, files visited after now count as visited now."""
+        if not is_set_back:
+            return
+        latest = now + self._rules.revisit.longest
+        for node in [node for node in self._store if (node.visited_at or 0.0) > now or latest < node.due_at < math.inf]:
+            visited_at = min(node.visited_at or now, now)
+            due_at = min(node.due_at - ((node.visited_at or now) - visited_at), latest)
+            self._store.put(replace(node, visited_at=node.visited_at and visited_at, due_at=due_at))
+
     # results of fetches
 
     def ended(self, outcome: FetchOutcome, now: float) -> None:

@@ -141,7 +141,7 @@ class Environment:
         try:
             transaction.commit()
         except lmdb.Error as error:
-            raise self.failed(error) from error
+            raise self.failed(error, is_commit=True) from error
         if not self._readonly:
             lengthen(self._folder, self._lmdb)
         self.uncommitted = 0
@@ -226,11 +226,11 @@ class Environment:
         finally:
             self._unlock()
 
-    def failed(self, error: lmdb.Error) -> CollectionError | InvariantError:
+    def failed(self, error: lmdb.Error, *, is_commit: bool = False) -> CollectionError | InvariantError:
         """What a foreign error means here. The transaction is lost."""
         self._abort()
         self._is_broken = True
-        return translated(error, self._folder)
+        return translated(error, self._folder, is_commit=is_commit)
 
     def _check_usable(self) -> None:
         if self._is_broken:

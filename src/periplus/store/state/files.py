@@ -151,8 +151,8 @@ def check_length(folder: Path, environment: lmdb.Environment) -> None:
         raise CollectionDamaged(f"{folder / DATA} is shorter than it should be", hint=repair_hint(folder))
 
 
-def translated(error: Exception, folder: Path) -> CollectionError | InvariantError:
-    """What an error of LMDB means here."""
+def translated(error: Exception, folder: Path, *, is_commit: bool = False) -> CollectionError | InvariantError:
+    """What an error of LMDB means here. A commit only writes: if it fails, nothing is damaged."""
     if isinstance(error, lmdb.BadValsizeError | lmdb.ReadonlyError):
         return InvariantError(f"the state in {folder} was misused: {error}")
     if isinstance(error, lmdb.MapFullError):
@@ -162,6 +162,11 @@ def translated(error: Exception, folder: Path) -> CollectionError | InvariantErr
     code = getattr(error, "code", 0)
     if code in (errno.ENOSPC, errno.EDQUOT) or (code == errno.EIO and _is_full(folder)):
         return CollectionError(f"no space is left for {folder}", hint="free some space; the last commit is safe")
+    if is_commit and code in (errno.EIO, errno.EFBIG):
+        return CollectionError(
+            f"{folder} cannot be written: {os.strerror(code)}",
+            hint="check the disk, and the limit on the size of files (ulimit -f); the last commit is safe",
+        )
     if "already open" in str(error):
         return CollectionInUse(f"{folder} is open in this process")
     return CollectionDamaged(f"{folder} cannot be read: {error}", hint=repair_hint(folder))
