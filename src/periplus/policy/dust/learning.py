@@ -68,6 +68,7 @@ class SiteDust(Struct, array_like=True):
     they were found, and have a record so that they are fetched if their rule is withdrawn; `raised` pairs that were
     fetched early. `paired`: keys of a rule and of a base of which a pair was counted. `values`: by
     name of a parameter, the keys of the values that were read, at most `MANY_VALUES`, of `MAX_KNOWN` parameters.
+    `has_secure`: whether a page was read by https.
     """
 
     pages: int = 0
@@ -85,6 +86,7 @@ class SiteDust(Struct, array_like=True):
     raised: int = 0
     paired: dict[int, bool] = field(default_factory=dict)
     values: dict[str, list[int]] = field(default_factory=dict)
+    has_secure: bool = False
 
 
 class Pair(Struct, frozen=True, gc=False):
@@ -145,6 +147,11 @@ def learn(
     return changes
 
 
+def is_awaited(dust: SiteDust, url: str) -> bool:
+    """Whether a page waits under this URL to be compared with it."""
+    return bool(dust.bases) and url_key(url) in dust.bases
+
+
 def _note_values(dust: SiteDust, url: str) -> None:
     """Note the values of the parameters of a page that was read."""
     for name, equals, value in (each.partition("=") for each in parameters(url.partition("?")[2])[:MAX_KNOWN]):
@@ -201,11 +208,13 @@ def _wait(
         is_anchored = _is_order(operation) or operation.base == page.url
         return count_pair(dust, Pair(operation, is_equal, 0, is_anchored), settings, familiar)
     if len(dust.bases) >= settings.max_bases:
-        largest = max(dust.bases)
+        largest = next(iter(dust.bases))
         if place > largest:
             return []
         del dust.bases[largest]
     dust.bases[place] = (page.identity, keys)
+    if len(dust.bases) >= settings.max_bases:
+        dust.bases = dict(sorted(dust.bases.items(), reverse=True))  # the largest first, where it is found at once
     return []
 
 

@@ -5,6 +5,10 @@ enough from all others to count as new. A chain grows by a page that only its la
 further), whose text resembles that of the last, and which has exactly one link of its template that the chain has not
 seen. `Traps` throttles the template of a chain of 20 pages by one step, and by another for every 20 more.
 
+Links are looked at where a chain may begin, at every fourth click from the seeds, and where one continues: pages with a
+single link of their template are rare, and to find that out takes time for every link. So a chain is noticed after 23
+pages at the latest.
+
 Lists and photo albums that link to their pages from one place are not chains: all of their pages are equally far away.
 """
 
@@ -24,6 +28,9 @@ MAX_CHAINS: Final = 8
 MAX_LINKS: Final = 200
 """Links of a page beyond which it is not looked at: pages of a chain have few, and templates take time."""
 
+FIRST_AT: Final = 4
+"""A chain begins at a page whose distance from the seeds is a multiple of this; each has one among its first four."""
+
 
 class PageChain(Struct, array_like=True):
     """Pages that each led to one more: what must come next, and the text of the last one.
@@ -38,6 +45,13 @@ class PageChain(Struct, array_like=True):
     last: int
     brief: bytes
     length: int = 1
+
+
+def may_follow(chains: Sequence[PageChain], url: Url, depth: int) -> bool:
+    """Whether a page may begin a chain or continue one, so that its links are worth a look."""
+    if depth % FIRST_AT == 0:
+        return True
+    return bool(chains) and key_of(url) in [each.next for each in chains]
 
 
 def follow(

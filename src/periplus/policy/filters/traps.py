@@ -37,7 +37,7 @@ from functools import lru_cache
 
 from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
 from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Paths, Values, Window
-from .page_chains import follow
+from .page_chains import follow, may_follow
 from .settings import TrapSettings
 from .site_states import FilterStates, SiteFilterState
 from .templates import directory_of, key_of, parameters_of, path_template_of, template_of
@@ -51,6 +51,8 @@ _GROWN = "grown paths"
 _GROWN_KEY = key_of(_GROWN)
 _FEWEST_SLASHES = 4
 """Slashes of the shortest URL whose path has two segments: `http://host/a/a`."""
+_SHORTEST_ORIGIN = len("http://h")
+"""Characters of a URL before which no path begins."""
 
 
 class Traps:
@@ -108,7 +110,10 @@ class Traps:
 
         `depth`: how far from the seeds; `sketch`: of its main text; `links`: where it leads.
         """
-        settings, lessons = self._settings, self._lessons.changing(url)
+        settings = self._settings
+        if not may_follow(self._lessons.about(url).chains, url, depth):
+            return
+        lessons = self._lessons.changing(url)
         chain = follow(lessons.chains, url, depth, sketch, links, settings.chain_likeness)
         if chain is None or chain.length < settings.chain_pages:
             return
@@ -164,7 +169,7 @@ class Traps:
                     continue
                 parameter = lessons.parameters[key] = Parameter(Values(), Window())
             values = parameter.values
-            if values is not None and values.add(key_of(value)) and values.estimate() > self._settings.max_values:
+            if values is not None and values.add(key_of(value)) and values.exceeds(self._settings.max_values):
                 parameter.values = None
 
 
@@ -250,7 +255,11 @@ def _is_grown(url: Url) -> bool:
     """Whether the last segment of a path stands in it before. Figures are exempt: dates repeat."""
     if url.count("/") < _FEWEST_SLASHES:
         return False
-    segments = url.partition("?")[0].rstrip("/").split("/")[3:]
+    path = url.partition("?")[0].rstrip("/")
+    last = path[path.rindex("/") :]
+    if path.find(last, _SHORTEST_ORIGIN) + len(last) == len(path):  # it stands nowhere else, not even as a beginning
+        return False
+    segments = path.split("/")[3:]
     return len(segments) > 1 and segments[-1] in segments[:-1] and not segments[-1].isdecimal()
 
 
