@@ -41,7 +41,7 @@ LONGEST_MEAN: Final = 15.0
 SAMPLED_OF: Final = 16
 """One page in this many is deflated and searched for hidden text: about 10 microseconds a page on average."""
 _LEVEL: Final = 1
-"""The fastest level of libdeflate. On documentation the ratio is 1 % below that of zlib's level 6, on prose above it."""
+"""The fastest level of libdeflate. On documentation its ratio is 1 % below that of zlib's level 6."""
 _STYLE: Final = re.compile(rb"""style=(["'])([^"'<>]{1,512})\1""")
 _NAME: Final = re.compile(rb"<([a-zA-Z][a-zA-Z0-9]{0,15})")
 _LONGEST_TAG: Final = 1024

@@ -47,6 +47,7 @@ from periplus.policy.dust import (
     checked,
     describe,
     is_awaited,
+    is_looked_up,
     learn,
     lower_quantile,
     operation_between,
@@ -141,6 +142,8 @@ class DustLearner:
                 dust.has_secure = has_secure = True
             known = dust.known.values() if dust else ()
             found = operations(url, template, known, _split_names(dust), has_secure=has_secure)
+            if found and dust is not None and dust.missed:
+                found = [each for each in found if is_looked_up(dust, each)]
             pages.append(_Found(page, reading, found, len(bases)))
             bases += [Url(each.base) for each in found]
         return pages, bases

@@ -40,7 +40,7 @@ _LETTERS: Final = "abcdefghijklmnop"
 _IMPOSSIBLE: Final = re.compile(f"[{_LETTERS}]{{16}}(?=[./]|$)")
 _LONGEST_EXTENSION: Final = 6
 _ESTIMATED_TIMES: Final = 2
-"""A page is not short if it is estimated to have this many times as many words as a short one: the estimate is rough."""
+"""A page is not short if its words are estimated to be this many times the maximum: the estimate is rough."""
 
 
 class ReadPage(Struct, frozen=True):

@@ -99,7 +99,7 @@ class Traps:
             window = _filed(key, lessons, settings.max_templates)
             if window is not None:
                 _note(window, is_unique, settings.window, settings.min_unique, lessons)
-        if not lessons.parameters or "?" not in template:
+        if "?" not in template or not lessons.parameters:
             return
         for _, parameter in _parameters(url, template, lessons):
             least = 0.0 if parameter.values is not None else settings.min_unique_values
