@@ -5,15 +5,12 @@ enough from all others to count as new. A chain grows by a page that only its la
 further), whose text resembles that of the last, and which has exactly one link of its template that the chain has not
 seen. `Traps` throttles the template of a chain of 20 pages by one step, and by another for every 20 more.
 
-Links are looked at where a chain may begin, at every fourth click from the seeds, and where one continues: pages with a
-single link of their template are rare, and to find that out takes time for every link. So a chain is noticed after 23
-pages at the latest.
-
 Lists and photo albums that link to their pages from one place are not chains: all of their pages are equally far away.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -28,8 +25,8 @@ MAX_CHAINS: Final = 8
 MAX_LINKS: Final = 200
 """Links of a page beyond which it is not looked at: pages of a chain have few, and templates take time."""
 
-FIRST_AT: Final = 4
-"""A chain begins at a page whose distance from the seeds is a multiple of this; each has one among its first four."""
+_UP_TO_FOLDED: Final = re.compile("[^#*?]*")
+"""What all paths of a template begin with: until something is folded."""
 
 
 class PageChain(Struct, array_like=True):
@@ -45,13 +42,6 @@ class PageChain(Struct, array_like=True):
     last: int
     brief: bytes
     length: int = 1
-
-
-def may_follow(chains: Sequence[PageChain], url: Url, depth: int) -> bool:
-    """Whether a page may begin a chain or continue one, so that its links are worth a look."""
-    if depth % FIRST_AT == 0:
-        return True
-    return bool(chains) and key_of(url) in [each.next for each in chains]
 
 
 def follow(
@@ -83,10 +73,11 @@ def _only_link(url: Url, links: Sequence[Url], known: Sequence[int]) -> Url | No
     """The only link of a page to another one of its template that is not known; `None` if there is none, or several."""
     if len(links) > MAX_LINKS:
         return None
-    origin, slashes, template = url[: url.index("/", 8) + 1], url.count("/"), template_of(url)
+    template, slashes = template_of(url), url.count("/")
+    start = url[: url.index("/", 8)] + _UP_TO_FOLDED.match(template)[0]  # type: ignore[index] # it matches anything
     found: Url | None = None
-    for link in links:
-        if not link.startswith(origin) or link.count("/") != slashes or template_of(link) != template:
+    for link in [link for link in links if link.startswith(start)]:
+        if link.count("/") != slashes or template_of(link) != template:
             continue
         if link != found and key_of(link) not in known:
             if found is not None:

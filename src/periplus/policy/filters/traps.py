@@ -37,7 +37,7 @@ from functools import lru_cache
 
 from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
 from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Paths, Values, Window
-from .page_chains import follow, may_follow
+from .page_chains import follow
 from .settings import TrapSettings
 from .site_states import FilterStates, SiteFilterState
 from .templates import directory_of, key_of, parameters_of, path_template_of, template_of
@@ -110,10 +110,7 @@ class Traps:
 
         `depth`: how far from the seeds; `sketch`: of its main text; `links`: where it leads.
         """
-        settings = self._settings
-        if not may_follow(self._lessons.about(url).chains, url, depth):
-            return
-        lessons = self._lessons.changing(url)
+        settings, lessons = self._settings, self._lessons.changing(url)
         chain = follow(lessons.chains, url, depth, sketch, links, settings.chain_likeness)
         if chain is None or chain.length < settings.chain_pages:
             return
