@@ -51,9 +51,7 @@ SETTINGS: dict[str, tuple[str, object, object]] = {
 }
 """The setting of each part that has one, and its values for on and off."""
 CALLS: dict[str, tuple[tuple[object, tuple[str, ...]], ...]] = {
-    "budgets": (
-        (Domains, ("refusal", "admitted", "granted", "level", "has_place", "flush", "choose", "took", "next_pass_at")),
-    ),
+    "budgets": ((Domains, ("refusal", "admitted", "granted", "level", "has_place", "flush", "choose", "took")),),
     "dust": (
         (DustLearner, ("learn", "probed")),
         (Renames, ("judge", "reconsider", "wanted_pairs", "noted", "may_remember", "looked_for")),

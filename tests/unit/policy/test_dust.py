@@ -18,6 +18,7 @@ from periplus.policy.dust import (
     count_pair,
     describe,
     from_discarder,
+    is_looked_up,
     is_probe,
     learn,
     lower_quantile,
@@ -241,3 +242,24 @@ def test_rules_of_duplicate_url_discarder() -> None:
     assert rename("https://www2.d.net/x/") == "https://d.net/x"
     with pytest.raises(ValueError, match="unknown processor"):
         from_discarder([{"order": 0, "processor": "other", "urlPattern": {"include": ["a.net"]}}])
+
+
+def test_spelling_is_tried_on_a_sample_where_no_page_had_a_pair() -> None:
+    """Until one has: then every page counts again. Parameters are always tried."""
+    dust = SiteDust()
+    capitals = [operations(f"{SITE}/A{number}", "") for number in range(400)]
+    for number, found in enumerate(capitals[:64]):
+        assert all(is_looked_up(dust, each) for each in found)
+        learn(dust, Observation(f"{SITE}/A{number}", number, unread=tuple(found)), DustSettings())
+    lower = [each for found in capitals for each in found if each.rules[0].kind == "lower-case"]
+    looked_up = [each for each in lower if is_looked_up(dust, each)]
+    assert len(lower) == 400
+    assert 20 <= len(looked_up) <= 90
+    assert all(is_looked_up(dust, each) for each in operations(f"{SITE}/A?b=1", "/A") if each.base == f"{SITE}/A")
+    count_pair(dust, Pair(looked_up[0], is_equal=True), DustSettings())
+    assert all(is_looked_up(dust, each) for each in lower)
+
+
+def test_the_scheme_is_compared_only_where_pages_were_read_by_https() -> None:
+    kinds = [[each.rules[0].kind for each in operations(f"{SITE}/a", "", has_secure=has)] for has in (True, False)]
+    assert kinds == [["scheme"], []]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from copy import deepcopy
 from typing import Any
 
@@ -191,6 +192,14 @@ def test_remembered_paths_are_bounded() -> None:
     assert len(paths.hashes) == 4 * MAX_PATHS
 
 
+def test_a_path_is_not_found_between_two_others() -> None:
+    """The end of one hash and the beginning of the next are not a third."""
+    paths = Paths(bytes((1, 2, 3, 4, 5, 6, 7, 8, 3, 4, 5, 6)))
+    keys = {place: int.from_bytes(paths.hashes[place : place + 4], sys.byteorder) for place in range(9)}
+    assert [place for place, key in keys.items() if paths.has(key)] == [0, 2, 4, 8]
+    assert [place for place, key in keys.items() if Paths(paths.hashes[:8]).has(key)] == [0, 4]
+
+
 def test_want_of_evidence_refuses_nothing() -> None:
     """50,000 products that were not fetched yet are welcome."""
     traps = Traps(FilterStates())
@@ -256,6 +265,9 @@ def test_values_are_counted_well_enough(count: int) -> None:
     for number in [*range(count), *range(count)]:
         values.add(key_of(f"value {number}"))
     assert 0.7 * count <= values.estimate() <= 1.3 * count
+    assert [values.exceeds(most) for most in (0, 8, 266, 1000, 4000)] == [
+        values.estimate() > most for most in (0, 8, 266, 1000, 4000)
+    ]
 
 
 def test_sites_leave_memory_and_come_back() -> None:

@@ -92,7 +92,7 @@ class AbsenceJudge:
         """Note a page that may be an error page, and probe its site if it is suspicious."""
         if not self._settings.enabled or is_home(page.url) or is_soft_404(page):
             return
-        if not reading.is_copy and not is_short_apology(page.title, page.text, self._settings):
+        if not reading.is_copy and not is_short_apology(page.title, page.text, self._settings, page.statistics.words):
             return
         site = self._records.get(site_of(page.url))
         known = site.absence or SiteAbsence()

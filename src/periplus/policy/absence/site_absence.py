@@ -39,8 +39,8 @@ MAX_SUSPECTS: Final = 16
 _LETTERS: Final = "abcdefghijklmnop"
 _IMPOSSIBLE: Final = re.compile(f"[{_LETTERS}]{{16}}(?=[./]|$)")
 _LONGEST_EXTENSION: Final = 6
-_LONG_WORD: Final = 8
-"""Characters of a word and the space behind it, more than most texts have on average."""
+_ESTIMATED_TIMES: Final = 2
+"""A page is not short if its words are estimated to be this many times the maximum: the estimate is rough."""
 
 
 class ReadPage(Struct, frozen=True):
@@ -142,12 +142,15 @@ def suspect_redirect(known: SiteAbsence, url: Url, target: Url) -> bool:
     return True
 
 
-def is_short_apology(title: str, text: str, settings: AbsenceSettings) -> bool:
-    """Whether a page of few words says in its title that it is not there."""
+def is_short_apology(title: str, text: str, settings: AbsenceSettings, estimated_words: int = 0) -> bool:
+    """Whether a page of few words says in its title that it is not there.
+
+    `estimated_words`: their number by the beginning of the text (`PageStatistics.words`); 0 if it is not known.
+    """
     most = settings.max_words
-    if word_count(text[: _LONG_WORD * most]) >= most:  # most pages are long, as their beginning shows
+    if estimated_words >= _ESTIMATED_TIMES * most:  # most pages are long, as their beginning shows
         return False
-    return word_count(text) < most and says_not_found(title)
+    return says_not_found(title) and word_count(text) < most
 
 
 def word_count(text: str) -> int:

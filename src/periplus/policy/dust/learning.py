@@ -45,6 +45,12 @@ a rule: twenty names of the home page say nothing of other pages."""
 MANY_VALUES: Final = 8
 """Values of a parameter from which on it is varied: it says where a link stands, or who follows it, and does not choose
 one of a few views of a page."""
+MAX_MISSED: Final = 64
+"""Pages without a pair after which a rule about spelling is tried on a sample of pages: on most sites capitals and
+slashes are part of the only name of a page."""
+SAMPLED_OF: Final = 8
+"""One base in this many is looked up then, chosen by its hash, until a pair is found."""
+_SPELLING: Final = frozenset({"lower-case", "drop-suffix"})
 _UNKNOWN: Final = frozenset({"drop-param", "drop-param-value", "replace-segment"})
 """Kinds of rules about names whose meaning a site alone knows; a prefix that is not common is another."""
 _UNSEEN_KINDS: Final = frozenset({"drop-prefix", "replace-segment"})
@@ -68,6 +74,8 @@ class SiteDust(Struct, array_like=True):
     they were found, and have a record so that they are fetched if their rule is withdrawn; `raised` pairs that were
     fetched early. `paired`: keys of a rule and of a base of which a pair was counted. `values`: by
     name of a parameter, the keys of the values that were read, at most `MANY_VALUES`, of `MAX_KNOWN` parameters.
+    `has_secure`: whether a page was read by https. `missed`: by key of a rule about spelling, pages that had no pair,
+    at most `MAX_MISSED`.
     """
 
     pages: int = 0
@@ -85,6 +93,8 @@ class SiteDust(Struct, array_like=True):
     raised: int = 0
     paired: dict[int, bool] = field(default_factory=dict)
     values: dict[str, list[int]] = field(default_factory=dict)
+    has_secure: bool = False
+    missed: dict[int, int] = field(default_factory=dict)
 
 
 class Pair(Struct, frozen=True, gc=False):
@@ -140,9 +150,26 @@ def learn(
             if not pair.is_equal and not is_known:
                 changes += _count_values(dust, page.url, pair, settings)
     for operation in page.unread:
-        if operation.rules[0].kind not in _ELSEWHERE:
+        kind = operation.rules[0].kind
+        if kind in _SPELLING:
+            key = key_of(operation.rules[0])
+            dust.missed[key] = min(dust.missed.get(key, 0) + 1, MAX_MISSED)
+        if kind not in _ELSEWHERE:
             changes += _wait(dust, page, operation, settings, familiar)
     return changes
+
+
+def is_looked_up(dust: SiteDust, operation: Operation) -> bool:
+    """Whether the base of an operation is compared: not where pages of the site never had a pair, except a sample."""
+    rule = operation.rules[0]
+    if rule.kind not in _SPELLING or dust.missed.get(key_of(rule), 0) < MAX_MISSED:
+        return True
+    return key_of(rule) in dust.candidates or url_key(operation.base) % SAMPLED_OF == 0
+
+
+def is_awaited(dust: SiteDust, url: str) -> bool:
+    """Whether a page waits under this URL to be compared with it."""
+    return bool(dust.bases) and url_key(url) in dust.bases
 
 
 def _note_values(dust: SiteDust, url: str) -> None:
@@ -201,11 +228,14 @@ def _wait(
         is_anchored = _is_order(operation) or operation.base == page.url
         return count_pair(dust, Pair(operation, is_equal, 0, is_anchored), settings, familiar)
     if len(dust.bases) >= settings.max_bases:
-        largest = max(dust.bases)
+        largest = next(reversed(dust.bases))
         if place > largest:
             return []
         del dust.bases[largest]
     dust.bases[place] = (page.identity, keys)
+    if len(dust.bases) >= settings.max_bases:
+        largest = max(dust.bases)
+        dust.bases[largest] = dust.bases.pop(largest)  # at the end, where it is found at once
     return []
 
 

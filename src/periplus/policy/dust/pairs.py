@@ -48,14 +48,20 @@ def url_key(url: str) -> int:
 
 
 def operations(
-    url: str, template: str, known: Iterable[Rule] = (), split_names: Container[str] = ()
+    url: str,
+    template: str,
+    known: Iterable[Rule] = (),
+    split_names: Container[str] = (),
+    *,
+    has_secure: bool = True,
 ) -> list[Operation]:
     """The rules that would rename a URL. `template`: of its path.
 
-    `known`: rules that a URL alone does not show. `split_names`: parameters that matter with some values.
+    `known`: rules that a URL alone does not show. `split_names`: parameters that matter with some values. `has_secure`:
+    whether pages of the site were read by https, so that the scheme can be compared.
     """
     found = [*_of_query(url, template, split_names)] if "?" in url else []
-    found += _of_path(url)
+    found += _of_path(url, has_secure)
     for rule in known:
         base = apply(rule, url, template)
         if base is not None:
@@ -78,7 +84,7 @@ def _of_query(url: str, template: str, split_names: Container[str]) -> Iterable[
         yield Operation(rules, apply(rules[1], url) or url)
 
 
-def _of_path(url: str) -> list[Operation]:
+def _of_path(url: str, has_secure: bool) -> list[Operation]:
     origin, path, query = split_path(url)
     found: list[Operation] = []
     if path.startswith(PREFIXES):
@@ -95,7 +101,7 @@ def _of_path(url: str) -> list[Operation]:
     lower = apply(_LOWER, url) if path != path.lower() else None
     if lower is not None:
         found.append(Operation((_LOWER,), lower))
-    if origin.startswith("http://"):
+    if has_secure and origin.startswith("http://"):
         found.append(Operation((_SECURE,), "https" + origin[4:] + path + query))
     host = origin[origin.find("://") + 3 :]
     if host.startswith("www."):

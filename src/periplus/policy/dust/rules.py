@@ -172,6 +172,8 @@ def _place_of(segment: str, segments: list[str]) -> int:
 def _lower_case(rule: Rule, url: str) -> str | None:
     del rule
     origin, path, query = split_path(url)
+    if "%" not in path:
+        return origin + path.lower() + query if path != path.lower() else None
     lower = "%".join([part.lower() if not place else part[:2] + part[2:].lower() for place, part in _escapes(path)])
     return origin + lower + query if lower != path else None
 

@@ -23,9 +23,13 @@ MAX_STEPS = 9
 MAX_WINDOW = 64
 MAX_PATHS = 2048
 """Paths of a site that are remembered, at most: 8 KiB, and only of sites whose URLs have parameters."""
+_HASH_BYTES = 4
+"""Bytes of the hash of a path."""
 _REGISTERS = 128
 _REGISTER_BITS = 7
 _ALPHA = 0.7213 / (1 + 1.079 / _REGISTERS)
+_POWERS = tuple(2.0**-rank for rank in range(66))
+"""The weight of a register by its rank: 64 bits have at most 65 different ranks."""
 
 
 class Window(Struct, array_like=True):
@@ -73,11 +77,18 @@ class Values(Struct, array_like=True):
 
     def estimate(self) -> float:
         """The number of different values; by the registers still empty (linear counting) where there are few."""
-        raw = _ALPHA * _REGISTERS**2 / sum(2.0**-rank for rank in self.registers)
+        raw = _ALPHA * _REGISTERS**2 / sum(map(_POWERS.__getitem__, self.registers))
         empty = self.registers.count(0)
         if raw <= 2.5 * _REGISTERS and empty:
             return _REGISTERS * math.log(_REGISTERS / empty)
         return raw
+
+    def exceeds(self, most: float) -> bool:
+        """Whether the estimate is above a number. The empty registers alone show that few values are below it."""
+        empty = self.registers.count(0)
+        if empty and max(_ALPHA * _REGISTERS**2 / empty, _REGISTERS * math.log(_REGISTERS / empty)) <= most:
+            return False
+        return self.estimate() > most
 
 
 class Parameter(Struct, array_like=True):
@@ -95,15 +106,23 @@ class Paths(Struct, array_like=True):
     @property
     def is_full(self) -> bool:
         """Whether no more paths are remembered: then nothing follows from not knowing one."""
-        return len(self.hashes) >= 4 * MAX_PATHS
+        return len(self.hashes) >= _HASH_BYTES * MAX_PATHS
 
     def has(self, key: int) -> bool:
         """Whether a path was read, by its hash of 64 bits; with a chance of one in two million another one was."""
-        return key & 0xFFFFFFFF in memoryview(self.hashes).cast("I")
+        wanted = _short_hash(key)
+        place = self.hashes.find(wanted)
+        while place % _HASH_BYTES and place > 0:  # the end of one and the beginning of the next
+            place = self.hashes.find(wanted, place + 1)
+        return place >= 0
 
     def add(self, key: int) -> bool:
         """Remember a path. Whether it is new."""
         if self.is_full or self.has(key):
             return False
-        self.hashes += (key & 0xFFFFFFFF).to_bytes(4, sys.byteorder)
+        self.hashes += _short_hash(key)
         return True
+
+
+def _short_hash(key: int) -> bytes:
+    return (key & 0xFFFFFFFF).to_bytes(_HASH_BYTES, sys.byteorder)

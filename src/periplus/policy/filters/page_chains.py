@@ -10,6 +10,7 @@ Lists and photo albums that link to their pages from one place are not chains: a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -23,6 +24,9 @@ MAX_CHAINS: Final = 8
 """Chains that are followed on a site at a time; the one that grew longest ago is forgotten."""
 MAX_LINKS: Final = 200
 """Links of a page beyond which it is not looked at: pages of a chain have few, and templates take time."""
+
+_UP_TO_FOLDED: Final = re.compile("[^#*?]*")
+"""What all paths of a template begin with: until something is folded."""
 
 
 class PageChain(Struct, array_like=True):
@@ -69,10 +73,11 @@ def _only_link(url: Url, links: Sequence[Url], known: Sequence[int]) -> Url | No
     """The only link of a page to another one of its template that is not known; `None` if there is none, or several."""
     if len(links) > MAX_LINKS:
         return None
-    origin, slashes, template = url[: url.index("/", 8) + 1], url.count("/"), template_of(url)
+    template, slashes = template_of(url), url.count("/")
+    start = url[: url.index("/", 8)] + _UP_TO_FOLDED.match(template)[0]  # type: ignore[index] # it matches anything
     found: Url | None = None
-    for link in links:
-        if not link.startswith(origin) or link.count("/") != slashes or template_of(link) != template:
+    for link in [link for link in links if link.startswith(start)]:
+        if link.count("/") != slashes or template_of(link) != template:
             continue
         if link != found and key_of(link) not in known:
             if found is not None:

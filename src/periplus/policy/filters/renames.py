@@ -95,7 +95,8 @@ class Renames:
         if not self._settings.enabled or not _may_vary(url):
             return []
         dust = self._states.about(url).dust
-        found = operations(url, path_template_of(url), dust.known.values() if dust else ())
+        known = dust.known.values() if dust else ()
+        found = operations(url, path_template_of(url), known, has_secure=False)  # a scheme is not looked for
         return open_operations(dust, found, self._settings)
 
     def looked_for(self, url: Url, operation: Operation, is_known: bool) -> None:

@@ -64,6 +64,8 @@ def key_of(text: str) -> int:
 
 def _cut(url: Url) -> tuple[str, str]:
     """The path, and the names of the parameters behind a question mark."""
+    if "?" not in url:
+        return url[url.index("/", 8) :], ""
     path = url[url.index("/", 8) :].partition("?")[0]
     names = sorted({name for name, _ in parameters_of(url)})
     return path, "?" + "&".join(names) if names else ""

@@ -51,6 +51,8 @@ _GROWN = "grown paths"
 _GROWN_KEY = key_of(_GROWN)
 _FEWEST_SLASHES = 4
 """Slashes of the shortest URL whose path has two segments: `http://host/a/a`."""
+_SHORTEST_ORIGIN = len("http://h")
+"""Characters of a URL before which no path begins."""
 
 
 class Traps:
@@ -97,7 +99,7 @@ class Traps:
             window = _filed(key, lessons, settings.max_templates)
             if window is not None:
                 _note(window, is_unique, settings.window, settings.min_unique, lessons)
-        if not lessons.parameters or "?" not in template:
+        if "?" not in template or not lessons.parameters:
             return
         for _, parameter in _parameters(url, template, lessons):
             least = 0.0 if parameter.values is not None else settings.min_unique_values
@@ -164,7 +166,7 @@ class Traps:
                     continue
                 parameter = lessons.parameters[key] = Parameter(Values(), Window())
             values = parameter.values
-            if values is not None and values.add(key_of(value)) and values.estimate() > self._settings.max_values:
+            if values is not None and values.add(key_of(value)) and values.exceeds(self._settings.max_values):
                 parameter.values = None
 
 
@@ -250,7 +252,11 @@ def _is_grown(url: Url) -> bool:
     """Whether the last segment of a path stands in it before. Figures are exempt: dates repeat."""
     if url.count("/") < _FEWEST_SLASHES:
         return False
-    segments = url.partition("?")[0].rstrip("/").split("/")[3:]
+    path = url.partition("?")[0].rstrip("/")
+    last = path[path.rindex("/") :]
+    if path.find(last, _SHORTEST_ORIGIN) + len(last) == len(path):  # it stands nowhere else, not even as a beginning
+        return False
+    segments = path.split("/")[3:]
     return len(segments) > 1 and segments[-1] in segments[:-1] and not segments[-1].isdecimal()
 
 
