@@ -45,7 +45,7 @@ a rule: twenty names of the home page say nothing of other pages."""
 MANY_VALUES: Final = 8
 """Values of a parameter from which on it is varied: it says where a link stands, or who follows it, and does not choose
 one of a few views of a page."""
-MAX_MISSED: Final = 64
+MAX_MISSED: Final = 24
 """Pages without a pair after which a rule about spelling is tried on a sample of pages: on most sites capitals and
 slashes are part of the only name of a page."""
 SAMPLED_OF: Final = 8
