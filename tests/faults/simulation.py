@@ -225,7 +225,7 @@ class Simulation:
     """A run: life after life in folders of their own, and what must hold. `visits_a_day` is the budget of a watch."""
 
     visits_a_day = 0.0
-    jumps = JUMPS
+    jumps: tuple[float, ...] = JUMPS
 
     def __init__(self, plan: Plan, folder: Path) -> None:
         self.plan, self._folder = plan, folder
