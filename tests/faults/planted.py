@@ -240,6 +240,11 @@ BUGS: Final = (
         "if is_commit and code in (errno.EIO, errno.EFBIG):", "if is_commit and code == errno.EFBIG:", (LMDB,),
     ),
     Bug(
+        "a revisit that failed is queued as a discovery", "crawl/frontier/scores.py",
+        "if ticket.entry.lane in _SCORED]", "if ticket.entry.lane not in (Lane.FILES, Lane.PROBES)]",
+        ("tests/unit/crawl/test_scored_revisits.py",),
+    ),
+    Bug(
         "the copy of a commit is not synced", "store/state/redo.py",
         "                view = view[os.write(descriptor, view) :]\n        os.fsync(descriptor)\n",
         "                view = view[os.write(descriptor, view) :]\n", (LOST,),
