@@ -356,6 +356,9 @@ class Disk:
     def _replace(self, source: Any, target: Any, **options: Any) -> None:
         self._changing("rename", lambda: self._real["replace"](source, target, **options), source, target)
 
+    def _link(self, source: Any, target: Any, **options: Any) -> None:
+        self._changing("link", lambda: self._real["link"](source, target, **options), target)
+
     def _unlink(self, path: Any, **options: Any) -> None:
         self._changing("unlink", lambda: self._real["unlink"](path, **options), path)
 
@@ -462,6 +465,6 @@ def _apply(names: dict[str, int], change: dict[str, int | None]) -> None:
 
 
 _PATCHED: Final = (
-    "open", "write", "fsync", "fdatasync", "ftruncate", "truncate", "close", "rename", "replace", "unlink", "remove",
-    "mkdir", "rmdir",
+    "open", "write", "fsync", "fdatasync", "ftruncate", "truncate", "close", "rename", "replace", "link", "unlink",
+    "remove", "mkdir", "rmdir",
 )  # fmt: skip

@@ -182,8 +182,7 @@ class LabDay(WatchSimulation):
                 continue
             seen_at = self.web.served_at.get((record.url, round(record.fetched_at * 1e6)))
             if seen_at is not None and record.evidence:
-                level = self.web.lab.change_level(record.url, seen_at, self.true.at)
-                fresh.append(level < ChangeLevel.MAJOR and self.web.lab.exists(record.url, self.true.at))
+                fresh.append(self.web.lab.change_level(record.url, seen_at, self.true.at) < ChangeLevel.MAJOR)
         return sum(fresh) / max(len(fresh), 1)
 
     def _check_visits(self, process: Process) -> None:

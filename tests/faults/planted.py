@@ -35,6 +35,7 @@ POLITENESS: Final = "tests/properties/test_politeness.py"
 ROBOTS: Final = "tests/unit/crawl/test_frontier_robots.py"
 EXCHANGE: Final = "tests/conformance/test_exchange.py"
 SET_BACK: Final = "tests/unit/crawl/test_clock_set_back.py"
+LOST: Final = "tests/faults/test_lost_machines.py"
 LMDB: Final = "tests/faults/test_lmdb_faults.py"
 WARC: Final = "tests/unit/store/test_warc_durability.py"
 
@@ -237,6 +238,25 @@ BUGS: Final = (
     Bug(
         "a commit of LMDB that cannot be written is called damage", "store/state/files.py",
         "if is_commit and code in (errno.EIO, errno.EFBIG):", "if is_commit and code == errno.EFBIG:", (LMDB,),
+    ),
+    Bug(
+        "a revisit that failed is queued as a discovery", "crawl/frontier/scores.py",
+        "if ticket.entry.lane in _SCORED]", "if ticket.entry.lane not in (Lane.FILES, Lane.PROBES)]",
+        ("tests/unit/crawl/test_scored_revisits.py",),
+    ),
+    Bug(
+        "the copy of a commit is not synced", "store/state/redo.py",
+        "                view = view[os.write(descriptor, view) :]\n        os.fsync(descriptor)\n",
+        "                view = view[os.write(descriptor, view) :]\n", (LOST,),
+    ),
+    Bug(
+        "the name of the copy of a commit is not synced", "store/state/redo.py",
+        "            _sync_names(self.folder)\n", "", (LOST,),
+    ),
+    Bug(
+        "a commit is made on a machine without its copy", "store/state/environment.py",
+        "            if self._log is not None and changed:\n",
+        "            if self._log is not None and not changed:\n", (LOST,),
     ),
     Bug(
         "a state whose commit failed is used on", "store/state/environment.py",

@@ -41,7 +41,7 @@ from periplus.crawl.router import Outbound
 from periplus.crawl.sharding.pushed import PushedUrls
 from periplus.model import Discovery, FetchTask, InvariantError, PeriplusError, Source, Stored, Url, UrlRecord
 from periplus.policy.refresh import DAY
-from periplus.store import Archive, DiskState, Inbox
+from periplus.store import Archive, DiskState, Inbox, Replica
 from periplus.store.tables import Spooled, Tables
 from periplus.store.tables.reader import read_spooled
 from periplus.store.warc import read_record
@@ -125,8 +125,10 @@ class Process(Collection):
             raise
 
     def _open_state(self, layout: Layout) -> DiskState:
-        folder, duplicates = layout.shard(self.number), self.config.duplicates
-        return DiskState(folder, shard=self.number, duplicates=duplicates, map_size=MAP_SIZE)
+        home, replica = layout.shard(self.number), self.run_.replica_of(layout.shard(self.number))
+        folder = home if replica is None else self.run_.node
+        duplicates = self.config.duplicates
+        return DiskState(folder, shard=self.number, duplicates=duplicates, replica=replica, map_size=MAP_SIZE)
 
     def _assembled(self, asked: ShardMaker, layout: Layout, state: DiskState) -> Engine:
         meta, number, count = state.meta(ShardMeta) or ShardMeta(), self.number, self.count
@@ -223,7 +225,7 @@ class Simulation:
     """A run: life after life in folders of their own, and what must hold. `visits_a_day` is the budget of a watch."""
 
     visits_a_day = 0.0
-    jumps = JUMPS
+    jumps: tuple[float, ...] = JUMPS
 
     def __init__(self, plan: Plan, folder: Path) -> None:
         self.plan, self._folder = plan, folder
@@ -240,6 +242,10 @@ class Simulation:
         self.ends: dict[Url, str] = {}
         self._finished: dict[int, set[Url]] = {}
         self._lives = 0
+        self.node = folder / "node"
+
+    def replica_of(self, home: Path) -> Replica | None:
+        """The copy of a state that lies on the disk of a machine (`node`); by default it lies in the collection."""
 
     def run(self) -> dict[Url, str]:
         """Live all lives, the last one without faults; how every URL ended."""

@@ -2,7 +2,8 @@
 
     python -m tests.faults.soak --seed 70
     python -m tests.faults.soak --minutes 60
-    python -m tests.faults.soak --minutes 60 --watch    # watches of changing sites instead of crawls
+    python -m tests.faults.soak --minutes 60 --watch       # watches of changing sites instead of crawls
+    python -m tests.faults.soak --minutes 60 --replicas    # crawls by machines that are lost with their disks
 
 A seed that fails is printed with what happened in it and the command that repeats it. The exit code is 1 if any did.
 """
@@ -18,6 +19,7 @@ import traceback
 from pathlib import Path
 from typing import Final
 
+from tests.faults.replicas import run_replicas
 from tests.faults.shards import run_shards
 from tests.faults.simulation import run_seed
 from tests.faults.watching import run_watch
@@ -27,11 +29,13 @@ SHARDS_EVERY: Final = 4
 """Of this many seeds one is a crawl of several shards."""
 
 
-def run(seed: int, *, is_watch: bool = False) -> list[str]:
+def run(seed: int, kind: str = "") -> list[str]:
     """Run a seed in a folder of its own; what happened in it."""
     folder = Path(tempfile.mkdtemp(prefix="periplus-faults-", dir=MEMORY if MEMORY.is_dir() else None))
     try:
-        if is_watch:
+        if kind == "replicas":
+            return run_replicas(seed, folder).story
+        if kind == "watch":
             watch = run_watch(seed, folder)
             return [*watch.story, f"{watch.servers.requests} requests in {watch.hours:.1f} hours"]
         return run_shards(seed, folder) if seed % SHARDS_EVERY == SHARDS_EVERY - 1 else run_seed(seed, folder).story
@@ -39,10 +43,10 @@ def run(seed: int, *, is_watch: bool = False) -> list[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def report(seed: int, error: BaseException, *, is_watch: bool = False) -> None:
+def report(seed: int, error: BaseException, kind: str = "") -> None:
     """Print a failure and how to repeat it."""
     say(f"seed {seed} failed: {type(error).__name__}: {error}")
-    say(f"repeat with: python -m tests.faults.soak --seed {seed}{' --watch' * is_watch}")
+    say(f"repeat with: python -m tests.faults.soak --seed {seed}{f' --{kind}' if kind else ''}")
 
 
 def say(line: str) -> None:
@@ -56,11 +60,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="run this seed alone and print what happens in it")
     parser.add_argument("--minutes", type=float, default=1.0, help="run seeds for this long")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--watch", action="store_true", help="watch sites that change, instead of crawling")
+    for kind, text in (("watch", "watch sites that change"), ("replicas", "lose machines with their disks")):
+        parser.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind, default="", help=text)
     asked = parser.parse_args()
     if asked.seed is not None:
         try:
-            say("\n".join(run(asked.seed, is_watch=asked.watch)))
+            say("\n".join(run(asked.seed, asked.kind)))
         except Exception:
             traceback.print_exc()
             return 1
@@ -68,10 +73,10 @@ def main() -> int:
     until, seed, failed = time.monotonic() + 60 * asked.minutes, asked.first, 0
     while time.monotonic() < until:
         try:
-            run(seed, is_watch=asked.watch)
+            run(seed, asked.kind)
         except Exception as error:
             failed += 1
-            report(seed, error, is_watch=asked.watch)
+            report(seed, error, asked.kind)
         seed += 1
     say(f"{seed - asked.first} runs, {failed} failed (seeds {asked.first} to {seed - 1})")
     return int(failed > 0)

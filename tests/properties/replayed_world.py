@@ -270,6 +270,7 @@ class Collection:
             if name not in ("marks", "recent-links")
         }
         tables["counters"].pop(b"standings", None)  # how many chunks of links were written: one a commit
+        tables["counters"].pop(b"replica", None)  # which process holds it
         chunks = list(self.state.recent_links)
         for generation, numbers in (
             ("old", (meta.links.old, meta.links.young)),

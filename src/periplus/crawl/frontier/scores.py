@@ -44,6 +44,8 @@ _CHUNK = 10_000
 """URLs moved together: enough to be fast, few enough to bound memory."""
 _VERY_OLD = 10**12
 """Pages fetched: longer than any URL waits."""
+_SCORED = frozenset({Lane.DISCOVERY, Lane.SITEMAPS})
+"""Lanes whose URLs have a place by their score. Revisits are placed by their worth (`crawl.revisit`)."""
 _BITS = {source: 1 << position for position, source in enumerate(Source)}
 
 Candidate = tuple[Discovery, float, Queued]
@@ -315,7 +317,7 @@ class PriorityIndex:
 
     def released(self, tickets: Sequence[Ticket]) -> None:
         """These wait again after a failure; or they were pooled, and an archive has answers for them."""
-        pages = [ticket for ticket in tickets if ticket.entry.lane not in (Lane.FILES, Lane.PROBES)]
+        pages = [ticket for ticket in tickets if ticket.entry.lane in _SCORED]
         standings = self._state.standings.get([ticket.entry.url for ticket in pages])
         changed = []
         for ticket, standing in zip(pages, standings, strict=True):
