@@ -253,6 +253,8 @@ def _run(crawl: Crawl, judge: Judge) -> float:
             flush=True,
         )
         last, before = now, requests
+    if crawl.is_interrupted:
+        print("ended early, by a signal", file=sys.stderr)
     return max(used, _cpu_of_group())
 
 
