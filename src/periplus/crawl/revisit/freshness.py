@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from periplus.model import Lane, Site, Url, UrlRecord, UrlRecords
 from periplus.policy.refresh import FreshShare, RefreshSettings, SiteEvidence, unpack_page
-from periplus.policy.refresh.fresh_share import NOTHING_KNOWN, fresh_share
+from periplus.policy.refresh.fresh_share import fresh_share
 from periplus.store import State
 from periplus.urls import fingerprint, site_of
 
@@ -34,6 +34,8 @@ GONE = (404, 410)
 _LOOKS = 0.01
 """The share of the interval between measurements after which is looked whether a first page was visited twice."""
 _ALL_BITS = (1 << 64) - 1
+_NOT_ESTIMATED = FreshShare(math.nan, math.nan, math.nan)
+"""In place of an estimate that is not made: null in JSON."""
 
 
 class Freshness(Struct, frozen=True):
@@ -198,7 +200,7 @@ class FreshnessEstimator:
         present = round(pages * len(known) / max(len(found), 1))
         gone = [record for record in found if record is not None and record.status in GONE and record.evidence]
         again = sum(bool(unpack_page(record.evidence).ring) for record in known)
-        share = self._share(known, gone, present, now) if again or is_stated else NOTHING_KNOWN
+        share = self._share(known, gone, present, now) if again or is_stated else _NOT_ESTIMATED
         ages = [now - record.fetched_at for record in known if record.fetched_at is not None]
         age = max(math.fsum(ages) / max(len(ages), 1), 0.0)
         checked = math.ceil(again * present / max(len(known), 1))
