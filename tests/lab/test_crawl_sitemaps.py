@@ -14,12 +14,16 @@ from periplus.assembly import Layout
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.lab.web import World
 from periplus.lab.web.log import Visit
+from periplus.lab.web.sitemaps import dirt
 from periplus.model import Site
 from periplus.policy.sitemaps import SitemapNode
 from periplus.store import DiskState
 from periplus.urls import canonical
 
 HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
+
+FORGOTTEN = 1_000
+"""URLs of a forgotten sitemap, instead of tens of thousands."""
 
 
 class Crawled(NamedTuple):
@@ -55,7 +59,8 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     world = World(28, 15, pages=300)
     folder = tmp_path_factory.mktemp("sitemaps")
     seeds = [site.url for site in world.sites()]
-    with standing(world) as lab:
+    with standing(world) as lab, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dirt, "HUGE", FORGOTTEN)
         crawl(folder, seeds, by_proxy(lab) | HURRIED)
         first, read = lab.log.visits(), readings(folder)
         make_files_due(folder)

@@ -54,7 +54,7 @@ class Made(NamedTuple):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """Five sites by links and sitemaps together; reported once."""
-    return _reported(tmp_path_factory.mktemp("reported"), World(11, len(PROFILES), pages=300, profiles=PROFILES))
+    return _reported(tmp_path_factory.mktemp("reported"), World(11, len(PROFILES), pages=150, profiles=PROFILES))
 
 
 @pytest.fixture(scope="module")
