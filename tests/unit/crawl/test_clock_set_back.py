@@ -74,7 +74,7 @@ def test_what_brought_no_page_is_tried_again_in_time(fields: dict[str, object], 
 
 
 def test_a_clock_that_is_a_little_behind_changes_nothing() -> None:
-    """Machines of a cluster agree to a fraction of a second; and a clock that went on is no reason either."""
+    """Machines of a cluster agree to a fraction of a second; a clock that went on changes nothing either."""
     record = page("x", NOW + AHEAD, NOW + AHEAD + LONGEST)
     revisits, state = watched(record)
     before = of(state, record)
