@@ -1,7 +1,7 @@
 """A web whose pages change, in true time, and servers that judge every request of a watch.
 
-A page has a version, which is another one every so often. `served` has the body of every answer, so that what the
-crawler stored of a visit can be compared with what it was given.
+A page has a version, which is another one after each of its periods. `served` has the body of every answer, so that
+what the crawler stored of a visit can be compared with what it was given.
 """
 
 from __future__ import annotations

@@ -20,9 +20,12 @@ import pytest
 from periplus.model import CollectionError
 from periplus.store import DiskState
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and /dev/full")
-
 REFUSING = {errno.ENOSPC: "/dev/full", errno.EIO: "/proc/self/mem"}
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or not all(os.access(device, os.R_OK | os.W_OK) for device in REFUSING.values()),
+    reason="needs /proc/self/mem and /dev/full",
+)
 
 
 def open_files(path: Path) -> list[int]:

@@ -52,11 +52,16 @@ class ServedDomains:
 
     @property
     def settings(self) -> dict[str, object]:
-        """For a crawl that finds them, and is in a hurry: no site rests, and nothing is tried twice."""
+        """For a crawl that finds them, and is in a hurry: no site rests, and nothing is tried twice.
+
+        Only servers that never answer are given up soon: a busy machine may be late with any other answer.
+        """
+        is_silent = any(said.trouble == "silent" for said in self.plan.answers.values())
+        timeout = 5.0 if is_silent else 300.0
         hurried: dict[str, object] = {
             "politeness.delay": 0.0, "politeness.slow_factor": 0.0, "politeness.ip_delay": 0.0,
             "retries.max_attempts": 1, "retries.backoff": 0.01, "scope.kind": "host",
-            "wire.timeout": 5.0, "wire.sitemap_timeout": 5.0, "wire.low_speed_time": 60,
+            "wire.timeout": timeout, "wire.sitemap_timeout": timeout, "wire.low_speed_time": 60,
         }  # fmt: skip
         where: dict[str, object] = {"wire.proxy": self.proxy} if self._by_proxy else {"dns.hosts": self.addresses}
         return hurried | where

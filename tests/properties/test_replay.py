@@ -159,6 +159,24 @@ def test_a_crash_after_any_input_costs_nothing(
         shutil.rmtree(moment.photograph.folder)
 
 
+def test_a_commit_holds_files_that_were_not_read_to_their_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sitemap has arrived, and the next tick would read it."""
+    monkeypatch.setattr("periplus.store.warc.archive.identifiers", IDENTIFIERS)
+    world = RichWorld(3, 6, 5)
+    run = Collection(tmp_path / "run", config_of({}), world, tuple(world.urls[::2]))
+    run.begin()
+    with monkeypatch.context() as patch:
+        patch.setattr(run.machine, "wants_tick", lambda _now: False)
+        while not run.machine.sitemaps._reading:
+            run.engine.step(60.0)
+    run.engine.checkpoint()
+    again = run.reopened(run.photograph(tmp_path / "photograph"))
+    assert list(again.machine.sitemaps._reading) == list(run.machine.sitemaps._reading)
+    differ(again.rows(), run.rows(), "after a commit")
+    again.engine.close()
+    run.engine.close()
+
+
 def go_on(collection: Collection, moments: Sequence[Moment]) -> None:
     """Give a run the inputs of another: it grants the same requests."""
     expected = iter(moments)

@@ -135,7 +135,7 @@ def test_thin_pages_and_canonical_chains(run: Run) -> None:
 
 
 def test_external_links_are_requested_only_if_asked(run: Run) -> None:
-    """Each once, with HEAD; one that answers is not dead, nor one that moved; a download is no broken link."""
+    """Each once, with HEAD; one that answers is not dead, nor one that moved; a download is not a broken link."""
     good, moved, dead = "http://other.test/good", "http://other.test/moved", "http://gone.test/page"
     said: Said = {
         FIRST: linked("All about apples", good, moved, dead, f"{HOME}/download"),

@@ -16,6 +16,9 @@ from tests.system.typed import Program, Run, run_program
 from periplus.config import Config
 
 PATIENCE = 600.0
+RATE = 8
+"""Requests a second of a survey that is to be stopped in the middle: the rest of it takes several seconds."""
+UNLIMITED = ("--rate", "0")
 
 
 def typed_for(served: ServedDomains, folder: Path, *, workers: int = 1) -> tuple[str, ...]:
@@ -54,7 +57,7 @@ def test_every_table_is_the_truth(run: Run, tmp_path: Path, count: int, workers:
 
 @pytest.mark.parametrize(
     ("count", "kills", "workers"),
-    [(30, (20,), 1), *(pytest.param(120, (30, 190), workers, marks=pytest.mark.slow) for workers in (1, 2))],
+    [(30, (RATE,), 1), *(pytest.param(120, (30, 150), workers, marks=pytest.mark.slow) for workers in (1, 2))],
 )
 def test_killed_again_and_again_it_counts_the_same(
     tmp_path: Path, count: int, kills: tuple[int, ...], workers: int
@@ -63,14 +66,15 @@ def test_killed_again_and_again_it_counts_the_same(
     with ServedDomains(count, 4, by_proxy=True, naming=0.5) as served:
         typed = typed_for(served, tmp_path, workers=workers)
         for requests in kills:
-            process = Program(*typed, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+            slowed = (*typed, "--rate", str(requests))
+            process = Program(*slowed, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
             until = time.monotonic() + PATIENCE
             while sum(served.requests.values()) < requests and process.poll() is None and time.monotonic() < until:
                 time.sleep(0.005)
             process.kill()
             process.communicate()
         assert process.returncode == -signal.SIGKILL
-        done = run_program(*typed, text=True, timeout=PATIENCE)
+        done = run_program(*typed, *UNLIMITED, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert truth_of(tmp_path, served) == []
 
@@ -79,9 +83,10 @@ def test_what_is_there_can_be_counted_in_the_middle(run: Run, tmp_path: Path) ->
     """Ctrl-C keeps everything and says so by 130; --tables-only counts that, and the same command goes on."""
     with ServedDomains(40, 5, by_proxy=True, naming=0.5) as served:
         typed = typed_for(served, tmp_path)
-        process = Program(*typed, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        slowed = (*typed, "--rate", str(RATE))
+        process = Program(*slowed, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         until = time.monotonic() + PATIENCE
-        while sum(served.requests.values()) < 30 and time.monotonic() < until:
+        while sum(served.requests.values()) < RATE and time.monotonic() < until:
             time.sleep(0.005)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=PATIENCE)
@@ -94,7 +99,7 @@ def test_what_is_there_can_be_counted_in_the_middle(run: Run, tmp_path: Path) ->
         numbers = json.loads(counted.stdout)
         assert numbers["ended"] == "counted"
         assert numbers["survey"]["domains"] == 40
-        assert run(*typed[:1], *typed[2:]).returncode == 0
+        assert run(*typed[:1], *typed[2:], *UNLIMITED).returncode == 0
     assert truth_of(tmp_path, served) == []
 
 

@@ -276,20 +276,24 @@ def test_stop_ends_the_crawl_and_keeps_everything(web: RunningLab, tmp_path: Pat
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningLab, Path]]:
-    """A web of 30 pages and a collection of all of them, whose next visits are slower."""
+    """A web of 30 pages and a collection of all of them."""
     world = World(11, 2, pages=30)
     with RunningLab(Server(world, SteppedClock(world.epoch), pace=0.01)) as web:
         out = tmp_path_factory.mktemp("finished") / "c"
         with running(*asked(web, "-o", str(out), "--workers", "1", delay="0.02", seeds=2)) as process:
             process.communicate(timeout=600)
-        settings = out / "periplus.toml"
-        settings.write_text(settings.read_text().replace("delay = 0.02", "delay = 0.1"))
         yield web, out
 
 
-@pytest.mark.parametrize("command", ["watch", pytest.param("refresh", marks=pytest.mark.slow)])
-def test_other_commands_can_be_controlled_too(finished: tuple[RunningLab, Path], tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "delay"), [("watch", 0.1), pytest.param("refresh", 1.0, marks=pytest.mark.slow)]
+)  # a refresh must not end before it is paused
+def test_other_commands_can_be_controlled_too(
+    finished: tuple[RunningLab, Path], tmp_path: Path, command: str, delay: float
+) -> None:
     web, out = finished[0], Path(shutil.copytree(finished[1], tmp_path / "c"))
+    settings = out / "periplus.toml"
+    settings.write_text(settings.read_text().replace("delay = 0.02", f"delay = {delay}"))
     web.log.clear()
     told = f"http://{hosts(web)[0]}/told"
     with running(command, str(out), *(("--budget", "8640000") if command == "watch" else ())) as process:

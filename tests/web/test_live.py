@@ -230,7 +230,7 @@ def test_the_queue_is_shown_by_site_and_as_text(
             is_quiet = not crawl.ask("status")["progress"]["leases"]
             return is_quiet and matching == len(site.get("/live/queue.txt").text.splitlines())
 
-        wait_until(is_committed, left_running[0], patience=120.0)
+        wait_until(is_committed, left_running[0])
         waiting = crawl.ask("exclude", pattern="*", preview=True)
         longest = crawl.ask("status")["sites"][0]
         assert longest["site"] in site.get("/live/queue").text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from random import Random
 
 import pytest
@@ -10,8 +11,10 @@ from msgspec.structs import replace
 from periplus.crawl.frontier import SiteRecords
 from periplus.crawl.revisit import PageComparer, Revisits, Watching
 from periplus.crawl.revisit.set_back import CLOCK_ERROR
+from periplus.crawl.sitemaps.sitemap_state import brought_back
 from periplus.model import Lane, Queued, Url, UrlRecord
 from periplus.policy.refresh import DAY, PageEvidence, RefreshSettings, unpack_page
+from periplus.policy.sitemaps import Origin, SitemapNode
 from periplus.store import MemoryState
 from periplus.urls import site_of
 
@@ -71,7 +74,7 @@ def test_what_brought_no_page_is_tried_again_in_time(fields: dict[str, object], 
 
 
 def test_a_clock_that_is_a_little_behind_changes_nothing() -> None:
-    """Machines of a cluster agree to a fraction of a second; and a clock that went on is no reason either."""
+    """Machines of a cluster agree to a fraction of a second; a clock that went on changes nothing either."""
     record = page("x", NOW + AHEAD, NOW + AHEAD + LONGEST)
     revisits, state = watched(record)
     before = of(state, record)
@@ -95,3 +98,24 @@ def test_the_time_of_the_last_grant_is_committed() -> None:
     """Or the next process would not know that the clock was set back."""
     revisits, _ = watched(page("x", NOW, NOW + DAY))
     assert revisits.snapshot().latest_at == NOW + AHEAD
+
+
+@pytest.mark.parametrize(
+    ("visited_at", "due_at", "expected"),
+    [
+        (NOW + AHEAD, NOW + AHEAD + DAY, (NOW, NOW + DAY)),
+        (NOW - DAY, NOW + AHEAD + LONGEST, (NOW - DAY, NOW + LONGEST)),
+        (NOW - DAY, NOW + DAY, (NOW - DAY, NOW + DAY)),
+        (None, NOW + AHEAD + LONGEST, (None, NOW + LONGEST)),
+        (NOW + AHEAD, math.inf, (NOW, math.inf)),
+    ],
+    ids=["ahead", "too late", "in time", "not visited", "queued"],
+)
+def test_a_sitemap_is_due_as_if_it_had_been_visited_now(
+    visited_at: float | None, due_at: float, expected: tuple[float | None, float]
+) -> None:
+    """One that waits in a queue is not due before it was fetched."""
+    url = Url("https://a.test/sitemap.xml")
+    node = SitemapNode(url, url, Origin.ROBOTS, NOW - DAY, visited_at=visited_at, due_at=due_at)
+    after = brought_back(node, NOW, NOW + LONGEST)
+    assert (after.visited_at, after.due_at) == expected

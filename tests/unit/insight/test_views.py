@@ -53,6 +53,19 @@ def test_everything_can_be_asked_at_once(tmp_path: Path) -> None:
         assert views.rows("select count(*) as n from urls") == [{"n": 3}]
 
 
+def test_a_page_that_redirected_or_failed_before_is_a_page_like_any_other(tmp_path: Path) -> None:
+    """Where it led to, and why it failed, is forgotten with its next answer."""
+    made = small(tmp_path)
+    made.asked(f"{A}/0", 301, target=f"{A}/y")
+    made.asked(f"{A}/1", None, reason="timeout")
+    for number in range(2):
+        made.told(f"{A}/{number}", "link", 101, referrer=f"{A}/")
+        made.got(f"{A}/{number}", 3 + number, when=200)
+    with made.views() as views:
+        found = views.rows(f"select leads_to, reason, is_indexable from urls where url in ('{A}/0', '{A}/1')")
+    assert found == [{"leads_to": None, "reason": None, "is_indexable": True}] * 2
+
+
 def test_rows_that_are_in_no_file_yet_count_too(tmp_path: Path) -> None:
     """Of a crawl that runs, as of its last commit; and what it wrote after that does not count."""
     tables = Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=None)

@@ -21,7 +21,7 @@ from periplus.policy.balance import BalanceSettings
 
 @pytest.fixture(scope="module")
 def rows() -> dict[tuple[str, str], BalanceRow]:
-    """Three repetitions of the default experiment."""
+    """The default experiment, once."""
     return {(row.kind, row.way): row for row in run_balance(seeds=range(1))}
 
 

@@ -62,7 +62,7 @@ from ..revisit import Revisits
 from .discovery import SitemapDiscovery
 from .file import SitemapFile, source_of
 from .settings import SitemapRules
-from .sitemap_state import SitemapState, UnfinishedFile
+from .sitemap_state import SitemapState, UnfinishedFile, brought_back
 from .slices import unpack_slice
 from .store import SitemapStore, visit_event
 
@@ -260,10 +260,8 @@ class SitemapScheduler:
         if not is_set_back:
             return
         latest = now + self._rules.revisit.longest
-        for node in [node for node in self._store if (node.visited_at or 0.0) > now or latest < node.due_at < math.inf]:
-            visited_at = min(node.visited_at or now, now)
-            due_at = min(node.due_at - ((node.visited_at or now) - visited_at), latest)
-            self._store.put(replace(node, visited_at=node.visited_at and visited_at, due_at=due_at))
+        for node in [after for each in self._store if (after := brought_back(each, now, latest)) != each]:
+            self._store.put(node)
 
     # results of fetches
 

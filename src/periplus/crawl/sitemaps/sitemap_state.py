@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.model import Fetched, Site, Stored, Url
 from periplus.policy.sitemaps import SitemapNode
@@ -27,3 +30,14 @@ class SitemapState(Struct, array_like=True):
 
     unfinished: list[UnfinishedFile] = []
     postponed: list[Url] = []
+
+
+def brought_back(node: SitemapNode, now: float, latest: float) -> SitemapNode:
+    """A file after the clock was set back to `now`: it was visited now at the latest, and is due by `latest`.
+
+    One that waits in a queue, or was given up, is not due (infinity), and stays so.
+    """
+    visited_at = None if node.visited_at is None else min(node.visited_at, now)
+    ahead = 0.0 if node.visited_at is None or visited_at is None else node.visited_at - visited_at
+    due_at = node.due_at if node.due_at == math.inf else min(node.due_at - ahead, latest)
+    return replace(node, visited_at=visited_at, due_at=due_at)

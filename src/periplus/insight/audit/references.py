@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 _TABLES: Final = "current_links pages fetches discoveries sitemap_entries sitemap_files listed_entries"
 _REFERRED: Final = """
 with last as (
-    select url, arg_max(status, ended_at) as status, arg_max(target, ended_at) as target from fetches
-    where purpose = 'page' and outcome <> 'excluded' group by url),
+    select url, arg_max(status, ended_at) as status,
+        arg_max_null(target, ended_at) filter (where outcome <> 'failed') as target
+    from fetches where purpose = 'page' and outcome <> 'excluded' group by url),
 present as (select * from last where coalesce(status, 0) not in (404, 410)),
 read as (
     select pages.url, canonical, refresh, script_redirect from pages semi join present using (url)

@@ -78,8 +78,8 @@ with requests as (
         when outcome = 'failed' or status = 429 or status >= 500 then 0 else 1::bigint << 61 end as weight
     from fetches where purpose = 'page' and outcome <> 'excluded')
 select key, count(*) as visits, min(started_at) as first_visited_at, max(ended_at) as visited_at,
-    arg_max(outcome, weight) as outcome, arg_max(status, weight) as status, arg_max(reason, weight) as reason,
-    arg_max(content_type, weight) as content_type, arg_max(target, weight) as target,
+    arg_max(outcome, weight) as outcome, arg_max(status, weight) as status, arg_max_null(reason, weight) as reason,
+    arg_max(content_type, weight) as content_type, arg_max_null(target, weight) as target,
     arg_max(duration, weight) as seconds, sum(bytes)::bigint as bytes
 from requests group by key
 """
