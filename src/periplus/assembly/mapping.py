@@ -17,10 +17,10 @@ from .options import crawl_settings
 def map_settings(
     folder: Path,
     *,
-    sitemap: Sequence[str] | None = None,
+    sitemap: str | Sequence[str] | None = None,
     scope: str | None = None,
-    include: Sequence[str] | None = None,
-    exclude: Sequence[str] | None = None,
+    include: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
     media: str | Sequence[str] | None = None,
 ) -> dict[str, object]:
     """The settings of a crawl that fetches no pages: what a site publishes about itself, in one shard if it is new."""

@@ -25,20 +25,20 @@ def crawl_settings(
     media: str | Sequence[str] | None = None,
     depth: int | None = None,
     scope: str | None = None,
-    include: Sequence[str] | None = None,
-    exclude: Sequence[str] | None = None,
+    include: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
     for_: str | float | None = None,
     order: str | None = None,
     order_by: str | Path | None = None,
-    sitemap: Sequence[str] | None = None,
+    sitemap: str | Sequence[str] | None = None,
     sitemaps: bool | None = None,
     render: str | None = None,
     rate: float | None = None,
     workers: int | None = None,
     forms: bool | None = None,
     topic: str | None = None,
-    like: Sequence[str] | None = None,
-    unlike: Sequence[str] | None = None,
+    like: str | Sequence[str] | None = None,
+    unlike: str | Sequence[str] | None = None,
     topic_by: str | None = None,
 ) -> dict[str, object]:
     """The settings of the options for what to crawl, and how fast."""
@@ -47,8 +47,8 @@ def crawl_settings(
         sitemaps = sitemaps or False
     return {
         "topic.words": topic,
-        "topic.like": list(like) if like else None,
-        "topic.unlike": list(unlike) if unlike else None,
+        "topic.like": several("--like", like),
+        "topic.unlike": several("--unlike", unlike),
         "topic.program": topic_by,
         "topic.examples": 0 if like or unlike else None,
         "crawl.limit": limit,
@@ -60,13 +60,13 @@ def crawl_settings(
         "forms.enabled": None if forms is None else "submit" if forms else "discover",
         "crawl.ordering": order,
         "ordering.by": str(Path(order_by).resolve()) if order_by else None,
-        "sitemaps.submitted": list(sitemap) if sitemap else None,
+        "sitemaps.submitted": several("--sitemap", sitemap),
         "sitemaps.follow": True if sitemap else sitemaps,
         "render.mode": render,
         "scope.kind": scope,
         "budgets.max_depth": depth,
-        "patterns.include": list(include) if include else None,
-        "patterns.exclude": list(exclude) if exclude else None,
+        "patterns.include": several("--include", include),
+        "patterns.exclude": several("--exclude", exclude),
     }
 
 
@@ -74,7 +74,7 @@ def wire_settings(
     contact: str | None = None,
     delay: str | float | None = None,
     resolve: Iterable[str] | Mapping[str, str] | None = None,
-    allow_private: Sequence[str] | None = None,
+    allow_private: str | Sequence[str] | None = None,
     proxy: str | None = None,
     ca_file: str | Path | None = None,
 ) -> dict[str, object]:
@@ -83,10 +83,21 @@ def wire_settings(
         "crawl.contact": contact,
         "politeness.delay": duration("--delay", delay),
         "dns.hosts": addresses(resolve or ()),
-        "wire.allow_private": list(allow_private) if allow_private else None,
+        "wire.allow_private": several("--allow-private", allow_private),
         "wire.proxy": proxy,
         "wire.ca_file": str(Path(ca_file).resolve()) if ca_file else None,
     }
+
+
+def several(option: str, values: str | Iterable[str] | None) -> list[str] | None:
+    """The values of an option that may be repeated; a single text is one value."""
+    if not values:
+        return None
+    if isinstance(values, str):
+        return [values]
+    if not isinstance(values, Iterable):
+        raise UsageError(f"{option}: expected a text or a list of texts, got {values!r}")
+    return list(values)
 
 
 def duration(option: str, value: str | float | None) -> float | None:

@@ -5,6 +5,7 @@ What is written is read back as the same settings, whatever it holds.
 
 from __future__ import annotations
 
+import functools
 import re
 import textwrap
 
@@ -41,8 +42,9 @@ def _setting(field: SettingField, value: object) -> list[str]:
     return ["", *_comment(field.doc), *lines]
 
 
-def _comment(text: str) -> list[str]:
-    return [f"# {line}" for line in textwrap.wrap(text, _WIDTH)]
+@functools.cache
+def _comment(text: str) -> tuple[str, ...]:
+    return tuple(f"# {line}" for line in textwrap.wrap(text, _WIDTH))
 
 
 def _assignment(field: SettingField, value: object) -> list[str]:
