@@ -24,7 +24,7 @@ from periplus.lab.web.server import Server
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 
 DOCS = Path(__file__).parents[2] / "docs"
-DOCUMENTED = re.findall(r"^\| `(periplus_[a-z_]+)` \|", (DOCS / "metrics.md").read_text(), re.MULTILINE)
+DOCUMENTED = re.findall(r"^\| `(periplus_[a-z_]+)` \|", (DOCS / "live.md").read_text(), re.MULTILINE)
 
 
 @pytest.fixture

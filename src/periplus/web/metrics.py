@@ -1,7 +1,7 @@
 """`/metrics` for Prometheus, `/healthz` and `/readyz` for whatever restarts the server.
 
 Values are those of the crawl's status at the moment of the request, or of the last commit where no crawl runs; nothing
-is counted in a global registry. docs/metrics.md lists every name. No label holds a site or a URL.
+is counted in a global registry. docs/live.md lists every name. No label holds a site or a URL.
 
 counters_of(collection).search(seconds)
 counters_of(collection).message("indexnow", "accepted")

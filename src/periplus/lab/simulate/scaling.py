@@ -31,7 +31,7 @@ _NEARLY_ALL = 0.9
 
 
 class CoordinatorSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The work of a coordinator, and its measured costs; docs/cluster.md has the values."""
+    """The work of a coordinator, and its measured costs; docs/cluster.md shows what follows from them."""
 
     status_interval: float = 0.25
     """Seconds between two status reports of a shard"""

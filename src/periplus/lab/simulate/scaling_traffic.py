@@ -159,7 +159,7 @@ def bounds(
 
 
 class ExchangeSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """How discoveries are sent, and the measured sizes and costs; docs/cluster.md has the values."""
+    """How discoveries are sent, and the measured sizes and costs; docs/cluster.md shows what follows from them."""
 
     remembered_links: int = 200_000
     """recent links that a shard does not send again"""
