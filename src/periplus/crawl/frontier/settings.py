@@ -33,8 +33,8 @@ class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How often and how soon to try again.
 
     `max_attempts`: maximum attempts for a URL. `backoff`: seconds before the second attempt; each further wait is twice
-    as long. `max_backoff`: maximum wait, also for `Retry-After`. `max_site_failures`: consecutive failures after which a
-    site is given up.
+    as long. `max_backoff`: maximum wait, also for `Retry-After`. `max_site_failures`: consecutive failures after which
+    a site is given up.
     """
 
     max_attempts: int = 3
