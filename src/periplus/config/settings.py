@@ -92,7 +92,7 @@ class ClusterSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     local_state: str = ""
     """A folder on each machine's local disk for the states of its shards, copied to the collection; empty: they are
-    in the collection, which then must not be on a network."""
+    in the collection, which must not be on a network."""
     lease: float = 15.0
     """Seconds for which a lost shard's sites are not visited."""
 

@@ -15,8 +15,8 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
     file: str = ""
     """A JSON file of rules, such as an edited `insight/dust.json`, relative to the collection."""
     accept: float = 0.7
-    """Minimum 5 % quantile of the posterior to accept rules about spelling, or a parameter that was idle on many
-    domains: 8 equal pairs."""
+    """Minimum 5 % quantile of the posterior for rules about spelling, or a parameter idle on many domains: 8 equal
+    pairs."""
     accept_varied: float = 0.9
     """The same for a parameter with eight values or more, or confirmed by canonical links or sitemaps: 28 equal
     pairs."""
@@ -31,7 +31,7 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
     probe: float = 0.05
     """Share of the URLs a rule would rename that are fetched anyway, to check it."""
     early: float = 0.25
-    """Pairs fetched early to learn rules, as a share of the pages read of a site; none with a limit of pages."""
+    """Pairs fetched early to learn rules, as a share of a site's pages; none with a limit of pages."""
     new_pairs: int = 20
     """Pairs a withdrawn rule needs to be accepted again."""
     sorted_pairs: int = 3

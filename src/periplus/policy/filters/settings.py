@@ -28,7 +28,7 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Score of domains that sets their budgets: "trust" (links from the domains of the seeds), "star" (linking
     domains), "networks" (linking networks), "none" (no budgets)."""
     base: int = 10
-    """Pages of an unknown domain in the first pass; with --limit at least a thousandth of that."""
+    """Pages of an unknown domain in the first pass; at least a thousandth of --limit."""
     largest: int = 10_000
     """Pages of the most reputable domain in the first pass."""
     growth: float = 2.0

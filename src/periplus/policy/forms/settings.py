@@ -28,7 +28,7 @@ class FormSettings(Struct, frozen=True, forbid_unknown_fields=True):
     size_factor: float = 20.0
     """Maximum pages of results: this times the square root of the estimated records; 0: no such limit."""
     max_open: int = 100
-    """Forms submitted at the same time in a shard; each takes up to some megabytes."""
+    """Forms submitted at the same time in a shard, at up to some megabytes each."""
 
     def __post_init__(self) -> None:
         """Check that the values can be."""

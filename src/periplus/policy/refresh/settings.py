@@ -31,4 +31,4 @@ class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
     refresh_share: float = 0.25
     """Share of visits guaranteed to pages that were visited before..."""
     new_share: float = 0.25
-    """...and for pages that were not."""
+    """...and to pages that were not."""

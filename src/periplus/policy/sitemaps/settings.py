@@ -34,7 +34,7 @@ class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     score: str = "priority"
     """By what: priority (of the site), pagerank (of links) or priority_rank (both)."""
     least_entropy: float = 0.1
-    """Minimum entropy in bits below which a site's priorities are ignored."""
+    """Entropy in bits below which a site's priorities are ignored."""
     least_entries: int = 20
     """Minimum entries of a site before its priorities are used."""
 
