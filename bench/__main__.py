@@ -106,15 +106,36 @@ def as_json(groups: list[Group], *, quick: bool, at: datetime) -> str:
     return json.dumps(run, indent=1)
 
 
+def page_rows(group: Group) -> list[str]:
+    """One group as rows of the page's only table: a contestant each, with our ratio to it where one is promised."""
+    ratios = {target.peer: _ratio(group, target) for target in group.targets}
+    fastest_first = sorted(group.rates.items(), key=lambda row: -row[1])
+    return [
+        f"| {'' if position else f'{group.title}, {group.unit}'} | {name} | {rate:,.0f} | {ratios.get(name, '')} |"
+        for position, (name, rate) in enumerate(fastest_first)
+    ]
+
+
+def _ratio(group: Group, target: Target) -> str:
+    ratio = group.rates[target.ours] / group.rates[target.peer]
+    missed = "" if ratio >= target.ratio else ", **missed**"
+    return f"{ratio:.2f} ({target.ratio:g}{missed})"
+
+
 def write_page(groups: list[Group], *, quick: bool, at: datetime) -> None:
     """Put the figures between the two marks of the page; the prose around them stays."""
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     peers = ", ".join(f"{name} {number}" for name, number in versions().items() if name != "python")
-    head = [f"Measured {at:%Y-%m-%d}, {'quick' if quick else 'full'} mode, on {machine}. With {peers}.", ""]
-    body = "\n".join([BEGIN, "", *head, *(line for group in groups for line in table(group)), END])
+    lines = [f"Measured {at:%Y-%m-%d}, {'quick' if quick else 'full'} mode, on {machine}. With {peers}.", ""]
+    lines += ["| subject | contestant | rate | Periplus is faster by (promised) |", "|---|---|---:|---:|"]
+    lines += [row for group in groups for row in page_rows(group)]
+    for group in groups:
+        if not group.rates:
+            facts = "; ".join(f"{name}: {fact}" for name, fact in group.facts.items())
+            lines += ["", f"{group.title[:1].upper()}{group.title[1:]}: {facts}."]
     before, _, rest = PAGE.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
-    PAGE.write_text(before + body + after)
+    PAGE.write_text(before + "\n".join([BEGIN, "", *lines, "", END]) + after)
 
 
 def read(subjects: list[str], *, quick: bool, write: bool) -> None:

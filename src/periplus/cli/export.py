@@ -118,7 +118,7 @@ def export(
         typer.Option("--to", metavar="URL", help="With bulk, send documents to this OpenSearch or Elasticsearch."),
     ] = None,
 ) -> None:
-    """Export the last good version of every page, the eight tables, or the whole archive.
+    """Export the last good version of every page, the tables, or the whole archive.
 
     Example: periplus export docs --format markdown -o pages
     """

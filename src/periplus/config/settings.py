@@ -62,90 +62,90 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of the whole crawl."""
 
     seeds: tuple[str, ...] = ()
-    """Start URLs. Without a scheme, https is used."""
+    """Start URLs; without a scheme, https."""
     seed_file: str = ""
-    """A file with more seeds, one a line, in the same folder."""
+    """A file in the same folder with more seeds, one a line."""
     limit: int = 0
-    """Maximum number of pages, over all runs; 0: no limit."""
+    """Maximum number of pages over all runs; 0: no limit."""
     max_bytes: int = 0
-    """Maximum bytes to download, over all runs; requests under way then still end; 0: no limit."""
+    """Maximum bytes to download over all runs; 0: no limit."""
     duration: float = field(default=0.0, name="for")
-    """Maximum time of a run, such as "10m" or "1h30m"; 0: no limit."""
+    """Maximum time of a run, such as "1h30m"; 0: no limit."""
     rate: float = 0.0
-    """Maximum number of pages a second over all sites; 0: no limit except politeness."""
+    """Maximum pages a second over all sites; 0: no limit."""
     workers: int = 0
     """Number of processes, each with a shard of the sites; 0: one a core. Fixed after the first crawl."""
     contact: str = ""
     """Your e-mail address or page, for site owners; part of the User-Agent."""
     product: str = "Periplus"
-    """The name in the User-Agent, which is also matched against groups of robots.txt."""
+    """The name in the User-Agent, also matched against groups of robots.txt."""
     ordering: str = "breadth_first"
     """Which URLs first: batch, breadth_first, indegree, largest_site, opic, opic_adaptive, optimal, partial,
-    random, rankmass or rankmass_windowed; with a topic best_first, focused, n_best or shark. One that learns from links
-    cannot be changed later."""
+    random, rankmass or rankmass_windowed; with a topic best_first, focused, n_best or shark. One that learns from
+    links cannot be changed later."""
     random_seed: int = 0
-    """Seed of all random choices, such as the jitter of retries and the ordering random."""
+    """Seed of all random choices."""
 
 
 class ClusterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Shards on many machines."""
 
     local_state: str = ""
-    """A folder on each machine's local disk for the states of its shards, whose commits are copied to the collection;
-    empty: the states are in the collection, which then must not be on a network."""
+    """A folder on each machine's local disk for the states of its shards, copied to the collection; empty: they are
+    in the collection, which must not be on a network."""
     lease: float = 15.0
-    """Lease in seconds: a lost shard's sites are not visited for that long."""
+    """Seconds for which a lost shard's sites are not visited."""
 
 
 class ReceiverSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Messages of sites that `periplus serve` receives."""
 
     enabled: bool = False
-    """Receive them also if `serve` runs without --receive."""
+    """Receive them also without --receive."""
     public_url: str = ""
-    """Where hubs reach `serve`, such as "https://crawler.example.org"; empty: the address of --public-url."""
+    """Where hubs reach `serve`; empty: the address of --public-url."""
     websub: bool = False
-    """Subscribe to the WebSub hubs that feeds name. Needs an address that hubs can reach."""
+    """Subscribe to the WebSub hubs that feeds name; hubs must reach `serve`."""
     messages_per_second: float = 10.0
-    """Messages a second from one address, at most."""
+    """Maximum messages a second from one address."""
     urls_per_hour: int = 100_000
-    """URLs an hour from one address, at most."""
+    """Maximum URLs an hour from one address."""
     max_waiting: int = 100_000
-    """URLs that wait for the crawl, at most; then messages are answered with 429."""
+    """Maximum URLs that wait for the crawl; then messages are answered with 429."""
 
 
 class SearchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What `periplus serve` shows of pages that are found."""
 
     cached: bool = True
-    """Whether stored copies of pages are shown, as far as the pages allow it (noarchive)."""
+    """Show stored copies of pages that allow it (noarchive)."""
 
 
 class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What language models get of pages, over MCP and the API."""
 
     obey: bool = True
-    """Whether the text of pages whose sites refuse that (ai-input) is withheld."""
+    """Withhold the text of pages whose sites refuse that (ai-input)."""
     fetches_per_hour: int = 60
-    """Pages an hour that agents may have fetched again, at most."""
+    """Maximum pages an hour that agents may have fetched again."""
 
 
 class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of an ordering. One that the ordering does not have is an error."""
 
     every: int = 0
-    """For batch, partial and the two of rankmass: pages between two rankings; 0: 10,000, for rankmass_windowed 100. For
-    n_best: URLs of a batch; 0: 64."""
+    """For batch, partial, rankmass: pages between two rankings (10,000; rankmass_windowed 100). For n_best: URLs of
+    a batch (64)."""
     damping: float = 0.0
-    """For the same: probability of following a link; 0: 0.85."""
+    """For the same: probability of following a link (0.85)."""
     window: int = 0
-    """For opic_adaptive: fetches in which income is measured; 0: 10,000."""
+    """For opic_adaptive: fetches in which income is measured (10,000)."""
     learning: float = 0.0
-    """For focused: how much what was learnt of folders counts, from 0 to 1; 0: 0.5."""
+    """For focused: weight of what was learnt of folders, 0 to 1 (0.5)."""
     share: float = 0.0
-    """For rankmass_windowed: share of the frontier that is fetched between two rankings; 0: 0.1."""
+    """For rankmass_windowed: share of the frontier fetched between two rankings (0.1)."""
     by: str = ""
-    """For optimal: the folder of an earlier collection of the same web, whose PageRank is used."""
+    """For optimal: an earlier collection of the same web, whose PageRank is used."""
 
     @property
     def said(self) -> dict[str, int | float]:
@@ -161,7 +161,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """Every setting of a crawl."""
 
     crawl: CrawlSettings = CrawlSettings()
-    """Settings of the whole crawl."""
+    """The whole crawl."""
     ordering: OrderingSettings = OrderingSettings()
     """Settings of the ordering; 0: the ordering's default."""
     scope: ScopeSettings = ScopeSettings()
@@ -175,21 +175,21 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     retries: RetrySettings = RetrySettings()
     """Retries. Times are in seconds."""
     budgets: BudgetSettings = BudgetSettings()
-    """Limits of sites and of domains, and the distance from a seed."""
+    """Limits of sites and domains ([hostile.md](hostile.md#budgets)), and the distance from a seed."""
     spam: SpamSettings = SpamSettings()
-    """What is done about hosts that were judged to be spam ([hostile.md](hostile.md#spam))."""
+    """Hosts judged to be spam ([hostile.md](hostile.md#spam))."""
     traps: TrapSettings = TrapSettings()
-    """When a kind of URL counts as a trap."""
+    """When a template of URLs counts as a trap."""
     dust: DustSettings = DustSettings()
-    """Rules for duplicate URLs: when they are accepted, probed and withdrawn."""
+    """Rules for duplicate URLs ([hostile.md](hostile.md#dust))."""
     shape: ShapeSettings = ShapeSettings()
-    """Bounds of a URL."""
+    """Limits of a URL."""
     sessions: SessionSettings = SessionSettings()
     """Parameters that do not identify a page."""
     extensions: ExtensionSettings = ExtensionSettings()
     """Extensions of files that are not pages."""
     media: MediaSettings = MediaSettings()
-    """A crawl for files of some types instead of pages."""
+    """A crawl for files instead of pages ([media.md](media.md))."""
     reading: ReadingSettings = ReadingSettings()
     """How pages are read, and which of their links are followed."""
     render: RenderSettings = RenderSettings()
@@ -217,19 +217,21 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     refresh: RefreshSettings = RefreshSettings()
     """When pages are visited again. Times are in seconds."""
     churn: ChurnSettings = ChurnSettings()
-    """When a part of a page that differs at every visit is ignored."""
+    """When a part of a page that differs at every visit is ignored
+    ([changes.md](changes.md#what-changes-at-every-visit))."""
     duplicates: DuplicateSettings = DuplicateSettings()
-    """Which pages count as the same. Applies to pages read from then on."""
+    """Which pages count as the same ([duplicates.md](duplicates.md)). Applies to pages read from then on."""
     absence: AbsenceSettings = AbsenceSettings()
-    """When a page counts as an error page that was sent with status 200."""
+    """When a page sent with status 200 counts as an error page
+    ([hostile.md](hostile.md#soft-404s-and-parked-domains))."""
     parked: ParkedSettings = ParkedSettings()
-    """When a domain counts as parked."""
+    """When a domain counts as parked ([hostile.md](hostile.md#soft-404s-and-parked-domains))."""
     mirrors: MirrorSettings = MirrorSettings()
-    """When a host counts as the mirror of another, and what follows."""
+    """When a host counts as the mirror of another ([hostile.md](hostile.md#mirrors))."""
     cloaking: CloakingSettings = CloakingSettings()
-    """Whether pages are requested again with a browser's name, and when they count as cloaked."""
+    """Comparison with what browsers get ([hostile.md](hostile.md#cloaking))."""
     redirections: RedirectionSettings = RedirectionSettings()
-    """When a host counts as one that only redirects."""
+    """When a host counts as one that only redirects ([hostile.md](hostile.md#cloaking))."""
     wire: WireSettings = WireSettings()
     """Limits of every transfer. Times are in seconds, sizes in bytes as sent."""
     dns: ResolverSettings = ResolverSettings()
@@ -245,7 +247,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     cluster: ClusterSettings = ClusterSettings()
     """Shards on many machines."""
     receivers: ReceiverSettings = ReceiverSettings()
-    """Messages of sites that `periplus serve` receives: IndexNow, WebSub, sitemap pings, and a hook for programs."""
+    """Messages of sites to `periplus serve` ([receivers.md](receivers.md))."""
     search: SearchSettings = SearchSettings()
     """What `periplus serve` shows of pages that are found."""
     agents: AgentSettings = AgentSettings()

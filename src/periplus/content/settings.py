@@ -13,8 +13,8 @@ class ChurnSettings(Struct, frozen=True, forbid_unknown_fields=True):
     least: int = 5
     """...in at least this number of comparisons."""
     most: float = 0.5
-    """Pages of which a larger share of words would be masked are left as they are."""
+    """Pages of which more words would be masked are left as they are."""
     sample: int = 20
-    """Pages of a site that are fetched twice in a row to learn what is noise; 0: none."""
+    """Pages of a site fetched twice in a row to learn what is noise; 0: none."""
     instant: float = 60.0
-    """Seconds within which two visits are in a row: until the sample is complete, all that differs is noise."""
+    """Seconds within which two visits are in a row."""

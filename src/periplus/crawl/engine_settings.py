@@ -15,4 +15,4 @@ class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
     checkpoint_outcomes: int = 2_000
     """...but there is a commit after this many outcomes..."""
     checkpoint_rows: int = 50_000
-    """...or this many changed rows of the state, which take memory until then."""
+    """...or this many changed rows of the state."""

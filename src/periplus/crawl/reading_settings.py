@@ -11,8 +11,8 @@ class ReadingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_decoded_bytes: int = 32 * 2**20
     """Maximum bytes of a page after decompression; the rest is cut off."""
     follow_links: bool = True
-    """Follow links. Otherwise only seeds, redirects and URLs listed in sitemaps are fetched."""
+    """Follow links; otherwise only seeds, redirects and sitemaps."""
     follow_nofollow: bool = False
-    """Follow links also where a page asks crawlers not to (`nofollow`)."""
+    """Follow links marked `nofollow`, too."""
     remembered_links: int = 200_000
-    """Number of recently seen links that are not looked up again: navigation repeats on every page of a site."""
+    """Recently seen links that are not looked up again."""

@@ -20,7 +20,7 @@ class SiteSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The site."""
 
     base_url: str = ""
-    """The address of its root."""
+    """The URL of the site's root."""
 
 
 class SourceSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,15 +29,15 @@ class SourceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     folder: str = ""
     """Files below this folder."""
     rows: str = ""
-    """A CSV or JSONL file of rows, `-` for standard input."""
+    """A CSV or JSONL file of rows; `-`: standard input."""
     dates: str = "files"
-    """Where the date of a file comes from, `files` (modification times) or `git` (the last commit that touched it)."""
+    """Dates of files: `files` (modification times) or `git` (the last commit that touched each)."""
     clean_urls: bool = False
-    """Whether `.html` is left out of addresses."""
+    """Leave `.html` out of URLs."""
     include: tuple[str, ...] = ()
-    """Patterns of paths; all are included if none is given."""
+    """Patterns of paths to publish; empty: all."""
     exclude: tuple[str, ...] = ("_drafts/*", "drafts/*", "*.draft.*")
-    """Patterns of paths that are not published."""
+    """Patterns of paths not to publish."""
 
     def __post_init__(self) -> None:
         """Refuse what is not a source of dates."""
@@ -50,15 +50,15 @@ class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     layout: str = "auto"
     """`single` (one file, rewritten), `log` (sealed files, and one a day for what changed), or `auto`."""
     log_from: int = 20_000
-    """With `auto`, the number of addresses from which on a log is written."""
+    """With `auto`, the number of URLs from which a log is written."""
     urls_per_file: int = 10_000
-    """Addresses in a file of a log."""
+    """URLs in a file of a log."""
     compact_days: int = 30
-    """Days after which a log is written as new base files."""
+    """Days after which a log is rewritten as base files."""
     types: tuple[str, ...] = PAGE_TYPES
     """Media types that are listed."""
     images: bool = False
-    """Whether the images of pages are listed with them."""
+    """List the images of pages."""
 
     def __post_init__(self) -> None:
         """Refuse what is not a layout."""
@@ -80,27 +80,27 @@ class ArchiveSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Metadata archives by date and type."""
 
     enabled: bool = True
-    """Whether they are written, below `folder`."""
+    """Write metadata archives, below `folder`."""
     folder: str = "metadata"
-    """Where they are written, below the folder of the published files."""
+    """Their folder, below that of the published files."""
 
 
 class RobotsSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Our lines in robots.txt."""
 
     manage: bool = False
-    """Whether they are written."""
+    """Write our lines into `robots.txt`."""
     usage: tuple[str, ...] = ()
-    """Lines about use, as they stand."""
+    """Lines about use, copied as they are."""
 
 
 class FeedSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The Atom feed of what changed."""
 
     enabled: bool = True
-    """Whether it is written."""
+    """Write the Atom feed of changes."""
     title: str = ""
-    """Its title."""
+    """The title of the feed."""
     hub: str = ""
     """A WebSub hub."""
 
@@ -109,33 +109,33 @@ class ResyncSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """ResourceSync documents, for harvesters of repositories."""
 
     enabled: bool = False
-    """Whether they are written: `/.well-known/resourcesync` and the lists that it leads to."""
+    """Write ResourceSync documents: `/.well-known/resourcesync` and its lists."""
 
 
 class LlmsSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The guide for language models, llms.txt."""
 
     enabled: bool = False
-    """Whether it is written."""
+    """Write `llms.txt`."""
     title: str = ""
-    """The name of the site; by default the title of the home page."""
+    """The name of the site; empty: the title of the home page."""
     description: str = ""
-    """What the site is; by default the description of the home page."""
+    """What the site is; empty: the description of the home page."""
     sections: int = 10
-    """Sections: the largest folders."""
+    """Maximum sections, one for each of the largest folders."""
     links_per_section: int = 20
     """Links in a section."""
     optional_links: int = 200
-    """Links in the last section, of what has no room in the others."""
+    """Links in the last section, for pages that fit in no other."""
 
 
 class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Where programs report what they changed, over HTTP."""
 
     token: str = ""
-    """The secret of those who may report; without one nothing is received."""
+    """The secret of those who may report; empty: no reports are accepted."""
     path: str = "/.periplus/changes"
-    """Where the middleware takes reports."""
+    """The path of reports in the middleware."""
 
     def __post_init__(self) -> None:
         """Refuse a token that can be guessed."""
@@ -150,28 +150,28 @@ class PushSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Whom to tell of changes: IndexNow endpoints, and receivers of sitemap pings."""
 
     indexnow: tuple[str, ...] = ()
-    """IndexNow endpoints, such as `https://api.indexnow.org/indexnow`, which passes messages on to several engines."""
+    """IndexNow endpoints, such as `https://api.indexnow.org/indexnow`, which forwards messages to several engines."""
     ping: tuple[str, ...] = ()
-    """Receivers of `?sitemap=URL`. The public ones of Google and Bing are closed."""
+    """Receivers of `?sitemap=URL`."""
     debounce: float = 60.0
-    """Seconds for which changes are gathered."""
+    """Seconds for which changes are collected."""
     repeat: float = 600.0
-    """Seconds in which an address is not sent twice."""
+    """Seconds in which a URL is not sent twice."""
 
 
 class ServingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What the middleware does with the requests of a web application."""
 
     trust_for: float = 0.0
-    """Seconds after a scan or a hook for which a 304 is answered without asking the application; 0: never."""
+    """Seconds after a scan or a hook in which the middleware answers 304 without asking the application; 0: never."""
     public: bool = False
-    """Whether pages are the same for visitors with cookies and credentials."""
+    """Pages are the same for visitors with cookies and credentials."""
     observe: float = 0.1
-    """Share of the pages passing by whose content is compared with the ledger."""
+    """Share of passing pages that are compared with the ledger."""
     discover: bool = False
-    """Whether pages passing by that the ledger does not know are added to it, if their address has no query."""
+    """Add passing pages without a query to the ledger."""
     count_visits: bool = True
-    """Whether visits of crawlers are counted, by minute."""
+    """Count visits of crawlers, by minute."""
 
 
 class PublishSettings(Struct, frozen=True, forbid_unknown_fields=True):

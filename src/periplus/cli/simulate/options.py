@@ -211,7 +211,7 @@ CsvFile = Annotated[
 TablesFolder = Annotated[
     Path | None,
     typer.Option(
-        "--tables", metavar="DIR", rich_help_panel=_OUT, help="The eight tables of each policy's first run, as Parquet."
+        "--tables", metavar="DIR", rich_help_panel=_OUT, help="The tables of each policy's first run, as Parquet."
     ),
 ]
 Reproduce = Annotated[

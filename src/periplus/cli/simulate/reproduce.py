@@ -1,6 +1,6 @@
 """`periplus simulate --reproduce PAPER`: reproduce a paper's experiments, and compare its values with ours.
 
-Everything goes to one folder: the findings and the measurements as CSV, the figures as SVG, and the eight tables of one
+Everything goes to one folder: the findings and the measurements as CSV, the figures as SVG, and the tables of one
 run, which is named when they are written; of `sitemaps` the crawls of the lab and a report of the first instead of
 figures and tables. That a value differs is a result, not a failure: the exit code is 0.
 """

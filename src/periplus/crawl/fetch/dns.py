@@ -43,20 +43,20 @@ class ResolverSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How names are looked up and how long answers are kept. Times are in seconds."""
 
     hosts: dict[str, str] = field(default_factory=dict)
-    """Fixed addresses by name; `*.example.org` stands for every name below, the longest such entry wins. A private
-    address given here is allowed."""
+    """Fixed addresses by name, which may be private; `*.example.org` stands for every name below, and the longest
+    entry wins."""
     timeout: float = 10.0
     """Time limit of a lookup."""
     lifetime: float = 3600.0
     """How long an address is kept."""
     not_found_lifetime: float = 300.0
-    """How long it is remembered that a name does not exist."""
+    """The same for a name that does not exist."""
     failure_lifetime: float = 60.0
-    """How long it is remembered that a lookup failed or timed out."""
+    """The same for a lookup that failed."""
     max_names: int = 20_000
-    """Maximum number of answers in the cache; the least recently used go first."""
+    """Maximum answers in the cache."""
     threads: int = 16
-    """Maximum number of lookups at a time."""
+    """Maximum lookups at a time."""
 
     def __post_init__(self) -> None:
         for name, address in self.hosts.items():

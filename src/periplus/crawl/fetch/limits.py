@@ -23,7 +23,7 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Limits of each transfer and of all of them together. Times are in seconds, sizes in bytes as sent."""
 
     max_transfers: int = 256
-    """Transfers and lookups under way at once."""
+    """Maximum transfers and lookups at once."""
     max_idle_connections: int = 512
     """Connections kept open for the next request to the same host."""
     connect_timeout: float = 10.0
@@ -31,49 +31,49 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
     timeout: float = 30.0
     """For the whole transfer, connecting included."""
     sitemap_timeout: float = 120.0
-    """The same for a sitemap, a feed or an archive, which may be long: 50 MiB at 3.5 Mbit/s."""
+    """The same for a sitemap, a feed or an archive."""
     low_speed_limit: int = 100
     """Bytes a second below which a server is too slow..."""
     low_speed_time: int = 10
-    """...when it stays there for this number of seconds. The wait for the first byte counts."""
+    """...for this number of seconds. The wait for the first byte counts."""
     max_page_bytes: int = 10 * _MIB
     """Of a page or a form's answer; the rest is cut off."""
     max_robots_bytes: int = 512 * 1024
-    """Of a robots.txt (RFC 9309 section 2.5: at least 500 KiB)."""
+    """Of a robots.txt."""
     max_sitemap_bytes: int = 64 * _MIB
-    """Of a sitemap, which may have 50 MiB before it is compressed."""
+    """Of a sitemap."""
     max_feed_bytes: int = 10 * _MIB
     """Of a feed."""
     max_archive_bytes: int = 64 * _MIB
     """Of a metadata archive."""
     max_head_bytes: int = 128 * 1024
-    """Of all heads of an answer, interim ones (1xx) and trailers included."""
+    """Of all heads of an answer, with interim ones (1xx) and trailers."""
     max_head_fields: int = 1000
     """Fields in them."""
     max_buffered_bytes: int = 512 * _MIB
-    """Held by all transfers together; at half of it no new one is begun."""
+    """Held by all transfers together; at half of it no new one begins."""
     accept_types: tuple[str, ...] = (
         "text/html",
         "application/xhtml+xml",
         "application/vnd.wap.xhtml+xml",
         "text/plain",
     )
-    """Types that a page may have: `text/html`, `text/*`, `*/*`. No type at all is always accepted."""
+    """Types a page may have: `text/html`, `text/*`, `*/*`. A page without a type is accepted."""
     head_only: bool = False
-    """Request pages with HEAD: only the status and the header fields, for checking links."""
+    """Request pages with HEAD, for checking links."""
     accept_language: str = ""
-    """The Accept-Language field; nothing is sent where it is empty."""
+    """The Accept-Language field; empty: none."""
     http2: bool = True
-    """Use HTTP/2 with servers that support it (over TLS)."""
+    """Use HTTP/2 over TLS where servers support it."""
     verify_tls: bool = True
     """Verify TLS certificates."""
     ca_file: str = ""
-    """Authorities to trust, in PEM; where it is empty, those of the system."""
+    """Authorities to trust, in PEM; empty: those of the system."""
     proxy: str = ""
-    """A proxy for all requests, such as `http://127.0.0.1:3128`. Proxies in the environment are not used."""
+    """A proxy for all requests, such as `http://127.0.0.1:3128`; the environment's are not used."""
     allow_private: tuple[str, ...] = ()
-    """Hosts that may be in a private network or on this machine: `intranet.example`, `*.corp.example`, `10.0.0.7:8080`.
-    Without a port: the default ports, and ports of seeds with such a host."""
+    """Hosts that may be in a private network: `intranet.example`, `*.corp.example`, `10.0.0.7:8080`. Without a
+    port: the default ports, and those of seeds."""
 
     def __post_init__(self) -> None:
         for name in ("max_transfers", "max_page_bytes", "max_robots_bytes", "max_head_bytes", "max_head_fields"):

@@ -8,11 +8,11 @@ from msgspec import Struct
 class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How gently sites are treated.
 
-    `delay`: minimum seconds between two visits of a site. `slow_factor`: minimum rest as a multiple of the time of the
-    site's last answer. `ip_delay`: seconds between two requests to one address; negative: a quarter of `delay`.
-    `pages_per_visit`: pages fetched over one connection before the site rests. `max_parallel`: maximum number of
-    requests to a site at once. `max_bytes_per_site`: maximum number of bytes from one site. `lease`: seconds after
-    which a task without a result is granted again.
+    `delay`: minimum seconds between two visits of a site. `slow_factor`: minimum delay as a multiple of the site's last
+    response time. `ip_delay`: seconds between two requests to one address; negative: a quarter of `delay`.
+    `pages_per_visit`: pages fetched over one connection. `max_parallel`: maximum requests to a site at once.
+    `max_bytes_per_site`: maximum bytes from one site. `lease`: seconds after which a task without a result is granted
+    again.
     """
 
     delay: float = 1.0
@@ -32,9 +32,9 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How often and how soon to try again.
 
-    `max_attempts`: maximum number of attempts for a URL. `backoff`: seconds before the second attempt; each further
-    wait is twice as long. `max_backoff`: maximum wait in seconds, also for `Retry-After`. `max_site_failures`: failures
-    in a row after which a site is given up.
+    `max_attempts`: maximum attempts for a URL. `backoff`: seconds before the second attempt; each further wait is twice
+    as long. `max_backoff`: maximum wait, also for `Retry-After`. `max_site_failures`: consecutive failures after which
+    a site is given up.
     """
 
     max_attempts: int = 3
@@ -47,4 +47,4 @@ class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How many sites are active."""
 
     max_sites: int = 50_000
-    """Maximum number of active sites; others wait until one is finished."""
+    """Maximum active sites; others wait until one is finished."""

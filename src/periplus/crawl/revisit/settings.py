@@ -11,4 +11,4 @@ class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     visits_a_day: int = 0
     """Requests a day, over all sites; 0: a seventh of the pages."""
     per_site: int = 0
-    """Maximum number of requests a day to one site; 0: as many as politeness allows."""
+    """Maximum requests a day to one site; 0: as many as politeness allows."""

@@ -19,19 +19,19 @@ class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What sites publish about themselves, and whether it is read."""
 
     follow: bool = True
-    """Read the sitemaps that robots.txt files name, and crawl what they list."""
+    """Read the sitemaps that robots.txt names, and crawl what they list."""
     well_known: bool = True
-    """Look in the usual places for sitemaps, if robots.txt names none."""
+    """Look in the usual places if robots.txt names no sitemap."""
     feeds: bool = True
-    """Read feeds that pages link to, as sitemaps of what is new."""
+    """Read feeds that pages link to."""
     archives: bool = True
-    """Read metadata archives that a robots.txt names."""
+    """Read metadata archives that robots.txt names."""
     llms_txt: bool = False
-    """Read the guide `/llms.txt` of each site, and crawl the pages that it links to."""
+    """Read `/llms.txt` of each site, and crawl the pages it links to."""
     submitted: tuple[str, ...] = ()
     """Additional sitemaps."""
     only: bool = False
-    """Fetch no pages: read robots.txt files and sitemaps into the tables only."""
+    """Fetch no pages: only read robots.txt files and sitemaps into the tables."""
 
 
 class SitemapRules(Struct, frozen=True):

@@ -38,22 +38,20 @@ TABLES: Final = (
     View("fetches", "Every request that ended, successfully or not."),
     View("pages", "Every body that was read as a page."),
     View("links", "Every link of every page that was read."),
-    View("sitemaps", "Every visit to a sitemap, feed or archive, and the state of the file after it."),
+    View("sitemaps", "Every visit to a sitemap, feed or archive, with its state after it."),
     View("sitemap_entries", "The entries of sitemaps, reading by reading."),
     View("changes", "Every comparison of two visits to a URL."),
     View("verdicts", "Every judgement of a URL, a site or a domain, with its evidence."),
-    View("form_probes", "What became known of a form: when it was found, every few requests, and at its end."),
+    View("form_probes", "What became known of each form, over time."),
 )
 """As the crawl wrote them."""
 
-ITEMS: Final = View(
-    "items", "Every item that a program's extractor returned for a page; the fields of the items are columns."
-)
+ITEMS: Final = View("items", "Every item that an extractor returned; its fields are columns.")
 """Written by the program that hands pages over (`store.items`)."""
 
 MADE: Final = (
-    View("urls", "Every URL that was seen, once, with everything known about it: the table behind the measures."),
-    View("site_ranks", "The PageRank of every site over the links between sites, and the sum over its pages."),
+    View("urls", "Every URL once, with everything known about it; the measures are over this table."),
+    View("site_ranks", "PageRank of every site over links between sites, and the sum over its pages."),
 )
 """Computed once, and kept in the folder `insight` of the collection until the tables grow."""
 
@@ -177,7 +175,7 @@ DERIVED: Final = (
     ),
     View(
         "indexed",
-        "One page of each cluster that may be indexed; stands in for the index of a search engine.",
+        "One page of each cluster that may be indexed.",
         "select * from urls where is_indexable qualify row_number() over"
         " (partition by cluster order by not by_sitemaps, pagerank desc, length(url), url) = 1",
     ),
@@ -189,7 +187,7 @@ DERIVED: Final = (
     ),
     View(
         "domain_measures",
-        "Every measure, a row for each registrable domain, as in the paper.",
+        "Every measure, a row for each registrable domain.",
         f"select domain,\n{_MEASURED}\nfrom urls group by domain",
     ),
     View(
@@ -200,7 +198,7 @@ DERIVED: Final = (
     ),
     View(
         "seen_deltas",
-        "Every URL found by both sources, and how many seconds earlier Sitemaps found it.",
+        "URLs found by both sources, and how many seconds earlier by Sitemaps.",
         "select url, site, domain, first_seen_at, discovery_at, sitemaps_at, is_pinged,\n"
         "    (epoch_us(discovery_at) - epoch_us(sitemaps_at)) / 1e6 as seen_delta\n"
         "from urls where by_discovery and by_sitemaps",
@@ -213,7 +211,7 @@ DERIVED: Final = (
         "select date_trunc('hour', discovery_at), 'discovery', site, domain, count(*)\n"
         "from urls where by_discovery group by all",
     ),
-    View("missed", "Every URL that was crawled and is missing in Sitemaps, with its class.", _MISSED),
+    View("missed", "Every crawled URL that is missing in Sitemaps, with its class.", _MISSED),
     View(
         "missed_classes",
         "The number of URLs that Sitemaps missed, by class and site.",
@@ -221,14 +219,14 @@ DERIVED: Final = (
     ),
     View(
         "duplicates",
-        "Every cluster of near-duplicates: its representative page, and its number of pages and sites.",
+        "Every cluster of near-duplicates: its representative, and how many pages and sites.",
         "select any_value(url) filter (where is_representative) as url, count(*) as pages,"
         " count(distinct site) as sites, count(*) filter (where by_sitemaps) as listed\n"
         "from urls where is_page group by cluster having count(*) > 1",
     ),
     View(
         "ranks",
-        "PageRank of every URL that links lead to or from, its links, and its clicks from a seed.",
+        "PageRank, links and clicks from a seed of every URL with links.",
         "select url, site, domain, pagerank, inlinks, outlinks, own_links, clicks from urls where pagerank > 0",
     ),
     View(
@@ -239,13 +237,13 @@ DERIVED: Final = (
     ),
     View(
         "cumulative_ranks",
-        "Share of all PageRank that the crawl had after each page, in the order in which it visited them.",
+        "Share of all PageRank that the crawl had after each page, in the order of visits.",
         "select row_number() over visits as pages, url, first_visited_at,\n"
         "    sum(pagerank) over visits / (select sum(pagerank) from urls) as share\n"
         "from urls where is_crawled window visits as (order by first_visited_at, url rows unbounded preceding)",
     ),
     View(
-        "hubs", "Pages on which new URLs were found first: how many, and how many a day after the first reading.", _HUBS
+        "hubs", "Pages on which new URLs were found first: how many, and how many a day after the first visit.", _HUBS
     ),
     View(
         "sitemap_files",
@@ -254,7 +252,7 @@ DERIVED: Final = (
     ),
     View(
         "sitemap_formats",
-        "How many files there are of each format, how many pages they list, and how many had problems.",
+        "Number of files of each format, of pages they list, and of files with problems.",
         "select coalesce(kind, 'unread') as format, count(*) as files, sum(entries)::bigint as entries,"
         " sum(bytes)::bigint as bytes,"
         " count(*) filter (where problem_count > 0) as with_problems\nfrom sitemap_files group by format",
@@ -262,7 +260,7 @@ DERIVED: Final = (
     View("listed_entries", "The entries of the last complete reading of every sitemap.", _LAST_WHOLE),
     View(
         "sitemap_fields",
-        "What share of the listed pages has a lastmod, a changefreq, a priority, by site.",
+        "Share of listed pages with a lastmod, a changefreq, a priority, by site.",
         "select site, count(*) as entries, count(lastmod) / count(*) as lastmod,"
         " count(changefreq) / count(*) as changefreq, count(priority) / count(*) as priority\n"
         "from listed_entries group by site",
@@ -279,35 +277,35 @@ DERIVED: Final = (
     ),
     View(
         "broken_links",
-        "Every link of an existing page to a URL that returned an error, or no answer, when it was last fetched.",
+        "Every link of an existing page to a URL whose last fetch failed.",
         _BROKEN_LINKS,
     ),
     View(
         "redirect_chains",
-        "Every redirect with where it ends, after how many hops; `is_start`: no other redirect leads to it.",
+        "Every redirect with its final target and hops; `is_start`: no other redirect leads to it.",
         _REDIRECT_CHAINS,
     ),
     View(
         "orphans",
-        "Indexable pages that a sitemap lists and no link leads to; of a crawl that was finished.",
+        "Indexable pages that a sitemap lists and no link leads to, in a finished crawl.",
         _ORPHANS,
     ),
-    View("duplicate_titles", "Titles that several indexable pages of a site have, with the pages.", _DUPLICATE_TITLES),
+    View("duplicate_titles", "Titles of several indexable pages of a site, with the pages.", _DUPLICATE_TITLES),
     View(
         "media",
-        "Every file that is not a page, as it was last fetched: type, bytes, and width and height of pictures.",
+        "Every file that is not a page: type, bytes, and width and height of pictures.",
         _MEDIA,
     ),
     View(
         "forms",
-        "Every form with what is known of it last: its kind, whether it is submitted, and what it brought.",
+        "Every form: its kind, whether it is submitted, and what was found by it.",
         "select * from form_probes\n"
         "qualify row_number() over (partition by form order by seen_at desc, requests desc) = 1",
     ),
     View("change_rates", "How often pages of each site had changed when they were visited again.", _CHANGE_RATES),
     View(
         "lastmod_trust",
-        "How often pages had changed where their lastmod was updated between two visits, by site; and needless visits.",
+        "How often pages had changed when their lastmod was updated, by site; and needless visits.",
         _LASTMOD_TRUST,
     ),
 )

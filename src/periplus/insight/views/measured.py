@@ -98,12 +98,12 @@ MEASURES: Final = (
     ),
     Measure(
         "utility",
-        "IndexCoverage / UniqueCoverage: above 1, pages in Sitemaps are worth more than the rest.",
+        "Above 1, pages in Sitemaps are worth more than the rest.",
         "index_coverage / nullif(unique_coverage, 0)",
     ),
     Measure(
         "seen_delta",
-        "Seconds by which Sitemaps found URLs earlier than Discovery, summed over URLs found by both.",
+        "Seconds by which Sitemaps were earlier than Discovery, summed over URLs found by both.",
         f"sum({_DELTA}) / 1e6",
     ),
     Measure("seen_delta_mean", "The same, mean of a URL.", f"avg({_DELTA}) / 1e6"),

@@ -23,14 +23,14 @@ class Question(Struct, frozen=True):
 _ASKED: Final = (
     Question(
         "glance",
-        "How many URLs are known, fetched and unique, and how many of them sites publish themselves.",
+        "URLs that are known, fetched and unique, and how many of them sites list.",
         "If much is seen and little is unique, look at `missed_classes` and `duplicates` before crawling more.",
         'select seen, crawled, "unique", indexed, coverage, unique_coverage, index_coverage, pagerank_coverage\n'
         "from measures",
     ),
     Question(
         "sources",
-        "URLs of each source, and how many unique pages a visit to one of them yielded.",
+        "URLs of each source, and unique pages for each visit.",
         "Give the budget to the source with the higher efficiency; `[balance]` does so by itself.",
         "select 'sitemaps' as source, seen_sitemaps as seen, crawled_sitemaps as crawled,"
         ' unique_sitemaps as "unique", indexed_sitemaps as indexed, signal_to_noise_sitemaps as signal_to_noise,'
@@ -46,7 +46,7 @@ _ASKED: Final = (
     ),
     Question(
         "unique_coverage_by_size",
-        "How much of each site its sitemaps cover, against how large it is (figure 3).",
+        "Coverage of each site by its sitemaps, against its size (figure 3).",
         "Large sites with little coverage are where links have to be followed.",
         "select site, seen, unique_coverage from site_measures order by seen desc, site",
     ),
@@ -101,7 +101,7 @@ _ASKED: Final = (
     ),
     Question(
         "cumulative_pagerank",
-        "Share of all PageRank that the crawl had found, by the number of visits.",
+        "Share of all PageRank found, by the number of visits.",
         "The faster it rises, the better the order; compare --order pagerank or opic.",
         "select pages, share from cumulative_ranks\n"
         "where pages % greatest((select max(pages) from cumulative_ranks) // 100, 1) = 0 order by pages",
@@ -163,7 +163,7 @@ _ASKED: Final = (
     ),
     Question(
         "forms",
-        "Search forms, and what submitting them brought: queries, pages of results, records, and how many there are.",
+        "Search forms, and what was found by them: queries, pages of results, records, and the estimated total.",
         "periplus crawl -o DIR --forms submits search forms; periplus forms DIR shows the next queries.",
         "select site, action, kind, status, reason, queries, requests, records, new_records,\n"
         "    round(estimate)::bigint as estimate\n"
@@ -171,7 +171,7 @@ _ASKED: Final = (
     ),
     Question(
         "wasted",
-        "Sites, domains and URLs that judges found wanting, how many requests they had, and why.",
+        "Sites, domains and URLs with a bad verdict, the requests they cost, and why.",
         "Name what was judged wrongly in `[spam] trusted`; `periplus spam explain DIR SITE` shows every feature.",
         "select subject, judge, verdict, score, coalesce(by_site.requests, by_domain.requests, 0) as requests,\n"
         "    array_to_string(evidence, '; ') as why\n"
@@ -186,7 +186,7 @@ _ASKED: Final = (
     ),
     Question(
         "scripts",
-        "Templates whose pages cannot be read without their scripts, and how that was found.",
+        "Templates whose pages need their scripts, and how that was found.",
         "Crawl with `--render when-needed`, so that a browser opens them.",
         "select subject, score, array_to_string(evidence, '; ') as why\n"
         "from (select * from verdicts where kind = 'template' and judge = 'rendering'\n"
@@ -195,13 +195,13 @@ _ASKED: Final = (
     ),
     Question(
         "change_rates",
-        "How often pages had changed when they were visited again, and the rate of changes a day.",
+        "How often pages had changed at the next visit, and changes a day.",
         "Sites that never change can wait; `periplus watch` learns this page by page.",
         "select * from change_rates order by changes_a_day desc nulls last, site",
     ),
     Question(
         "lastmod_trust",
-        "Whether lastmod can be believed: updates with a change of the page, and visits that found nothing new.",
+        "Whether lastmod can be trusted: updates with a change of the page, and needless visits.",
         "Where lastmod is right, visit what it names; where it is not, visits go by the history of each page.",
         "select * from lastmod_trust order by dated desc, site",
     ),

@@ -11,21 +11,21 @@ class AbsenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When a page counts as an error page that was sent with status 200."""
 
     enabled: bool = True
-    """Whether sites are asked for URLs that cannot exist."""
+    """Request URLs that cannot exist."""
     max_probes: int = 2
-    """Maximum number of such requests to one site within `honest_days`."""
+    """Maximum such requests to one site within `honest_days`."""
     honest_days: float = 30.0
-    """Days for which a site that answered 404 is trusted, and after which it may be asked again."""
+    """Days for which a site that answered 404 is trusted."""
     least_likeness: float = 0.9
     """Resemblance to an error template from which a page is a soft 404."""
     least_likeness_titled: float = 0.8
-    """The same for a page that has the title of the template: apologies name the URL or suggest other pages."""
+    """The same for a page that also has the template's title."""
     pages_alike: int = 3
-    """Pages of one cluster with different templates that raise a suspicion."""
+    """Pages with the same text and different templates that raise a suspicion."""
     pages_alike_of_template: int = 8
-    """The same for pages of one template, such as deleted articles."""
+    """The same for pages of one template."""
     max_words: int = 120
-    """Words of a page above which a title that says "not found" raises no suspicion: an error page is short."""
+    """Words of a page above which a "not found" title raises no suspicion."""
 
     def __post_init__(self) -> None:
         """Reject shares that are none."""
@@ -38,11 +38,11 @@ class ParkedSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When a domain counts as parked."""
 
     max_words: int = 300
-    """Words of its home page above which it is not."""
+    """Maximum words of its home page."""
     least_share: float = 0.6
-    """Share of the links of the home page that lead to one other domain, above which it is a suspect."""
+    """Minimum share of the home page's links that lead to one other domain."""
     domains_alike: int = 5
-    """Number of other domains that must show the same."""
+    """Minimum number of other domains that show the same."""
     least_likeness: float = 0.9
     """Resemblance from which two home pages show the same."""
 

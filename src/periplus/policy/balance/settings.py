@@ -20,26 +20,21 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How pages are shared out between what links found and what sitemaps list."""
 
     epoch: int = 100
-    """Pages of a site between two adjustments of the share (the paper's Ncrawl)."""
+    """Pages of a site between two adjustments (the paper's Ncrawl)."""
     first_epoch: int = 20
-    """Pages of the first epoch. Each is half as long again as the one before, until they are `epoch` long, so that a
-    bad source is found out after some dozen pages of a site."""
+    """Pages of the first epoch; each is half as long again as the one before, up to `epoch`."""
     step: float = 0.1
-    """Share of an epoch that moves at once, and that is looked at of either source (the paper's epsilon)."""
+    """Share of an epoch that moves at once (the paper's epsilon)."""
     is_graded: bool = True
-    """Scale a step with the measured difference: one page where it is small, up to four steps where one source is worth
-    half a page more than the other. Otherwise all steps are equal.
-    """
+    """Scale a step with the measured difference, from one page to four steps."""
     share: float = 0.5
-    """What sitemaps get of the first epoch; neither source gets less than a step."""
+    """Share of sitemaps in the first epoch."""
     is_fixed: bool = False
-    """Keep the share fixed. Results are still measured."""
+    """Keep the share fixed."""
     decay: float = 0.3
-    """What an epoch's findings still count one epoch later; 0: only the last epoch counts."""
+    """Weight of an epoch's findings one epoch later; 0: only the last counts."""
     is_strict: bool = False
-    """Follow Figure 8 as printed: the first step before anything is known, only the last epoch counts, and a tie moves
-    the budget to sitemaps.
-    """
+    """Follow Figure 8 as printed."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be shared out."""

@@ -21,13 +21,13 @@ class RedirectionSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When a host counts as one that only redirects."""
 
     least_words: int = 100
-    """Words of a page from which a redirect to another domain is suspicious: a short page is a signpost."""
+    """Minimum words of a page for its redirect to another domain to be suspicious."""
     max_delay: float = 3.0
-    """Seconds of a meta refresh up to which a reader cannot read the page."""
+    """Maximum seconds of a meta refresh that leave no time to read."""
     least_share: float = 0.5
-    """Share of the pages of a site above which it gets a verdict."""
+    """Share of a site's pages above which it gets a verdict."""
     least_pages: int = 10
-    """Pages of a site that must have been read before that."""
+    """Minimum pages of a site read before that."""
 
     def __post_init__(self) -> None:
         """Reject shares that are none."""

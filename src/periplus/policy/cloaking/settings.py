@@ -20,25 +20,25 @@ class CloakingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether and when pages are requested again with a browser's name, and when they count as cloaked."""
 
     enabled: bool = False
-    """Whether pages are requested with a browser's name at all: that is for the person who crawls to decide."""
+    """Request some pages with a browser's name."""
     agent: str = BROWSER
-    """The `User-Agent` of such a request; our own name is in its `From` field."""
+    """The `User-Agent` of such requests; `From` has our own name."""
     share: float = 0.01
-    """Maximum share of such requests, of all pages of the crawl and of a site."""
+    """Maximum share of such requests, of the crawl and of a site."""
     max_per_site: int = 20
-    """Maximum number of pages of a site that are compared."""
+    """Maximum pages of a site that are compared."""
     first_after: int = 10
-    """Pages of a site that are fetched before its home page is compared."""
+    """Pages of a site fetched before its home page is compared."""
     copies: int = 3
-    """Copies for crawlers and for browsers that must agree with each other before a page counts as cloaked."""
+    """Copies of each side that must agree before a page counts as cloaked."""
     least_terms: int = 10
-    """Number of words by which the browser's copy must differ at least, beyond what two copies of the crawl do."""
+    """Minimum words by which the browser's copy differs, beyond what two copies of the crawl do..."""
     least_term_share: float = 0.25
-    """The same as a share of the words of both copies."""
+    """...and as a share of the words of both."""
     least_links: int = 3
-    """Number of links by which the browser's copy must differ at least, beyond what two copies of the crawl do."""
+    """The same in links..."""
     least_link_share: float = 0.5
-    """The same as a share of the links of both copies."""
+    """...and as a share of the links of both."""
     shell_share: float = 0.2
     """Share of the crawler's words below which the browser's copy may be a shell that scripts fill in."""
 

@@ -15,15 +15,13 @@ class DuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When two pages count as the same."""
 
     least_likeness: float = 0.9
-    """The share of common shingles from which pages of different sites are near-duplicates."""
+    """Share of common shingles from which pages of different sites are near-duplicates."""
     least_likeness_on_site: float = 0.9
-    """The same for pages of one site, which share phrases without being copies of each other (Henzinger 2006)."""
+    """The same for pages of one site."""
     least_likeness_reordered: float = 0.7
-    """The same for pages of one site with the same links: a list in another order keeps less of its text."""
+    """The same for pages of one site with the same links."""
     fewest_values: int = 16
-    """Minimum number of distinct values of a sketch; below that, a page has hardly a sentence and only exact copies of
-    it are found.
-    """
+    """Minimum distinct values of a sketch; of shorter pages only exact copies are found."""
 
     def __post_init__(self) -> None:
         """Reject thresholds that all pages would meet, or none."""

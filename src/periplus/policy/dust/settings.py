@@ -11,49 +11,43 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When a rule that renames URLs is accepted, probed and withdrawn."""
 
     enabled: bool = True
-    """Learn rules and apply them. Rules of `file` and of robots.txt are applied in any case."""
+    """Learn rules and apply them; rules of `file` and of robots.txt always apply."""
     file: str = ""
-    """A JSON file of rules, such as an edited `insight/dust.json`, read when the crawl starts; relative to the folder
-    of the collection."""
+    """A JSON file of rules, such as an edited `insight/dust.json`, relative to the collection."""
     accept: float = 0.7
-    """Accept a rule about the spelling of URLs (index names, case, order of parameters, a common prefix such as
-    `/print`), or a parameter that was idle on many domains, when the 5 % quantile of its posterior is at least this: 8
-    equal pairs, none unequal."""
+    """Minimum 5 % quantile of the posterior for rules about spelling, or a parameter idle on many domains: 8 equal
+    pairs."""
     accept_varied: float = 0.9
-    """The same for a parameter of which eight different values were read, such as where a link stands, and where most
-    pages name the other URL as canonical, or sitemaps list it: 28 equal pairs, none unequal."""
+    """The same for a parameter with eight values or more, or confirmed by canonical links or sitemaps: 28 equal
+    pairs."""
     accept_unknown: float = 0.99
-    """The same for any other parameter, for a segment and for a prefix of which nothing is known: 298 equal pairs, none
-    unequal. A parameter that matters on 3 % of the pages would pass with 58 pairs one time in six."""
+    """The same for other parameters, segments and prefixes: 298 equal pairs."""
     min_templates: int = 3
-    """Path templates in which pairs must be equal before a rule for a parameter holds for the whole site; fewer make a
-    rule for each template."""
+    """Path templates with equal pairs before a rule for a parameter holds for the whole site."""
     withdraw: float = 0.6
     """Withdraw an accepted rule when the quantile falls below this."""
     max_unequal: float = 0.01
-    """Maximum share of unequal pairs of an accepted rule: pages may change between two visits."""
+    """Maximum share of unequal pairs of an accepted rule."""
     probe: float = 0.05
-    """The share of the URLs that a rule would rename which is fetched under its own name, to check the rule."""
+    """Share of the URLs a rule would rename that are fetched anyway, to check it."""
     early: float = 0.25
-    """Pairs of pages that are fetched before their turn to learn rules, as a share of the pages of a site that were
-    read; none in a crawl with a limit of pages, where they would take the place of other pages."""
+    """Pairs fetched early to learn rules, as a share of a site's pages; none with a limit of pages."""
     new_pairs: int = 20
-    """Pairs that a withdrawn rule needs before it can be accepted again."""
+    """Pairs a withdrawn rule needs to be accepted again."""
     sorted_pairs: int = 3
-    """Equal pairs after which parameters are sorted, if no pair was unequal."""
+    """Equal pairs, none unequal, before parameters are sorted."""
     equal_from: float = 0.9
-    """Two pages are equal from this resemblance of their main texts on."""
+    """Resemblance of main texts from which two pages are equal..."""
     unequal_below: float = 0.7
-    """Two pages are unequal below this resemblance; between the two a pair does not count."""
+    """...and below which they are unequal; between, a pair does not count."""
     max_cluster: float = 0.2
-    """A pair does not count if its text is that of more than this share of the site's pages: a consent wall or an error
-    page would teach that every parameter is idle."""
+    """Share of the site's pages with the same text (a consent wall) above which a pair does not count."""
     max_candidates: int = 256
-    """Maximum number of rules of a site for which pairs are counted; the least recently useful is dropped."""
+    """Maximum candidate rules of a site."""
     max_rules: int = 64
-    """Maximum number of accepted rules of a site."""
+    """Maximum accepted rules of a site."""
     max_bases: int = 128
-    """Maximum number of URLs without a page of their own, under which pages are compared, of a site."""
+    """Maximum URLs of a site without a page of their own under which pages are compared."""
 
     def __post_init__(self) -> None:
         """Reject shares outside 0 to 1 and thresholds in the wrong order."""

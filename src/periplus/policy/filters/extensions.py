@@ -34,7 +34,7 @@ class ExtensionSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Which extensions are not wanted."""
 
     refused: tuple[str, ...] = NEVER_PAGES
-    """Extensions without the dot, in any letter case. An empty list refuses none."""
+    """Without the dot, in any letter case."""
 
 
 class Extensions:

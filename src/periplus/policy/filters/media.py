@@ -79,9 +79,9 @@ class MediaSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """A crawl for files of some types, instead of pages."""
 
     types: tuple[str, ...] = ()
-    """Media types to fetch, such as "image/*" or "application/pdf", instead of pages; empty: pages."""
+    """Media types to fetch, such as "image/*"; empty: pages."""
     html: bool = True
-    """Where a site lists no such file in archives or sitemaps: crawl its pages, and fetch the files they embed."""
+    """Crawl pages for embedded files where a site lists none in archives or sitemaps."""
     max_file_bytes: int = 64 * 2**20
     """Maximum bytes of a file; the rest is cut off."""
 

@@ -37,9 +37,9 @@ class PatternSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The two lists."""
 
     include: tuple[str, ...] = ()
-    """If not empty, only URLs that match one of these are crawled."""
+    """If not empty, crawl only URLs that match one of these."""
     exclude: tuple[str, ...] = ()
-    """URLs that match one of these are refused."""
+    """Refuse URLs that match one of these."""
 
 
 class Patterns:

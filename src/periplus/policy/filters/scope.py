@@ -43,8 +43,7 @@ class ScopeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     kind: str = "domain"
     """`domain`, `host`, `prefix` or `any`."""
     suffixes: tuple[str, ...] = ()
-    """Names to treat as public suffixes besides those of the Public Suffix List: with "lab.test", a.lab.test and
-    b.lab.test are two domains."""
+    """Additional public suffixes: with "lab.test", a.lab.test and b.lab.test are two domains."""
 
 
 class Scope:

@@ -19,30 +19,30 @@ class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The bounds."""
 
     max_depth: int = 1000
-    """Maximum number of links from a seed; 0: only the seeds."""
+    """Maximum links from a seed; 0: only the seeds."""
     max_redirects: int = 10
-    """Maximum number of redirects in a row, of any kind."""
+    """Maximum redirects in a row, of any kind."""
     max_pages_per_site: int = 1_000_000
-    """Maximum number of URLs of one site that enter the frontier, from all sources, seeds included."""
+    """Maximum URLs of one site in the frontier, seeds included."""
     domain: str = "trust"
-    """By what the budget of a registrable domain is measured: "trust" (links from the domains of the seeds), "star"
-    (domains that link to it), "networks" (networks that link to it); "none": domains have no budgets."""
+    """Score of domains that sets their budgets: "trust" (links from the domains of the seeds), "star" (linking
+    domains), "networks" (linking networks), "none" (no budgets)."""
     base: int = 10
-    """Pages of an unknown domain in the first pass over the web; with --limit at least a thousandth of that."""
+    """Pages of an unknown domain in the first pass; at least a thousandth of --limit."""
     largest: int = 10_000
     """Pages of the most reputable domain in the first pass."""
     growth: float = 2.0
-    """By how much a domain's pages grow from each pass to the next."""
+    """Factor by which budgets grow from pass to pass."""
     seed_budget: int = 0
     """Pages of a seed's domain in the first pass; 0: no limit."""
     hosts: int = 64
-    """Hosts of a domain that are always admitted; the n-th is admitted with probability hosts / n."""
+    """Hosts of a domain that are always admitted; the n-th has the chance hosts / n."""
     seed_hosts: int = 1000
     """The same for domains of seeds."""
     patience: float = 5.0
-    """Seconds for which requests could have been made, but no site was ready, before the next pass begins."""
+    """Seconds without a ready site, although requests could be made, before the next pass."""
     spam_share: float = 0.05
-    """Maximum share of requests to domains that were judged to be spam, while other sites have pages waiting."""
+    """Maximum share of requests to spam domains while other sites have pages waiting."""
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be."""
@@ -73,28 +73,27 @@ class TrapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When a kind of URL counts as a trap."""
 
     window: int = 50
-    """Fetched pages of a kind that are looked at together, 1 to 64."""
+    """Fetched pages of a template that are looked at together, 1 to 64."""
     min_unique: float = 0.05
     """Minimum share of them with new contents."""
     throttle: float = 0.1
-    """The share of URLs that is let through for each step of throttling."""
+    """Share of URLs let through at each step of throttling."""
     least_pages: int = 10
-    """Minimum number of pages of a template before it is throttled with the other URLs of its path that have
-    parameters."""
+    """Minimum pages of a template before it is throttled with other URLs of its path that have parameters."""
     chain_pages: int = 20
-    """Pages that each led to one more page of their template from which on that template is throttled."""
+    """Pages in a chain, each leading to one more of its template, before the template is throttled."""
     chain_likeness: float = 0.8
     """Minimum resemblance of each of these pages to the one before."""
     max_values: int = 1000
-    """Values of one parameter from which on it has to prove itself."""
+    """Values of a parameter above which `min_unique_values` applies to it."""
     min_unique_values: float = 0.2
     """Minimum share of unique pages for such a parameter."""
     max_templates: int = 128
-    """Maximum number of templates stored for each site: the latest, and those that are throttled."""
+    """Maximum templates stored for each site."""
     max_parameters: int = 32
-    """Maximum number of parameters stored for each site."""
+    """Maximum parameters stored for each site."""
     max_sites: int = 2048
-    """Maximum number of sites whose data is in memory."""
+    """Maximum sites whose data is in memory."""
 
 
 class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -24,11 +24,11 @@ class ShapeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds of a URL."""
 
     max_length: int = 2000
-    """Maximum number of characters; this also bounds the cost of patterns."""
+    """Maximum characters."""
     max_segments: int = 16
-    """Maximum number of segments of the path."""
+    """Maximum segments of the path."""
     max_repeats: int = 2
-    """Maximum number of times that one segment may occur in a path."""
+    """Maximum occurrences of one segment in a path."""
 
 
 class Shape:

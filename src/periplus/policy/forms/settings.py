@@ -14,21 +14,21 @@ class FormSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Which forms are submitted, and how often."""
 
     enabled: Literal["never", "discover", "submit"] = "discover"
-    """What is done with forms: nothing; find, classify and report them; or also submit search forms (GET only)."""
+    """"never", "discover" (find, classify and report forms) or "submit" (also submit search forms, GET only)."""
     interval: float = 5.0
-    """Minimum seconds between two queries of a form: one costs a database more than a page costs a server."""
+    """Minimum seconds between two queries of a form."""
     forms_per_site: int = 3
-    """Forms of a site that are submitted, at most."""
+    """Maximum forms of a site that are submitted."""
     max_requests: int = 2_000
-    """Pages of results fetched through a form, at most."""
+    """Maximum pages of results fetched through a form."""
     requests_per_day: int = 500
     """The same in a day."""
     budget_share: float = 0.05
-    """Maximum share of a site's pages (`budgets.max_pages_per_site`) that may be pages of results of a form."""
+    """Maximum share of `budgets.max_pages_per_site` for a form's pages of results."""
     size_factor: float = 20.0
-    """Pages of results at most: this times the square root of the estimated number of records; 0: no such limit."""
+    """Maximum pages of results: this times the square root of the estimated records; 0: no such limit."""
     max_open: int = 100
-    """Forms that are submitted at the same time in a shard; others wait. An open form takes up to some megabytes."""
+    """Forms submitted at the same time in a shard, at up to some megabytes each."""
 
     def __post_init__(self) -> None:
         """Check that the values can be."""

@@ -11,25 +11,25 @@ class MirrorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When a host counts as the mirror of another, and what follows."""
 
     enabled: bool = True
-    """Whether URLs of mirrors are renamed."""
+    """Rename URLs of mirrors."""
     least_resemblance: float = 0.5
     """Share of common paths from which two hosts are compared."""
     fewest_paths: int = 5
-    """Number of known paths of a host from which it is compared."""
+    """Minimum known paths of a host to compare it."""
     sample: int = 100
-    """Number of common paths whose pages are compared."""
+    """Common paths whose pages are compared."""
     fewest_compared: int = 10
-    """Number of pages that must have been read on both hosts."""
+    """Minimum pages read on both hosts."""
     fewest_texts: int = 5
-    """Number of different texts that must be among them."""
+    """Minimum different texts among them."""
     least_alike: float = 0.9
-    """Share of the compared pages that must be near-duplicates."""
+    """Minimum share of compared pages that are near-duplicates."""
     least_likeness: float = 0.9
     """Resemblance from which two pages are near-duplicates."""
     max_absent: float = 0.08
-    """Share of the common paths that may be missing on one host: more than the 5 % that an incomplete copy may lack."""
+    """Maximum share of the common paths missing on one host."""
     probing: float = 0.02
-    """Share of the URLs of a mirror that are still fetched under their own name, so that the rule can be withdrawn."""
+    """Share of a mirror's URLs still fetched under their own name."""
 
     def __post_init__(self) -> None:
         """Reject shares that are none."""

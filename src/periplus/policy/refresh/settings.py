@@ -9,26 +9,26 @@ class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When pages are visited again. Times are in seconds."""
 
     objective: str = "mixed"
-    """What is wanted: binary, harmonic, mixed, longevity, age, capture; or a policy to compare with."""
+    """What to optimise: binary, harmonic, mixed, longevity, age or capture; or a policy to compare with."""
     weight: str = "equal"
     """Importance of pages: equal, pagerank, priority (from sitemaps) or priority_rank."""
     weights: dict[str, float] = field(default_factory=dict)
-    """How much pages matter by the first pattern that fits: { "*/news/*" = 3.0, "*/old/*" = 0.1 }; 0: never again."""
+    """Importance by the first pattern that fits: { "*/news/*" = 3.0, "*/old/*" = 0.1 }; 0: never again."""
     unchanged_cost: float = 1.0
-    """What an answer of 304 costs, in pages: 1 where requests count, less (0.1) where bytes do."""
+    """Cost of a 304 in pages: 1 where requests count, less (0.1) where bytes do."""
     margin: float = 0.9
-    """A page is queued when the value of a visit reaches this share of the price."""
+    """Share of the price from which a page's visit is queued."""
     shortest: float = 3600.0
     """Minimum time between two visits of a page..."""
     longest: float = 90 * 86_400.0
-    """...and maximum time, so that pages that are gone are found."""
+    """...and maximum time."""
     explore_share: float = 0.03
     """Share of visits to random pages, so that estimates stay unbiased."""
     exact_share: float = 0.98
-    """Precision and recall of a site's metadata archives above which these alone say which pages are visited..."""
+    """Precision and recall of a site's metadata archives above which only these decide which pages are visited..."""
     exact_checks: int = 200
     """...after this number of visits that checked them; 0: never."""
     refresh_share: float = 0.25
     """Share of visits guaranteed to pages that were visited before..."""
     new_share: float = 0.25
-    """...and for pages that were not."""
+    """...and to pages that were not."""

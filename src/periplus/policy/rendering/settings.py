@@ -26,15 +26,15 @@ class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
     mode: str = "never"
     """Which pages are opened in a browser: never, when-needed or always. Needs the extra `render`."""
     browser: str = ""
-    """The path of a Chromium. Empty: chromium-headless-shell, else chromium, as this machine has them."""
+    """The path of a Chromium; empty: chromium-headless-shell, else chromium, as installed."""
     sandbox: bool = True
-    """Keep the browser's own sandbox. As root, and in most containers, Chromium starts only without it."""
+    """Keep the browser's sandbox. As root, and in most containers, Chromium starts only without it."""
     tabs: int = 0
-    """Pages that are open at the same time in one process; 0: one a core, at most 4, shared by all processes."""
+    """Pages open at the same time in one process; 0: one a core, at most 4, shared by all processes."""
     timeout: float = 10.0
     """Maximum time for a page in the browser."""
     first_timeout: float = 15.0
-    """The same for the first page of a site, whose scripts are not in the cache."""
+    """The same for the first page of a site."""
     quiet: float = 0.5
     """A page is complete when the network was quiet for this long after it loaded..."""
     still: float = 0.3
@@ -42,27 +42,27 @@ class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
     settle: float = 5.0
     """...or when this much time has passed since it loaded."""
     max_busy: float = 5.0
-    """Time for which a script may block its page; then it is stopped."""
+    """Time for which a script may block its page."""
     max_requests: int = 60
-    """Maximum number of requests for a page; further ones are refused."""
+    """Maximum requests of a page."""
     max_bytes: int = 10_000_000
-    """Maximum bytes received for a page; then its connections are closed."""
+    """Maximum bytes received for a page."""
     max_navigations: int = 2
-    """Times that a page may be loaded: scripts may load it again, with a cookie for example."""
+    """Times that a page may be loaded: scripts may load it again."""
     max_scrolls: int = 5
-    """Times that a page is scrolled to its end, as long as it grows."""
+    """Times that a page is scrolled to its end while it grows."""
     blocked: tuple[str, ...] = ("image", "media", "font", "ping", "manifest", "other")
-    """Kinds of requests that are refused, by their names in browsers. Style sheets decide what is visible."""
+    """Kinds of requests that are refused, by their names in browsers."""
     recycle_pages: int = 200
     """Pages after which the browser is started again."""
     max_memory: int = 1_000_000_000
-    """Memory of the browser, all its processes together, beyond which it is started again."""
+    """Memory of all the browser's processes beyond which it is started again."""
     archive: bool = False
-    """Archive what pages load as well, so that a replay looks right."""
+    """Archive what pages load as well, for replay."""
     steady: bool = False
-    """Give scripts a fixed time and fixed random numbers, so that visits can be compared better. Some sites break."""
+    """Give scripts a fixed time and fixed random numbers, so that visits can be compared. Some sites break."""
     tests: int = 3
-    """Pages of a template that are rendered before it is decided whether the template needs scripts."""
+    """Pages of a template rendered before it is decided whether it needs scripts."""
     retest_days: float = 90.0
     """Days after which a decision is tested again."""
 

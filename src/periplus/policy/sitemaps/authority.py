@@ -30,8 +30,8 @@ class AuthoritySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Whose pages a sitemap may list."""
 
     cross_host: str = "robots"
-    """Pages of another host: "robots", if its robots.txt names the file; "domain", also if both belong to one domain;
-    "any", always."""
+    """Allow pages of another host if "robots": its robots.txt names the file; "domain": also if both are of one
+    domain; "any": always."""
     keeps_folder: bool = False
     """Restrict a file that no robots.txt names to URLs of its folder and scheme, as the protocol requires."""
 

@@ -34,27 +34,27 @@ class TreeLimits(Struct, frozen=True, forbid_unknown_fields=True):
     """How far trees of sitemaps are followed."""
 
     max_depth: int = 50
-    """Maximum number of indexes above a file."""
+    """Maximum indexes above a file."""
     max_redirects: int = 5
-    """Maximum number of redirects of a file."""
+    """Maximum redirects of a file."""
     max_children: int = 50_000
-    """Maximum number of children of one index: the limit of the protocol."""
+    """Maximum children of one index: the limit of the protocol."""
     sample_least: int = 0
-    """Minimum number of children of an index that are read in a sample (n0)."""
+    """Minimum children of an index that are read in a sample (n0)."""
     sample_share: float = 1.0
-    """Share of an index's children that is read (alpha); 1: all."""
+    """Share of an index's children that is read (alpha)."""
     sample_seed: int = 0
     """Seed of the sample."""
     max_files: int = 100_000
-    """Maximum number of files of one tree."""
+    """Maximum files of one tree."""
     max_entries: int = 1_000_000_000
-    """Maximum number of entries of one tree."""
+    """Maximum entries of one tree."""
     max_bytes: int = 1 << 40
-    """Maximum number of bytes of one tree, over all readings."""
+    """Maximum bytes of one tree, over all readings."""
     max_foreign_hosts: int = 20
-    """Maximum number of other hosts whose files one index or robots.txt may name."""
+    """Maximum other hosts whose files one index or robots.txt may name."""
     follows_foreign: bool = False
-    """Allow an index that only a page, a ping or a guess led to, to name files of other hosts."""
+    """Let an index found only by a page, a ping or a guess name files of other hosts."""
 
     def __post_init__(self) -> None:
         """Reject an invalid share."""

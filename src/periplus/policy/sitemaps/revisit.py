@@ -41,7 +41,7 @@ class RevisitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     memory: float = 50.0
     """Visits after which an observation counts half."""
     believable: float = 0.2
-    """Minimum precision of an index's dates for a file to be read at once when its date moves."""
+    """Minimum precision of an index's dates for a file to be read as soon as its date moves."""
 
     def __post_init__(self) -> None:
         """Refuse intervals and chances that cannot be."""

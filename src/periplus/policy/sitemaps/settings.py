@@ -20,7 +20,7 @@ class DifferenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How much of a sitemap's last reading is stored."""
 
     max_remembered: int = 50_000
-    """Maximum number of entries of a file, at 12 bytes each."""
+    """Maximum entries of a file, at 12 bytes each."""
 
     def __post_init__(self) -> None:
         """Reject a limit of 0."""
@@ -34,9 +34,9 @@ class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     score: str = "priority"
     """By what: priority (of the site), pagerank (of links) or priority_rank (both)."""
     least_entropy: float = 0.1
-    """Minimum entropy in bits; priorities of a site with less are ignored."""
+    """Entropy in bits below which a site's priorities are ignored."""
     least_entries: int = 20
-    """Minimum number of entries of a site before its priorities are used."""
+    """Minimum entries of a site before its priorities are used."""
 
     def __post_init__(self) -> None:
         """Refuse a name that is not there."""

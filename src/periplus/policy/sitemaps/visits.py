@@ -35,9 +35,9 @@ class RetirementSettings(Struct, frozen=True, forbid_unknown_fields=True):
     gone_visits: int = 3
     """Visits in a row that did not find the file, a day or more apart."""
     failed_visits: int = 10
-    """Visits in a row without a usable answer; the pauses between them double."""
+    """Visits in a row without a usable answer."""
     fruitless_visits: int = 5
-    """Readings in a row without a result: no entry, none that is wanted, or not a sitemap."""
+    """Readings in a row without a wanted entry."""
 
 
 class FileReading(Struct, frozen=True):

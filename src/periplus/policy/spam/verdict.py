@@ -25,25 +25,25 @@ class SpamSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What is done about spam."""
 
     enabled: bool = True
-    """Whether the crawl follows the learnt file of `periplus spam judge`; without such a file nothing changes."""
+    """Follow the verdicts of `periplus spam judge`."""
     while_crawling: bool = True
-    """Whether a crawl with the scope `any` judges hosts in the background, after 500 pages and with each doubling."""
+    """With the scope `any`, judge hosts in the background after 500 pages and with each doubling."""
     trusted: tuple[str, ...] = ()
-    """Hosts or registrable domains that are never spam, whatever the model says."""
+    """Hosts or registrable domains that are never spam."""
     banned: tuple[str, ...] = ()
-    """Hosts or registrable domains that are spam, whatever the model says; seeds of anti-trust."""
+    """Hosts or registrable domains that are always spam; seeds of anti-trust."""
     doubtful_above: float = 0.3
     """Probability above which a verdict is `doubtful`."""
     spam_above: float = 0.5
-    """Probability above which a verdict is `spam`: more likely than not."""
+    """Probability above which a verdict is `spam`."""
     may_retire: bool = False
-    """Whether hosts above `retire_above` with at least `retire_pages` pages are visited no more."""
+    """Stop visiting hosts above `retire_above` with at least `retire_pages` pages."""
     retire_above: float = 0.98
     """Probability above which a host may be retired."""
     retire_pages: int = 50
     """Pages of a host below which it is never retired."""
     model: str = ""
-    """The JSON file of a model that `periplus spam train` wrote; empty: the model of the package."""
+    """A model written by `periplus spam train`; empty: that of the package."""
 
 
 def overridden(host: str, score: float, settings: SpamSettings) -> float:

@@ -6,7 +6,7 @@
 | `csv` | a stream | the same, one row a page |
 | `text` | a folder | `host/path.txt`: the main text with its lines |
 | `markdown` | a folder | `host/path.md`: the main text with headings, lists, links, code, tables |
-| `parquet` | a folder | `documents.parquet`, one row a page as in `jsonl`; and the eight tables, one file each |
+| `parquet` | a folder | `documents.parquet`, one row a page as in `jsonl`; and the tables, one file each |
 | `warc` | a stream | all WARC files as one |
 
 Pages are the last good version of every URL, or of those that a `Selection` selects. Bodies come from the archive and

@@ -1,4 +1,4 @@
-"""The columns of the eight tables, in their order, with their types. What each column means is in `docs/tables.md`.
+"""The columns of the tables, in their order, with their types. What each column means is in `docs/tables.md`.
 
 Times are `timestamp[us, UTC]`. Words from a small set, and texts that repeat from row to row, are dictionaries of
 strings: small at rest and in memory, and plain strings in SQL. A null says that there is nothing to

@@ -31,7 +31,7 @@ _HINT = "make room on the disk, then crawl again: the crawl goes on from its las
 
 
 class Tables:
-    """An `EventSink` that writes the eight tables of one shard.
+    """An `EventSink` that writes the tables of one shard.
 
     `folder` holds a folder for each table, with the Parquet files of all shards; `spool` belongs to this shard alone.
     `suffixes` are further public suffixes, for columns with a domain.

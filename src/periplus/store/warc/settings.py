@@ -9,8 +9,8 @@ class WarcSettings(Struct, frozen=True):
     """How the archive is cut into files, and how hard it is compressed."""
 
     max_file_size: int = 500_000_000
-    """Bytes after which the next file begins; the last records may go beyond."""
+    """Bytes after which the next file begins."""
     max_file_captures: int = 100_000
-    """Captures after which the next file begins: until then their index lines are held in memory."""
+    """Captures after which the next file begins; their index lines are held in memory."""
     compression_level: int = 1
-    """Compression level of text, 0 (fastest) to 3. Compressed bodies are stored as they are."""
+    """Of text, 0 (fastest) to 3; compressed bodies are stored as they are."""
