@@ -54,6 +54,21 @@ def test_from_an_archive_to_a_package_and_back(tmp_path: Path) -> None:
     }
 
 
+def test_an_interrupted_import_says_that_it_made_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line; the folder can be imported into again."""
+    archive = write_warc(tmp_path / "old.warc.gz", a_site())
+
+    def interrupt(*_args: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("periplus.assembly.importing.settle", interrupt)
+        done = typed("import", archive, "-o", tmp_path / "old")
+    assert done.exit_code == 130
+    assert done.stderr.splitlines()[-1] == f"interrupted: {tmp_path / 'old'} was not made"
+    assert [path.name for path in tmp_path.iterdir()] == ["old.warc.gz"]
+
+
 def test_seeds_of_others(tmp_path: Path) -> None:
     """Seeds of lists are in the settings; a second import adds to them."""
     (tmp_path / "crawl.csv").write_text('"Address","Status Code"\n"https://a.test/","200"\n')

@@ -134,6 +134,14 @@ def test_thin_pages_and_canonical_chains(run: Run) -> None:
     assert faults["canonical-errors"] == {f"{HOME}/{NAMES[3]}"}
 
 
+def test_a_canonical_page_is_not_a_copy(run: Run) -> None:
+    """Nor is it left out because another URL of it, which names it as canonical, is shorter."""
+    same = linked("All about apples", f"{HOME}/a", head=f'<link rel=canonical href="{FIRST}">')
+    listed = [f"{HOME}/{name} 2026-0{place % 9 + 1}-11" for place, name in enumerate(("", *NAMES[1:]))]
+    with ScriptedWeb(clean() | {FIRST: same, f"{HOME}/a": same, f"{HOME}/sitemap.xml": urlset(*listed)}) as web:
+        assert found(run, web) == {"pages-unlisted": {FIRST}}
+
+
 def test_external_links_are_requested_only_if_asked(run: Run) -> None:
     """Each once, with HEAD; one that answers is not dead, nor one that moved; a download is not a broken link."""
     good, moved, dead = "http://other.test/good", "http://other.test/moved", "http://gone.test/page"

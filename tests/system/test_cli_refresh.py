@@ -121,6 +121,11 @@ def test_a_site_and_an_age_select_pages(run: Run, web: ScriptedWeb, tmp_path: Pa
     refused = run("refresh", str(folder), "--older-than", "soon")
     assert refused.returncode == 2
     assert "--older-than" in refused.stderr
+    assert "no page to ask" in run("refresh", str(folder), "--older-than", "1h").stdout
+    refused = run("refresh", str(folder), "--site", "site.tes")
+    assert refused.returncode == 2
+    assert "--site site.tes" in refused.stderr
+    assert "no change found until" in run("changes", str(folder)).stdout
 
 
 def test_a_killed_refresh_continues(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import held, planned
@@ -15,12 +18,12 @@ from periplus.assembly.seed_files import read_seeds
 from periplus.crawl.sharding import tune_garbage_collection
 from periplus.model import UsageError
 
-from . import options
+from . import INTERRUPTED, options
 from .consoles import stderr_console
-from .crawl.live import count, top
+from .crawl.live import count, counted, top
 
-_EVERY = 10_000
-"""Captures between two lines of progress."""
+_INTERVAL = 5.0
+"""Seconds between two lines of progress, at least."""
 
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The collection; archives need a new one.")]
 
@@ -58,7 +61,15 @@ def import_(
         _import_seeds(out, [*(seed or ()), *(url for each in seeds for url in read_seeds(each))], is_json=json)
         return
     tune_garbage_collection()
-    done = import_archives(out, files or [], seeds=seed or (), say=_say_progress)
+    console = stderr_console()
+    paths = files or []
+    more = f" and {count(len(paths) - 1)} more" if len(paths) > 1 else ""
+    console.print(Text(f"reading {paths[0]}{more}", style="dim"), soft_wrap=True)
+    try:
+        done = import_archives(out, paths, seeds=seed or (), say=_progress(console))
+    except KeyboardInterrupt:
+        console.print(Text(f"interrupted: {out} was not made"), soft_wrap=True)
+        raise typer.Exit(INTERRUPTED) from None
     _say_end(done, out, is_json=json)
 
 
@@ -70,13 +81,21 @@ def _import_seeds(out: Path, urls: list[str], *, is_json: bool) -> None:
         typer.echo(msgspec.json.encode({"seeds": len(collection.seeds), "collection": str(out)}))
         return
     console = stderr_console()
-    console.print(Text(f"{count(len(collection.seeds))} seeds in {out}"), soft_wrap=True)
+    console.print(Text(f"{counted(len(collection.seeds), 'seed')} in {out}"), soft_wrap=True)
     console.print(Text(f"  periplus crawl -o {out} begins with them"), soft_wrap=True)
 
 
-def _say_progress(done: int, captures: int) -> None:
-    if captures >= _EVERY and done % _EVERY < _EVERY // 5:
-        stderr_console().print(Text(f"{count(done)} of {count(captures)} captures", style="dim"), soft_wrap=True)
+def _progress(console: Console) -> Callable[[int, int], None]:
+    """A function that prints how many captures are done, every few seconds."""
+    said_at = time.monotonic()
+
+    def say(done: int, captures: int) -> None:
+        nonlocal said_at
+        if done < captures and time.monotonic() - said_at >= _INTERVAL:
+            said_at = time.monotonic()
+            console.print(Text(f"{count(done)} of {count(captures)} captures", style="dim"), soft_wrap=True)
+
+    return say
 
 
 def _say_end(done: Imported, out: Path, *, is_json: bool) -> None:
@@ -85,6 +104,7 @@ def _say_end(done: Imported, out: Path, *, is_json: bool) -> None:
         return
     console = stderr_console()
     left = f"; left out {count(sum(done.problems.values()))} ({top(done.problems)})" if done.problems else ""
-    console.print(Text(f"{count(done.captures)} captures of {count(done.files)} files to {out}{left}"), soft_wrap=True)
+    captures, files = counted(done.captures, "capture"), counted(done.files, "file")
+    console.print(Text(f"{captures} of {files} to {out}{left}"), soft_wrap=True)
     for reason, detail in list(done.examples.items())[:5]:
         console.print(Text(f"  {reason}: {detail}", style="dim"), soft_wrap=True)

@@ -23,7 +23,7 @@ from periplus.assembly import (
     for_new_pages,
     for_revisits,
 )
-from periplus.assembly.collection import Collection, existing, held, planned, tally_of
+from periplus.assembly.collection import Collection, existing, held, planned, states, tally_of
 from periplus.assembly.options import duration
 from periplus.assembly.progress import Progress
 from periplus.crawl.stats import CrawlStats
@@ -97,6 +97,7 @@ def refresh(
             hint=f"periplus crawl SEED -o {shlex.quote(str(collection))} fetches some",
         )
     selection = Selection(tuple(site or ()), duration("--older-than", older_than) or 0.0)
+    _check_sites(existing(collection), selection)
     asked = planned(collection, seeds=[], options={})
     with held(collection), gathering(cluster, asked) as (now, gather, most):
         plan = begin_refresh(now.config, now.layout, now.seeds, selection, fetches_new=new)
@@ -114,6 +115,17 @@ def refresh(
     _print_result(now, found, is_json=json)
     if not is_complete:
         raise typer.Exit(INTERRUPTED)
+
+
+def _check_sites(collection: Collection, selection: Selection) -> None:
+    """Raise `UsageError` if a site that was named has no page here."""
+    with states(collection.layout) as opened:
+        known = [each.site for state in opened.values() for each in state.sites] if selection.sites else []
+    for name in selection.sites:
+        if not any(replace(selection, sites=(name,)).includes_site(site) for site in known):
+            folder = shlex.quote(str(collection.folder))
+            hint = f"periplus info {folder} lists the largest sites; give a host, without https://"
+            raise UsageError(f"--site {name}: {folder} has no such site", hint=hint)
 
 
 # while it runs
@@ -209,6 +221,8 @@ def _lines(folder: str, found: Refreshed) -> list[tuple[str, str]]:
     counts = f"  {count(found.asked)} pages: {count(found.changed)} changed, {count(found.same)} same"
     counts += f", {count(found.gone)} gone; {count(found.new)} new"
     failed = "failed" if found.is_complete else "failed or not asked yet"
+    if found.is_complete and not found.asked and not found.new:
+        return [("done: there was no page to ask (--site, --older-than)", "bold")]
     lines = [(f"{head}, in {lasting(found.seconds)}", "bold"), (counts, "")]
     if found.failed:
         lines.append((f"  {count(found.failed)} {failed}", "yellow"))
@@ -216,4 +230,6 @@ def _lines(folder: str, found: Refreshed) -> list[tuple[str, str]]:
         lines += [(f"  {name:<8}{url}", "cyan") for url in urls[:_SHOWN]]
         if len(urls) > _SHOWN:
             lines.append((f"  {name:<8}and {count(len(urls) - _SHOWN)} more", "dim"))
+    if not (found.new or found.changed or found.gone):
+        return lines
     return [*lines, ("next:", "bold"), (f"  periplus changes {folder}   (shows what differs)", "")]

@@ -13,12 +13,14 @@ from periplus.crawl.stats import CrawlStats
 from periplus.model import Site
 
 
-def shown(sites: int, named: int, queued: int) -> list[str]:
+def shown(sites: int, named: int, queued: int, *, twice: int = 0, retries: int = 0) -> list[str]:
     lines = [SiteLine(Site(f"{number}.test"), 10, 2, 1000, 0, "") for number in range(sites)]
-    total = SiteTotals()
+    total = SiteTotals(twice=twice, retries=retries)
     for line in lines:
         total.add(line)
-    facts = CollectionFacts("c", 1, 1, CrawlStats(), 100, queued, sites, {}, tuple(lines[:named]), total=total)
+    facts = CollectionFacts(
+        "c", 1, 1, CrawlStats(fetches=100), 100, queued, sites, {}, tuple(lines[:named]), total=total
+    )
     out = StringIO()
     say_collection(Console(file=out, width=120), facts)
     return [" ".join(line.split()) for line in out.getvalue().splitlines()]
@@ -34,8 +36,13 @@ def test_columns_add_up() -> None:
     assert "all sites 300 60 30.0 kB" in lines
 
 
-def test_a_queue_with_doubles_says_so() -> None:
-    """The queue above counts each URL once: where that differs, the sum says how it was counted."""
-    lines = shown(sites=3, named=3, queued=4)
-    assert any(line.startswith("queue 4 ") for line in lines)
-    assert any(line.startswith("all sites 30 6 3.0 kB with URLs of two sources counted twice") for line in lines)
+def test_a_queue_that_differs_says_why() -> None:
+    """The queue above counts each URL once, and retries: where that differs, the sum says by how much."""
+    lines = shown(sites=3, named=3, queued=5, twice=2, retries=1)
+    assert any(line.startswith("queue 5 ") for line in lines)
+    assert "all sites 30 6 3.0 kB queue: 2 in it twice, of two sources; 1 more waits for a retry" in lines
+
+
+def test_requests_that_were_not_for_pages_are_told_apart() -> None:
+    """The total above also counts robots.txt and sitemaps; the table does not."""
+    assert any(line.startswith("requests 100 (30 for pages), ") for line in shown(sites=3, named=3, queued=6))

@@ -230,9 +230,10 @@ def test_everything_of_one_run_is_the_first(tmp_path: Path) -> None:
         kept.page(A, article("One."), T)
         kept.page(B, article("Two."), T + 30)
         kept.end_run()
+        assert usual_beginning(tmp_path, T + 100).asked_at is None
         kept.same(A, T + 60)
     usual = usual_beginning(tmp_path, T + 100)
-    assert (usual.at, usual.why) == (T, "first-run")
+    assert (usual.at, usual.why, usual.asked_at) == (T, "first-run", T + 60)
 
 
 def test_a_second_run_in_the_same_second_is_not_the_first(tmp_path: Path) -> None:

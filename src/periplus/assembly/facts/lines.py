@@ -127,11 +127,15 @@ def collection_lines(facts: CollectionFacts, *, is_whole: bool) -> Lines:
     tally = facts.tally
     seen = f"{count(tally.new)} new, {count(tally.changed)} changed, {count(tally.same)} unchanged"
     sources = by_source(tally.sources, facts.known)
+    pages = f" ({count(facts.total.pages)} for pages)" if facts.total.pages < tally.fetches else ""
     lines = [
         ("pages", f"{count(tally.pages)}: {seen}; {counted(tally.copies, 'near-duplicate')}"),
         ("on topic", f"{count(tally.relevant)}; {harvest(tally)}" if tally.appraised else ""),
         ("fresh", fresh_words(facts.freshness)),
-        ("requests", f"{count(tally.fetches)}, {size(tally.downloaded)}; {counted(tally.redirects, 'redirect')}"),
+        (
+            "requests",
+            f"{count(tally.fetches)}{pages}, {size(tally.downloaded)}; {counted(tally.redirects, 'redirect')}",
+        ),
         ("known", counted(facts.known, "URL") + (f" ({sources})" if sources else "")),
         ("queue", counted(facts.queued, "URL")),
         ("sites", f"{count(facts.sites)}, from {counted(facts.seeds, 'seed')}, in {counted(facts.shards, 'shard')}"),

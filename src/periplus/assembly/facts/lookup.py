@@ -52,12 +52,15 @@ class SiteLine(Struct, frozen=True):
 class SiteTotals(Struct):
     """The sum of the lines of all sites: page requests, queue entries and bytes.
 
-    A URL that two sources name has two entries; one that waits for a retry has none.
+    A URL that two sources name has two entries (`twice` counts these URLs); one that waits for a retry has none
+    (`retries`).
     """
 
     pages: int = 0
     queued: int = 0
     bytes: int = 0
+    twice: int = 0
+    retries: int = 0
 
     def add(self, line: SiteLine) -> None:
         """Count one more site."""
@@ -146,7 +149,7 @@ class UrlFacts(Struct, frozen=True):
 
 def collection_facts(collection: Collection) -> CollectionFacts:
     """Return what is known of a whole collection."""
-    tally, queued, sites, scripts = CrawlStats(), 0, 0, 0
+    tally, queued, entries, sites, scripts = CrawlStats(), 0, 0, 0, 0
     total = SiteTotals()
     retired: Counter[str] = Counter()
     largest: list[tuple[int, Site, SiteLine]] = []
@@ -156,11 +159,13 @@ def collection_facts(collection: Collection) -> CollectionFacts:
             tally += CrawlStats() if meta is None else meta.stats
             twice = 0 if meta is None else meta.frontier.queued_twice
             sites += len(state.sites)
+            entries += len(state.queues)
             queued += waiting_urls(len(state.queues), twice)
             retired.update(each.retired for each in state.sites if each.retired)
             scripts += sum(_script_templates(each) for each in state.sites)
             largest += nlargest(LARGEST, _ranked(state, state.sites, total))
         fresh = freshness.of_collection(opened.values(), time.time(), collection.config.refresh)
+    total.twice, total.retries = entries - queued, entries - total.queued
     lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
     return CollectionFacts(
         collection=str(collection.folder),

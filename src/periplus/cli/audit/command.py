@@ -46,8 +46,10 @@ _CHANGES = 10
 """New and fixed URLs of each finding that are printed; `--json` and `--csv` have all."""
 
 
-def print_audit(console: Console, audit: Audit, failed: list[str], comparison: Comparison | None, html: str) -> None:
-    """Print an audit."""
+def print_audit(
+    console: Console, audit: Audit, failed: list[str], comparison: Comparison | None, written: Sequence[str]
+) -> None:
+    """Print an audit. `written` are the files that have it as well."""
     console.print(Text(audit.site, style="bold") + Text(f"  {_facts(audit)}", style="dim"), soft_wrap=True)
     if audit.pages and (text := limits(audit)):
         advice = "Raise --limit and --for, or --limit 0 for all pages."
@@ -61,8 +63,8 @@ def print_audit(console: Console, audit: Audit, failed: list[str], comparison: C
     if comparison is not None:
         _print_comparison(console, comparison)
     console.print(Text(summary(audit), style="bold"), soft_wrap=True)
-    if html:
-        console.print(Text(f"HTML: {html}"), soft_wrap=True)
+    if written:
+        console.print(Text(f"written: {', '.join(written)}"), soft_wrap=True)
     if failed:
         console.print(Text(f"failed on {', '.join(failed)}", style="bold red"), soft_wrap=True)
 
@@ -251,10 +253,11 @@ def audit(
         )
         comparison = _compared(collection, found, before)
     failed = [each.name for each in found.findings if {each.name, each.severity.value} & wanted]
-    texts = {html: "html", csv: "csv", junit: "junit", sarif: "sarif"}
-    _write_files(found, failed if fail_on else None, comparison, {path: kind for path, kind in texts.items() if path})
-    if Path("-") not in texts:
-        _print(found, failed, comparison, examples, str(html or ""), is_json=json)
+    asked_files = {html: "html", csv: "csv", junit: "junit", sarif: "sarif"}
+    files = {path: kind for path, kind in asked_files.items() if path}
+    _write_files(found, failed if fail_on else None, comparison, files)
+    if Path("-") not in files:
+        _print(found, failed, comparison, examples, [str(path) for path in files], is_json=json)
     is_dead = not found.pages or (found.seen_until or 0.0) < began_at
     if is_dead:
         _print_dead(found)
@@ -397,7 +400,7 @@ def _write_files(
 
 
 def _print(
-    found: Audit, failed: list[str], comparison: Comparison | None, examples: int, html: str, *, is_json: bool
+    found: Audit, failed: list[str], comparison: Comparison | None, examples: int, written: list[str], *, is_json: bool
 ) -> None:
     shown = [replace(each, examples=each.examples[:examples]) for each in found.findings]
     found = replace(found, findings=tuple(shown))
@@ -405,7 +408,7 @@ def _print(
         more = {"failed_on": failed, "comparison": comparison}
         typer.echo(msgspec.json.encode({**msgspec.structs.asdict(found), **more}))
         return
-    print_audit(stdout_console(), found, failed, comparison, html)
+    print_audit(stdout_console(), found, failed, comparison, written)
 
 
 def _print_dead(found: Audit) -> None:

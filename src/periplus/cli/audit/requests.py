@@ -19,6 +19,7 @@ from periplus.assembly.collection import Collection, held
 from periplus.model import Url
 from periplus.urls import site_of
 
+from ..crawl.live import counted
 from ..crawl.running import run
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def check_urls(collection: Collection, urls: Sequence[str], seconds: float, cons
         "sitemaps.submitted": [], "patterns.include": [], "patterns.exclude": [], "extensions.refused": [],
         "retries.max_attempts": 1, "wire.head_only": True, "wire.accept_types": ["*/*"],
     }  # fmt: skip
-    title = f"periplus audit: {len(urls):,} images, styles, scripts and links"
+    title = f"periplus audit: {counted(len(urls), 'image, style, script or link', 'images, styles, scripts and links')}"
     with _crawled(collection, [Url(url) for url in urls], asked, title, console) as folder, Views(folder) as views:
         return list(_answers(urls, views.rows(_ANSWERS)))
 

@@ -18,7 +18,7 @@ import typer
 
 from periplus.assembly.collection import Collection, existing
 from periplus.assembly.options import moment_of
-from periplus.insight.changes import Change, Detail, Kind, changes_since, detail_of, usual_beginning
+from periplus.insight.changes import Beginning, Change, Detail, Kind, changes_since, detail_of, usual_beginning
 from periplus.model import UsageError
 
 from .. import options
@@ -150,9 +150,9 @@ def changes(
         with unless_closed():
             say_page(found, url, moment_of(since, now), moment_of(until, now), limit=limit, is_json=json, is_diff=diff)
         return
-    begin, why = _beginning(found, since, now)
+    begin = _beginning(found, since, now)
     asked = Asked(
-        begin,
+        begin.at,
         moment_of(until, now),
         tuple(site or ()),
         tuple(path or ()),
@@ -160,18 +160,17 @@ def changes(
         share_of(least),
         diff,
     )
-    say_since(stderr_console(), begin, why)
+    say_since(stderr_console(), begin.at, begin.why)
     with unless_closed():
-        _say(found, asked, now, limit=limit, is_json=json, atom=atom, is_first=why == "first-run")
+        _say(found, asked, now, limit=limit, is_json=json, atom=atom, begin=begin)
 
 
-def _beginning(found: Collection, since: str | None, now: float) -> tuple[float, str]:
+def _beginning(found: Collection, since: str | None, now: float) -> Beginning:
     """Return since when to show changes, and why if it was not given."""
     begin = moment_of(since, now)
     if begin is not None:
-        return begin, ""
-    usual = usual_beginning(found.folder, now, spooled=found.layout.spooled)
-    return usual.at, usual.why
+        return Beginning(begin, "")
+    return usual_beginning(found.folder, now, spooled=found.layout.spooled)
 
 
 def _say(
@@ -182,7 +181,7 @@ def _say(
     limit: int | None,
     is_json: bool,
     atom: str | None,
-    is_first: bool = False,
+    begin: Beginning,
 ) -> None:
     counts = Counts()
     if is_json:
@@ -192,9 +191,9 @@ def _say(
         write_feed(newest, found, atom, updated_at=now if asked.until is None else min(asked.until, now), asked=asked)
     else:
         shown = list(_told(found, asked, limit or SHOWN, counts))
-        if is_first and counts.kinds.keys() == {Kind.APPEARED}:
-            folder = shlex.quote(str(found.folder))
-            say_first(stdout_console(), counts.kinds[Kind.APPEARED], len(counts.sites), folder)
+        if begin.why == "first-run" and counts.kinds.keys() == {Kind.APPEARED}:
+            folder, pages = shlex.quote(str(found.folder)), counts.kinds[Kind.APPEARED]
+            say_first(stdout_console(), pages, len(counts.sites), folder, begin.asked_at)
             return
         say_changes(
             stdout_console(), shown, counts.kinds, counts.sites, nothing=nothing_of(asked), is_diff=asked.is_detailed

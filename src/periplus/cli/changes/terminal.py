@@ -90,11 +90,17 @@ _WHY: Final = {
 }
 
 
-def say_first(console: Console, pages: int, sites: int, folder: str) -> None:
-    """What a first crawl found: there is nothing to compare it with."""
+def say_first(console: Console, pages: int, sites: int, folder: str, asked_at: float | None = None) -> None:
+    """What a first crawl found: there is nothing to compare it with. `asked_at`: when later runs found no change."""
     where = f" on {count(sites)} sites" if sites > 1 else ""
-    console.print(Text(f"first crawl: {count(pages)} pages{where}, no earlier versions to compare with", style="bold"))
-    console.print(Text(f"  periplus watch {folder} visits them again; then periplus changes {folder}"), soft_wrap=True)
+    said = f"first crawl: {counted(pages, 'page')}{where}, "
+    if asked_at is not None:
+        console.print(Text(f"{said}no change found until {moment(asked_at)} UTC", style="bold"), soft_wrap=True)
+        return
+    console.print(Text(f"{said}no earlier versions to compare with", style="bold"), soft_wrap=True)
+    console.print(
+        Text(f"  periplus refresh {folder} asks them again, periplus watch {folder} keeps doing so"), soft_wrap=True
+    )
 
 
 def say_since(console: Console, since: float, why: str) -> None:

@@ -155,8 +155,9 @@ def _add_totals(table: Table, facts: CollectionFacts, shown: Sequence[SiteLine])
             size(total.bytes - sum(line.bytes for line in shown)),
         ]
         table.add_row(f"  {count(facts.sites - len(shown))} other sites", *others, "")
-    note = "with URLs of two sources counted twice, and without retries" if total.queued != facts.queued else ""
-    table.add_row("  all sites", count(total.pages), count(total.queued), size(total.bytes), note)
+    notes = [f"queue: {count(total.twice)} in it twice, of two sources"] if total.twice else []
+    notes += [f"{counted(total.retries, 'more waits', 'more wait')} for a retry"] if total.retries else []
+    table.add_row("  all sites", count(total.pages), count(total.queued), size(total.bytes), "; ".join(notes))
 
 
 def _ranked(reasons: Mapping[str, int]) -> list[tuple[str, int]]:

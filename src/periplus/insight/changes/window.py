@@ -43,11 +43,13 @@ class Beginning(Struct, frozen=True):
     """A time, and why it was chosen.
 
     `first-run`: everything was found in one run. `run`: the last run that found something began then. `day-of-run`:
-    that run is longer than a day. `day`: nothing is known.
+    that run is longer than a day. `day`: nothing is known. `asked_at` is the time of the last request if that was in a
+    later run, which found nothing.
     """
 
     at: float
     why: str
+    asked_at: float | None = None
 
 
 class Piece(Struct, frozen=True):
@@ -80,13 +82,16 @@ def usual_beginning(folder: Path, now: float, *, spooled: Sequence[Spooled] = ()
     last = visits.told_at
     if not last:
         return Beginning(now - DAY, "day")
-    pauses = [at for at in _after_pauses(visits.firsts) if at <= last]
-    runs = [at for at in runs_of(pieces) if at <= last]
+    all_pauses, all_runs = _after_pauses(visits.firsts), runs_of(pieces)
+    pauses = [at for at in all_pauses if at <= last]
+    runs = [at for at in all_runs if at <= last]
+    has_later = len(pauses) < len(all_pauses) or len(runs) < len(all_runs)
+    asked_at = max(piece.last for piece in pieces) / _SECOND if has_later else None
     first = max([*pauses, *runs]) // _SECOND  # as it is shown: the same time can be typed
     day_before = last / _SECOND - DAY
     if first < day_before:
-        return Beginning(day_before, "day-of-run")
-    return Beginning(float(first), "first-run" if max(len(pauses), len(runs)) == 1 else "run")
+        return Beginning(day_before, "day-of-run", asked_at)
+    return Beginning(float(first), "first-run" if max(len(pauses), len(runs)) == 1 else "run", asked_at)
 
 
 def run_beginnings(folder: Path, *, spooled: Sequence[Spooled] = ()) -> list[float]:
