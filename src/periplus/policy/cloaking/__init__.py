@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         next_step,
         wants_comparison,
     )
-    from .redirections import RedirectionSettings, SiteRedirections, count_page, leads_away
-    from .settings import BROWSER_PROBE, CRAWLER_PROBE, CloakingSettings
+    from .redirections import SiteRedirections, count_page, leads_away
+    from .settings import BROWSER_PROBE, CRAWLER_PROBE, CloakingSettings, RedirectionSettings
 else:
     __getattr__ = lazy_exports(__name__)
 

@@ -10,29 +10,12 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from ...model import ConfigError, Domain, Page
+from ...model import Domain, Page
 from ...urls import domain_of
+from .settings import RedirectionSettings
 
 MAX_TARGETS: Final = 8
 """Target domains counted for each site."""
-
-
-class RedirectionSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When a host counts as one that only redirects."""
-
-    least_words: int = 100
-    """Words of a page from which a redirect to another domain is suspicious: a short page is a signpost."""
-    max_delay: float = 3.0
-    """Seconds of a meta refresh up to which a reader cannot read the page."""
-    least_share: float = 0.5
-    """Share of the pages of a site above which it gets a verdict."""
-    least_pages: int = 10
-    """Pages of a site that must have been read before that."""
-
-    def __post_init__(self) -> None:
-        """Reject shares that are none."""
-        if not 0.0 < self.least_share <= 1.0:
-            raise ConfigError(f"redirections.least_share must be > 0 and <= 1, got {self.least_share}")
 
 
 class SiteRedirections(Struct, array_like=True):

@@ -1,5 +1,10 @@
-"""The key under which web archives look up a URL: a sort-friendly URI reordering transform, as written in CDXJ.
+"""Keys of a URL: 64 bits for seen tests, and the key under which web archives look it up.
 
+A fingerprint is xxh3: fast and well mixed but not cryptographic, so a site that crafts collisions can only hide its
+own URLs from us. Among n different URLs two collide by chance with probability n^2 / 2^65: 2.7 % for 10^9
+URLs.
+
+A SURT is a sort-friendly URI reordering transform, as written in CDXJ.
 `https://www.example.org/Path/?b=2&a=1` is `org,example)/path?a=1&b=2`: hosts sort next to their relatives, and every
 spelling under which a reader may ask meets in one key. Archive tools agree on one set of foldings, that of the
 Internet Archive's Wayback Machine, which pywb and the CDX indexers share; keys that fold less would not be found. So
@@ -18,11 +23,26 @@ these go far beyond `canonical`, and a key is not an identity: many URLs share o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import quote, unquote_to_bytes
 
-from ..model import Url
+from xxhash import xxh3_64_intdigest
+
+from ..model import Fingerprint, Url
 from .site import site_of
+
+
+def fingerprint(url: Url) -> Fingerprint:
+    """The xxh3-64 hash of the canonical URL. Stable: collections on disk are keyed by it."""
+    return Fingerprint(xxh3_64_intdigest(url.encode()))
+
+
+def fingerprints(urls: Iterable[Url]) -> list[Fingerprint]:
+    """The fingerprint of each."""
+    # A call of Fingerprint() would cost as much as the hash.
+    return [xxh3_64_intdigest(url.encode()) for url in urls]  # type: ignore[misc]
+
 
 _MAX_UNESCAPE = 8
 
