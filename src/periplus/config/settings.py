@@ -21,10 +21,6 @@ from periplus.crawl.reading_settings import ReadingSettings
 from periplus.crawl.revisit import WatchSettings
 from periplus.crawl.sitemaps import SitemapSettings
 from periplus.model import Ordering, Url
-from periplus.policy.absence import AbsenceSettings, ParkedSettings
-from periplus.policy.balance import BalanceSettings
-from periplus.policy.cloaking import CloakingSettings, RedirectionSettings
-from periplus.policy.duplicates import DuplicateSettings
 from periplus.policy.dust import DustSettings
 from periplus.policy.filters import (
     BudgetSettings,
@@ -39,9 +35,17 @@ from periplus.policy.filters import (
     TrapSettings,
 )
 from periplus.policy.forms import FormSettings
-from periplus.policy.mirrors import MirrorSettings
 from periplus.policy.refresh import RefreshSettings
 from periplus.policy.rendering import RenderSettings
+from periplus.policy.settings import (
+    AbsenceSettings,
+    BalanceSettings,
+    CloakingSettings,
+    DuplicateSettings,
+    MirrorSettings,
+    ParkedSettings,
+    RedirectionSettings,
+)
 from periplus.policy.sitemaps import (
     AuthoritySettings,
     DifferenceSettings,

@@ -9,13 +9,12 @@ from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
 from periplus.model import Fetched, FetchOutcome, Page, Stored, Url
-from periplus.policy.balance import BalanceSettings
 from periplus.policy.dust import DustSettings
 from periplus.policy.filters import MediaSettings
 from periplus.policy.forms import FormRules
 from periplus.policy.refresh import RefreshSettings
 from periplus.policy.rendering import RenderSettings
-from periplus.policy.reputation import DomainBudgets
+from periplus.policy.settings import BalanceSettings, DomainBudgets
 from periplus.store import WarcEnd
 
 from .frontier import FrontierSettings, FrontierState, PolitenessSettings, RetrySettings

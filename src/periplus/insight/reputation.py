@@ -18,8 +18,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.model import Judged, Url
-from periplus.policy.reputation import KnownReputation, budgets_of, domain_hash, networks, of_listed, star
-from periplus.policy.reputation.trust import trust
+from periplus.policy.reputation import KnownReputation, budgets_of, domain_hash, networks, of_listed, star, trust
 from periplus.policy.spam import SpamScores
 from periplus.store.tables import Spooled
 from periplus.urls import site_of

@@ -18,7 +18,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.model import Url
-from periplus.policy.duplicates import VALUES, DuplicateSettings, are_thin
+from periplus.policy.duplicates import are_thin
+from periplus.policy.settings import VALUES, DuplicateSettings
 from periplus.urls import fingerprints
 
 from .columns import codes, moments

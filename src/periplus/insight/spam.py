@@ -38,7 +38,7 @@ from periplus.policy.spam import (
     word_of,
 )
 from periplus.policy.spam.link_features import DomainGraph, inverse_pagerank, link_features
-from periplus.policy.spam.neighbours import neighbour_part, pooled_pages
+from periplus.policy.spam.model import neighbour_part, pooled_pages
 from periplus.policy.spam.scores import written
 from periplus.policy.spam.training import Example
 from periplus.policy.spam.verdict import BANNED, SURE, TRUSTED

@@ -41,8 +41,9 @@ Why the outcome must be the parser's (property tests compare the two):
 For what is not surely plain the answer is `None`, meaning: ask the parser. Lengths are bounded in the patterns, so
 that what they accept stays below the bound of a canonical URL.
 
-`resolve_all` takes all links of a page at once: the hot path of reading a page. Pages repeat themselves: of the 200 links of a documentation page, some 40 differ once fragments are cut. So fragments
-go first, each different link is resolved once, and most of those are plain enough to need no parser.
+`resolve_all` takes all links of a page at once: the hot path of reading a page. Pages repeat themselves: of the 200
+links of a documentation page, some 40 differ once fragments are cut. So fragments go first, each different link is
+resolved once, and most of those are plain enough to need no parser.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from periplus.policy.refresh import DAY, PageEvidence, SignalKind, SiteEvidence,
 from periplus.policy.refresh.appraisal import certainty, is_disproved, learnt, nothing_unheard, rate_of
 from periplus.policy.refresh.evidence import PAGE, days_of, signals_of
 from periplus.policy.refresh.fresh_share import fresh_share
+from periplus.policy.refresh.ledger import pages_of
 from periplus.policy.refresh.signals import NO_EVIDENCE
-from periplus.policy.refresh.site_fit import pages_of
 
 NOW = 1.7e9
 

@@ -21,7 +21,7 @@ from msgspec import Struct
 from periplus import __version__
 from periplus.formats.robots import is_valid_agent
 from periplus.model import ConfigError, FetchTask, Purpose, Url
-from periplus.policy.cloaking import BROWSER_PROBE
+from periplus.policy.settings import BROWSER_PROBE
 from periplus.urls import site_of
 
 from .credentials import NO_CREDENTIALS, Credentials, Fields, origin_of

@@ -22,7 +22,6 @@ from msgspec import Struct
 
 from periplus.model import Discovery, DomainVisits, Reject, Rows, Site, Source, Url
 from periplus.policy.reputation import (
-    DomainBudgets,
     KnownReputation,
     SpamCredit,
     base_at,
@@ -31,6 +30,7 @@ from periplus.policy.reputation import (
     octave_of,
     pass_of,
 )
+from periplus.policy.settings import DomainBudgets
 from periplus.policy.spam import SpamScores
 from periplus.store import SiteState
 from periplus.urls import domain_of, site_of

@@ -35,8 +35,8 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.policy.balance import BalanceSettings
 from periplus.policy.filters import Guard
+from periplus.policy.settings import BalanceSettings
 from periplus.store import State
 
 from ..revisit import Revisits

@@ -26,7 +26,8 @@ from enum import Enum, IntEnum, auto
 from typing import TYPE_CHECKING
 
 from periplus.model import Delegation, InvariantError, Lane, Queues, Site, SiteVisits
-from periplus.policy.balance import BalanceSettings, SiteBalance
+from periplus.policy.balance import SiteBalance
+from periplus.policy.settings import BalanceSettings
 from periplus.store import SiteState
 
 if TYPE_CHECKING:

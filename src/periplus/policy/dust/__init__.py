@@ -19,9 +19,8 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .discarder import DiscarderRules, from_discarder
-    from .early_pairs import anchor_of, anchored, looked_for, open_operations, wanted_anchors
     from .evidence import Counts, lower_quantile
-    from .given import GivenRule, GivenRules, RuleFile, clean_params, read_rule_file, write_rule_file
+    from .given import GivenRule, GivenRules, Prior, RuleFile, clean_params, priors_of, read_rule_file, write_rule_file
     from .learning import (
         Observation,
         Pair,
@@ -40,10 +39,19 @@ if TYPE_CHECKING:
         target_read,
         withdraw,
     )
-    from .pairs import PREFIXES, Operation, key_of, operation_between, operations
-    from .priors import Prior, priors_of
-    from .renaming import Renamed, is_probe, renamed
-    from .rules import KINDS, Rule, apply, describe, parse_rule
+    from .renaming import Renamed, anchor_of, anchored, is_probe, looked_for, open_operations, renamed, wanted_anchors
+    from .rules import (
+        KINDS,
+        PREFIXES,
+        Operation,
+        Rule,
+        apply,
+        describe,
+        key_of,
+        operation_between,
+        operations,
+        parse_rule,
+    )
     from .settings import DustSettings
 else:
     __getattr__ = lazy_exports(__name__)

@@ -19,19 +19,15 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .budgets import Budgets
-    from .chain import Chain, Guard, LearningFilter
-    from .extensions import NEVER_PAGES, Extensions, ExtensionSettings
-    from .media import MediaSettings, MediaTypes, type_of_header
+    from .chain import Budgets, Chain, Guard, LearningFilter, screening_chain, standard_chain
+    from .media import NEVER_PAGES, Extensions, ExtensionSettings, MediaSettings, MediaTypes, type_of_header
     from .patterns import Patterns, PatternSettings
     from .reasons import REASONS
     from .renames import Renames
-    from .scope import Scope, ScopeSettings
+    from .scope import Scope, ScopeSettings, Shape, ShapeSettings
     from .sessions import Sessions, SessionSettings
     from .settings import BudgetSettings, FilterSettings, TrapSettings
-    from .shape import Shape, ShapeSettings
     from .site_states import FilterStates, SiteFilterState
-    from .standard import screening_chain, standard_chain
     from .templates import key_of, path_template_of, template_of
     from .traps import Traps
 else:

@@ -36,12 +36,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
-from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Paths, Values, Window
-from .page_chains import follow
+from .reasons import ACCEPT
 from .settings import TrapSettings
-from .site_states import FilterStates, SiteFilterState
-from .templates import directory_of, key_of, parameters_of, path_template_of, template_of
-from .verdicts import ACCEPT
+from .site_states import MAX_STEPS, MAX_WINDOW, FilterStates, Parameter, Paths, SiteFilterState, Values, Window
+from .templates import directory_of, follow, key_of, parameters_of, path_template_of, template_of
 
 _LONGEST_RULE = 200
 FEW_VALUES = 8

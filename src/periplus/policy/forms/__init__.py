@@ -10,21 +10,25 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .budget import (
+    from .kinds import FormKind, Input, Use, inputs_of, kind_of
+    from .prober import ProbedPage, Prober, ProberState, Results
+    from .settings import FormRules, FormSettings
+    from .submitting import (
         DAY,
         MAX_REFUSALS,
         asks_for_captcha,
+        bounded,
         count_request,
         ending,
+        form_key,
+        is_query,
         is_refusal,
         max_requests,
+        needs_value,
         next_day,
+        refusal,
+        submission,
     )
-    from .fields import Input, Use, inputs_of
-    from .kinds import FormKind, kind_of
-    from .prober import ProbedPage, Prober, ProberState, Results
-    from .settings import FormRules, FormSettings
-    from .submitting import bounded, form_key, is_query, needs_value, refusal, submission
     from .words import Words
 else:
     __getattr__ = lazy_exports(__name__)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
     from .focused import (
         RELEVANT,
         BestFirst,
@@ -33,18 +32,26 @@ if TYPE_CHECKING:
         shark,
         worth_of,
     )
-    from .learned import (
+    from .importance import (
+        LAST_LEVEL,
+        ZERO_LEVEL,
         AdaptiveOpic,
         BatchPageRank,
+        BreadthFirst,
         ByWorth,
         InDegree,
+        LargestSite,
         Opic,
+        Optimal,
         PartialPageRank,
+        RandomOrder,
         RankMass,
         Scored,
         WindowedRankMass,
+        level_of,
+        levels_of,
+        lowered,
     )
-    from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of, lowered
     from .registry import ALIASES, focused_orderings, ordering, orderings
 else:
     __getattr__ = lazy_exports(__name__)

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model import ConfigError, Discovery, KnownLinks, Source
-from .learned import ByWorth
-from .levels import OCTAVES
+from .importance import OCTAVES, ByWorth
 
 TUNNEL: Final = 4
 """Irrelevant pages in a row over which relevance is inherited."""

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ..settings import RefreshSettings
     from .allocation import AdaptiveSettings, adapted
     from .appraisal import (
         Appraisal,
@@ -41,18 +42,15 @@ if TYPE_CHECKING:
         running_rate,
         signals_heard,
     )
-    from .archive_proof import NO_PROOF, ArchiveProof
     from .crawl_value import CrawlValue, Outlook
     from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
     from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
     from .fresh_share import FreshShare, fresh_chances
     from .gains import MOST_LINKS, NO_GAINS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
-    from .ledger import Ledger
+    from .ledger import Ledger, fit_site, pages_of
     from .market import Bid, Market, shared_out
     from .objectives import Objective, objective
-    from .settings import RefreshSettings
-    from .signals import NO_EVIDENCE, KindEvidence, SiteEvidence, believed, without_signals
-    from .site_fit import fit_site, pages_of
+    from .signals import NO_EVIDENCE, NO_PROOF, ArchiveProof, KindEvidence, SiteEvidence, believed, without_signals
     from .weights import (
         WORTHLESS,
         PageWeights,

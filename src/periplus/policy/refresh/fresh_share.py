@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from .appraisal import boost_of, nothing_unheard
 from .change_posterior import ChangePosterior, Pages, Visits
 from .evidence import BY_DATE, DAY, PageEvidence, is_changed_in, observations_of
+from .ledger import pages_of
 from .signals import SiteEvidence
-from .site_fit import pages_of
 
 Floats = NDArray[np.float64]
 

@@ -33,7 +33,7 @@ from msgspec import Struct
 
 from ...model import ConfigError, Url
 from ..filters.patterns import MAX_PATTERNS, compiled
-from ..names import nearest
+from ..settings import nearest
 from .evidence import DAY
 
 MOST_DAYS = 30.0

@@ -11,10 +11,21 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .needs import FEWEST_LINKS, LEAST_NEEDED_SCORE, LONGEST_SHELL, NEEDED_SCORE, ScriptNeed, script_need
-    from .pages import DOCUMENT_TYPE, completed
-    from .routes import escaped, hash_routes, unescaped
-    from .script_data import ScriptData, with_data
+    from .pages import (
+        DOCUMENT_TYPE,
+        FEWEST_LINKS,
+        LEAST_NEEDED_SCORE,
+        LONGEST_SHELL,
+        NEEDED_SCORE,
+        ScriptData,
+        ScriptNeed,
+        completed,
+        escaped,
+        hash_routes,
+        script_need,
+        unescaped,
+        with_data,
+    )
     from .settings import RenderMode, RenderSettings
     from .templates import (
         MAX_TEMPLATES,

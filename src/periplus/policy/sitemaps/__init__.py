@@ -18,20 +18,22 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .authority import AuthoritySettings, Voice
     from .difference import (
         NOTHING,
         Change,
         Compared,
         Comparison,
         FileMemory,
+        SignalSettings,
+        floor_to,
         is_appended,
+        is_plausible,
+        is_signal,
         prints_of,
         times_at,
         times_of,
         unpack,
     )
-    from .following import Followed, TreeLimits, TreeSpending, follow
     from .revisit import IndexTrust, Rate, RevisitSettings, interval
     from .scores import (
         DEFAULT_PRIORITY,
@@ -46,12 +48,13 @@ if TYPE_CHECKING:
         sitemap_score,
     )
     from .settings import DifferenceSettings, ScoreSettings
-    from .signals import SignalSettings, floor_to, is_plausible, is_signal
-    from .trees import WELL_KNOWN, Origin, SitemapNode, twin_key
+    from .trees import WELL_KNOWN, Followed, Origin, SitemapNode, TreeLimits, TreeSpending, follow, twin_key
     from .visits import (
         NO_SITEMAP,
+        AuthoritySettings,
         FileReading,
         RetirementSettings,
+        Voice,
         after_failure,
         after_reading,
         after_same,

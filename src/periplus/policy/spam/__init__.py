@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .content_features import Features, page_features
-    from .host_features import name_features, name_grams, suffix_kind
+    from .features import Features, name_features, name_grams, page_features, suffix_kind
     from .model import Model, Part, decoded, encoded, loudest, probability, shipped, shrinkage
     from .scores import SpamScores
     from .verdict import (

@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .classifier import Classifier, Judge, Vector, train, vector_of
-    from .context_graph import LAYERS, LayerClassifier, counts_of, distances
+    from ..settings import TopicSettings
+    from .classifier import LAYERS, Classifier, Judge, LayerClassifier, Vector, counts_of, distances, train, vector_of
     from .examples import MAX_EXAMPLES, Examples, TopicExamples, examples_of
     from .learning import LearnerState, LinkLearner, folder_of
-    from .neighbourhood import LinkWords, Nearness, Span, link_words, nearness
-    from .settings import TopicSettings
-    from .topic import Relevance, Topic, TopicState
+    from .topic import LinkWords, Nearness, Relevance, Span, Topic, TopicState, link_words, nearness
     from .words import Calibration, TopicTerms, TopicWords, language_code, words_of
 else:
     __getattr__ = lazy_exports(__name__)

@@ -23,7 +23,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from periplus.policy.duplicates import BANDS, VALUES, band_keys, rows_of
+from periplus.policy.duplicates import BANDS, band_keys, rows_of
+from periplus.policy.settings import VALUES
 from periplus.store.bands import MAX_HOT, NUMBER, Keys, without
 
 from .environment import Table

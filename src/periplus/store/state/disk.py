@@ -30,7 +30,7 @@ from periplus.model import (
     TreeUse,
     Url,
 )
-from periplus.policy.duplicates import DuplicateSettings
+from periplus.policy.settings import DuplicateSettings
 
 from .environment import Environment
 from .exchange import DiskExchange

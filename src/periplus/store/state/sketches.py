@@ -16,7 +16,8 @@ from functools import cached_property
 from xxhash import xxh3_64_digest
 
 from periplus.model import Placement, Site, Sketched, Url
-from periplus.policy.duplicates import BANDS, DuplicateSettings
+from periplus.policy.duplicates import BANDS
+from periplus.policy.settings import DuplicateSettings
 from periplus.store.bands import NUMBER
 from periplus.store.sketches import Foreign, SketchBook
 

@@ -1,4 +1,13 @@
-"""Figure 8 of Schonfeld & Shivakumar (2009) for one site, a page at a time.
+"""Discovery against Sitemaps: from which of a site's two queues is the next page taken?
+
+Schonfeld & Shivakumar ("Sitemaps: above and beyond the crawl of duty", WWW 2009, section 6, Figure 8) give each
+site a quota of pages, split it between the two sources, and after each quota look at the results of the *lowest-scored*
+pages of either: that share is what one more page from there would bring. The source whose last pages were worth more
+gets a step more of the next quota. The split settles where the last page of either is worth the same, which is the
+best there is for any two falling curves.
+
+`SiteBalance` is that for one site: `choose` a queue, say what was `took`, say what was `learnt` of it later. Its
+`record` is kept with the site, in the middle of an epoch too. `history` is for people: how the budget moved, and why.
 
 The paper crawls an epoch at once: the best kS pages of one queue, the best kD of the other, more of either if that is
 less than Ncrawl; then it judges. Here pages leave one by one, so the two quotas are interleaved in their proportion
@@ -37,7 +46,7 @@ from enum import IntEnum
 
 from msgspec import Struct, field
 
-from ...model import CollectionDamaged, InvariantError, Lane
+from ..model import CollectionDamaged, InvariantError, Lane
 from .settings import BalanceSettings
 
 WORST = 255

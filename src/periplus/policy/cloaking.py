@@ -1,4 +1,7 @@
-"""Whether a page shows crawlers something else than browsers: copies of it compared.
+"""Cloaking: pages that show crawlers something else than browsers, and hosts that redirect their readers elsewhere.
+
+A site that decides by the address of its visitor, not by the name of the program, cannot be found out from one address.
+Nothing here fetches: that is `crawl.judging`.
 
 The C are copies of the crawl, the B those of requests with a browser's name. A page whose own copies differ as much as
 the browser's is not cloaked: it rotates advertisements or tests two versions (Wu & Davison, "Cloaking and redirection:
@@ -13,6 +16,13 @@ test of two versions, shown to every other visitor, gives C C B once in four tim
 
 A page that crawlers get as plain HTML while browsers get a shell that scripts fill in is `dynamic-serving`: not an
 offence. A copy is kept as hashes, at most `MAX_TERMS` of them, the smallest: of larger pages, a sample.
+
+Few pages are compared, where it matters most. A comparison costs a site one request, and up to five where the first was suspicious. A site's home page is compared
+once some of its pages were fetched, then pages that redirect their readers, pages that are worth more than those before
+and some by chance, until the site is judged. At most 1 % of the pages of a crawl are requested so.
+
+Redirection spam is found without a probe. A page of many words that sends browsers away at once, by a meta refresh or a script, shows its text to crawlers only
+(Wu & Davison 2005). One such page is a feature; a host of which more than half do so, to one domain, gets a verdict.
 """
 
 from __future__ import annotations
@@ -24,14 +34,14 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from ...content.volatile import masked
-from ...model import Page, Url
-from ...urls import domain_of
-from .settings import CloakingSettings
+from ..content.volatile import masked
+from ..model import Domain, Page, Url
+from ..urls import domain_of
+from .settings import CloakingSettings, RedirectionSettings
 
 MAX_TERMS: Final = 2000
 """Hashes of words kept of a copy: 8 KB, and nearly all words of nearly all pages."""
@@ -172,3 +182,113 @@ def _hashes(texts: set[str], limit: int) -> bytes:
 
 def _numbers(packed: bytes) -> NDArray[np.uint32]:
     return np.frombuffer(packed, _NUMBERS)
+
+
+class SiteProbes(Struct, array_like=True):
+    """The comparisons of a site: how many pages, and the one under way.
+
+    `home` is the crawl's copy of the home page until that is compared. `url` is the page under way, `crawlers` and
+    `browsers` are the copies of it that have come, after `asked` requests. `worth` is the highest worth of
+    a page so far, `offences` counts cloaked pages. `is_noted`: the site waits for its first comparison, or has had it.
+    """
+
+    compared: int = 0
+    home: Copy | None = None
+    is_noted: bool = False
+    url: Url | None = None
+    crawlers: list[Copy] = field(default_factory=list)
+    browsers: list[Copy] = field(default_factory=list)
+    asked: int = 0
+    worth: float = 0.0
+    offences: int = 0
+    is_judged: bool = False
+
+
+def is_due(probes: SiteProbes, pages: int, settings: CloakingSettings) -> bool:
+    """Whether a site of which this many pages were fetched is to have its first comparison."""
+    return not probes.is_noted and pages >= settings.first_after
+
+
+def wants_comparison(
+    probes: SiteProbes, pages: int, settings: CloakingSettings, *, worth: float, is_suspect: bool
+) -> bool:
+    """Whether a page of a site that had its first comparison is compared, too: it is suspect, or of high worth."""
+    if probes.is_judged or not probes.compared or probes.url is not None:
+        return False
+    is_best = worth > probes.worth
+    probes.worth = max(probes.worth, worth)
+    is_within = probes.compared < settings.max_per_site and probes.compared <= settings.share * pages
+    return is_within and (is_suspect or is_best)
+
+
+def begin_comparison(probes: SiteProbes, url: Url, copy: Copy | None) -> None:
+    """A page is about to be requested: with a browser's name, or first as ourselves if there is no copy of it."""
+    probes.url, probes.crawlers, probes.browsers = url, [] if copy is None else [copy], []
+    probes.home = None
+    probes.asked = 0
+    probes.compared += 1
+
+
+def end_comparison(probes: SiteProbes) -> None:
+    """The page is decided, or a request for it failed."""
+    probes.url, probes.crawlers, probes.browsers = None, [], []
+
+
+def most_requests(settings: CloakingSettings) -> int:
+    """The requests of a comparison that ends with an accusation."""
+    return 2 * settings.copies
+
+
+class Step(Enum):
+    """What comes next in a comparison."""
+
+    ASK_AS_BROWSER = "browser"
+    ASK_AS_CRAWLER = "crawler"
+    DECIDED = "decided"
+
+
+def next_step(
+    probes: SiteProbes, settings: CloakingSettings, suffixes: tuple[str, ...] = ()
+) -> tuple[Step, CloakingFound | None]:
+    """After a copy came: whether the page is acquitted, accused, or fetched once more, and as what."""
+    if not probes.browsers:
+        return Step.ASK_AS_BROWSER, None
+    found = compare(probes.crawlers, probes.browsers, settings, suffixes)
+    if found is None or min(len(probes.crawlers), len(probes.browsers)) >= settings.copies:
+        return Step.DECIDED, found
+    if len(probes.crawlers) <= len(probes.browsers):
+        return Step.ASK_AS_CRAWLER, found
+    return Step.ASK_AS_BROWSER, found
+
+
+MAX_TARGETS: Final = 8
+"""Target domains counted for each site."""
+
+
+class SiteRedirections(Struct, array_like=True):
+    """How many pages of a site lead to which other domain, and the domain of its verdict."""
+
+    targets: dict[str, int] = field(default_factory=dict)
+    verdict: str = ""
+
+
+def leads_away(page: Page, settings: RedirectionSettings, suffixes: tuple[str, ...] = ()) -> Domain | None:
+    """The other domain to which a page of many words sends its readers at once."""
+    refresh = page.refresh
+    target = refresh.url if refresh is not None and refresh.delay <= settings.max_delay else None
+    target = target or page.script_redirect
+    if target is None or page.text.count(" ") + 1 < settings.least_words:
+        return None
+    domain = domain_of(target, suffixes)
+    return domain if domain is not None and domain != domain_of(page.url, suffixes) else None
+
+
+def count_page(known: SiteRedirections, target: str, pages: int, settings: RedirectionSettings) -> tuple[str, ...]:
+    """Count a page that leads away, one of `pages` of its site; the evidence, if the site gets its verdict now."""
+    if target in known.targets or len(known.targets) < MAX_TARGETS:
+        known.targets[target] = known.targets.get(target, 0) + 1
+    count = known.targets.get(target, 0)
+    if known.verdict == target or pages < settings.least_pages or count <= settings.least_share * pages:
+        return ()
+    known.verdict = target
+    return (f"{count} of {pages} pages send their readers to {target} at once",)
