@@ -16,8 +16,9 @@ ones (another section has its own) are accepted without a request if the title s
 is short. A site that shows its home page, or the same text everywhere (a consent wall, an empty page filled by
 scripts), has no error template.
 
-A domain that is parked or for sale shows one short page of a broker's links, the same on many domains. A home page of few words, most of whose links lead to one other domain, is a suspect. It is parked if at least five
-other domains show the same: a small company that mostly links to its shop has a page of its own.
+A domain that is parked or for sale shows one short page of a broker's links, the same on many domains. A home page of
+few words, most of whose links lead to one other domain, is a suspect. It is parked if at least five other domains show
+the same: a small company that mostly links to its shop has a page of its own.
 """
 
 from __future__ import annotations

@@ -17,12 +17,14 @@ test of two versions, shown to every other visitor, gives C C B once in four tim
 A page that crawlers get as plain HTML while browsers get a shell that scripts fill in is `dynamic-serving`: not an
 offence. A copy is kept as hashes, at most `MAX_TERMS` of them, the smallest: of larger pages, a sample.
 
-Few pages are compared, where it matters most. A comparison costs a site one request, and up to five where the first was suspicious. A site's home page is compared
-once some of its pages were fetched, then pages that redirect their readers, pages that are worth more than those before
-and some by chance, until the site is judged. At most 1 % of the pages of a crawl are requested so.
+Few pages are compared, where it matters most. A comparison costs a site one request, and up to five where the first was
+suspicious. A site's home page is compared once some of its pages were fetched, then pages that redirect their readers,
+pages that are worth more than those before and some by chance, until the site is judged. At most 1 % of the pages of a
+crawl are requested so.
 
-Redirection spam is found without a probe. A page of many words that sends browsers away at once, by a meta refresh or a script, shows its text to crawlers only
-(Wu & Davison 2005). One such page is a feature; a host of which more than half do so, to one domain, gets a verdict.
+Redirection spam is found without a probe. A page of many words that sends browsers away at once, by a meta refresh or a
+script, shows its text to crawlers only (Wu & Davison 2005). One such page is a feature; a host of which more than half
+do so, to one domain, gets a verdict.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Mirrors: hosts, or parts of hosts, that show the same pages as another host.
 
-`candidate_pairs` finds hosts whose paths resemble each other; `verify` compares their pages, path by path; `better_host`
-decides which host of a pair is kept; `MirrorHosts` renames the URLs of the others. The pages come from the tables
-(`insight.mirrors`), the rules go to the shards as a file. After Bharat & Broder, "Mirror, mirror on the web"
+`candidate_pairs` finds hosts whose paths resemble each other; `verify` compares their pages, path by path;
+`better_host` decides which host of a pair is kept; `MirrorHosts` renames the URLs of the others. The pages come from
+the tables (`insight.mirrors`), the rules go to the shards as a file. After Bharat & Broder, "Mirror, mirror on the web"
 (1999) and Bharat, Broder, Dean & Henzinger (2000).
 
 A host's paths are sketched by 128 MinHash values over its 1,000 shortest paths (Broder 1997): the shortest are those
