@@ -23,16 +23,15 @@ from msgspec.structs import replace
 from ..formats.encodings import decode
 from ..model import Digests, Links, Page, Problem, Relations, Url
 from ..urls import canonical, resolve_all
-from .blocks import packed_blocks
 from .charset import Charset, sniff_charset
+from .churn import packed_blocks
 from .digests import digests_of, marked_sketch
 from .facts import base_of, by_tag, read_facts
 from .forms import forms_of, read_forms
-from .links import Urls, links_of, read_sources, resources_of
+from .links import Urls, links_of, read_relations, read_relatives, read_sources, resources_of
 from .mime import Kind, Mime, sniff_mime
 from .pagination import next_page
 from .redirects import read_onward, redirects_of
-from .relations import read_relations, read_relatives
 from .scan import resolve, scan
 from .scan.columns import MAX_TEXT, Columns
 from .sketch import sketches_of

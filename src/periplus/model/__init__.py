@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         Combining,
         EventSink,
         Exchange,
+        Executor,
         Filter,
         Learning,
         Listings,
@@ -130,7 +131,6 @@ if TYPE_CHECKING:
         Validators,
         Verdict,
     )
-    from .work import Executor
 else:
     __getattr__ = lazy_exports(__name__)
 

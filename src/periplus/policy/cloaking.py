@@ -40,7 +40,7 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from ..content.volatile import masked
+from ..content.digests import masked
 from ..model import Domain, Page, Url
 from ..urls import domain_of
 from .settings import CloakingSettings, RedirectionSettings

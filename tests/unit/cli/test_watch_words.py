@@ -23,7 +23,7 @@ from periplus.assembly.facts.freshness_words import (
     why,
 )
 from periplus.content import Churn
-from periplus.content.blocks import Block, pack
+from periplus.content.churn import Block, pack
 from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.revisit import Freshness, NextVisit, RevisitState, upcoming
 from periplus.crawl.sitemaps.store import SitemapStore

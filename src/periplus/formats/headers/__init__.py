@@ -25,9 +25,7 @@ if TYPE_CHECKING:
         read_retry_after,
         validators_of,
     )
-    from .fields import LONGEST_VALUE, Headers
-    from .link import WebLink, read_links
-    from .media_type import MediaType, read_content_type
+    from .fields import LONGEST_VALUE, Headers, MediaType, WebLink, read_content_type, read_links
     from .robots_tag import read_directives, read_robots_tag, strictest
 else:
     __getattr__ = lazy_exports(__name__)

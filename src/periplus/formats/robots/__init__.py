@@ -19,13 +19,11 @@ What is wrong with a file is in `Robots.problems`, with one of these reasons:
 * `pattern-without-slash`: a rule that matches no path; `bad-value`: a known field with a value that cannot be read
 """
 
-from .access import Access, is_valid_agent, product_token
-from .charset import looks_like_html
-from .document import Robots
+from .document import Access, Robots, is_valid_agent, product_token, write
+from .fields import looks_like_html
 from .patterns import path_of
 from .reader import MAX_BYTES, MAX_LINE, parse
 from .values import CleanParam, Group, RequestRate, Rule, Ruling, UsageRule, VisitTime
-from .writer import write
 
 __all__ = [
     "MAX_BYTES",

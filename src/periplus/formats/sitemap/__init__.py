@@ -27,7 +27,6 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .reading import ColumnReading, Reading, read, read_columns
-    from .scope import in_scope
     from .values import (
         TITLE_NS,
         Alternate,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
         News,
         Restriction,
         Video,
+        in_scope,
     )
 else:
     __getattr__ = lazy_exports(__name__)

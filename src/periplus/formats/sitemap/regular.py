@@ -16,11 +16,10 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from .cells import Cells, Cut, Texts
-from .columns import ColumnCutter
+from .cells import Cells, ColumnCutter, Cut, Texts
+from .extensions import NO_EXTENSIONS, Extensions, PlainExtensions
 from .fields import Fields, NotRegularError
 from .outbox import Outbox
-from .plain_extensions import NO_EXTENSIONS, Extensions, PlainExtensions
 from .records import Records
 from .values import Kind
 

@@ -26,7 +26,7 @@ from typing import Final
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
-from periplus.content.volatile import masked
+from periplus.content.digests import masked
 
 from .alignment import Budget, matches
 

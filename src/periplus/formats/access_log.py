@@ -1,4 +1,14 @@
-r"""The Common Log Format, and what grew from it.
+r"""Access logs: the requests to a server, as Apache, nginx, IIS and CloudFront write them.
+
+`read` takes a log line by line. `combined` reads a line of the Common Log Format and of what grew from it (`combined`,
+`vhost_combined`, lines with more behind), and logs that say themselves what stands where (W3C Extended Log File
+Format, which IIS and CloudFront write). Whatever the format, a line is a `Hit`. A dash stands for what was not
+known, and is read as an empty text or a 0.
+
+Reasons of `Problem`: `not-a-log-line` (no time, no request or no status), `impossible-time` (a time that no clock
+shows), `too-long` (more than 64 KiB). Telling crawlers from people is not done here.
+
+The Common Log Format, and what grew from it.
 
 Apache's and nginx's `combined` adds referrer and agent, and `vhost_combined` puts the virtual host first; whatever
 stands between size and referrer, or follows the agent, is passed over, and so is what a syslog puts before the address.
