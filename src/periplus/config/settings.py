@@ -14,11 +14,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.crawl.engine_settings import EngineSettings
 from periplus.crawl.fetch import Identity, ResolverSettings, WireSettings
 from periplus.crawl.frontier import FrontierSettings, PolitenessSettings, RetrySettings
-from periplus.crawl.reading_settings import ReadingSettings
 from periplus.crawl.revisit import WatchSettings
+from periplus.crawl.settings import EngineSettings, ReadingSettings
 from periplus.crawl.sitemaps import SitemapSettings
 from periplus.model import Ordering, Url
 from periplus.policy.dust import DustSettings

@@ -20,8 +20,8 @@ from periplus.store import WarcEnd
 from .frontier import FrontierSettings, FrontierState, PolitenessSettings, RetrySettings
 from .judging import ComparisonState, JudgeSettings
 from .links import LinkState
-from .reading_settings import ReadingSettings
 from .revisit import RevisitState, Watching
+from .settings import ReadingSettings
 from .sitemaps import SitemapRules, SitemapState
 from .stats import CrawlStats
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from .crawl_state import Sites, SiteState, State
     from .inbox import Claim, Inbox, Pushed
     from .learnt import LearntFiles
-    from .listed_ranks import listed_priorities
     from .memory import (
         MemoryEventSink,
         MemoryExchange,
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
         MemoryState,
         MemoryUrlRecords,
     )
-    from .ranks import KnownRanks, known_ranks
+    from .ranks import KnownRanks, known_ranks, listed_priorities
     from .sitemap_store import MemorySitemapStore
     from .sketches import MemorySketches
     from .state import DiskState, Replica, bring_home, is_begun

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier, open_frontier
 
 from periplus.crawl.frontier import Frontier
-from periplus.crawl.frontier.setbacks import MAX_SETBACKS
+from periplus.crawl.frontier.politeness import MAX_SETBACKS
 from periplus.crawl.stats import frontier_stats
 from periplus.model import (
     Discovery,

@@ -19,10 +19,9 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .addresses import AddressGuard, special_block
-    from .credentials import NO_CREDENTIALS, Credentials, basic_auth, cookie_field, header_fields, origin_of
     from .dns import Address, NoAddress, Resolver, ResolverSettings
     from .limits import WireSettings
-    from .request import Identity
+    from .request import NO_CREDENTIALS, Credentials, Identity, basic_auth, cookie_field, header_fields, origin_of
     from .single import SingleRequests
     from .wire import CurlWire
 else:

@@ -26,22 +26,30 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ..settings import FrontierSettings, PolitenessSettings, RetrySettings
+    from .addresses import MAX_ADDRESSES_PER_MESSAGE, AddressClaims, AddressShares, ClaimsReport, key_of
     from .admission import LANES
-    from .claims import MAX_ADDRESSES_PER_MESSAGE, AddressClaims, AddressShares, ClaimsReport, key_of
     from .domains import Domains, PassState
     from .frontier import Frontier
     from .frontier_state import FrontierState
     from .heap import IndexedHeap
     from .leases import Lease, Leases
-    from .politeness import OUR_OWN, Retry, delay_after, is_temporary, is_tried_again, reason_of, retry_for
+    from .politeness import (
+        OUR_OWN,
+        Retry,
+        Setback,
+        Setbacks,
+        delay_after,
+        is_temporary,
+        is_tried_again,
+        reason_of,
+        retry_for,
+    )
     from .robots import RobotsGate, robots_url
     from .schedule import Schedule
     from .scores import FixedScores, PriorityIndex, ScoreState
     from .selection import file_name, purpose_of
-    from .setbacks import Setback, Setbacks
-    from .settings import FrontierSettings, PolitenessSettings, RetrySettings
-    from .site import TRANSITIONS, ActiveSite, Move, Request, Stage, transition_table
-    from .site_records import SiteRecords
+    from .site import TRANSITIONS, ActiveSite, Move, Request, SiteRecords, Stage, transition_table
     from .spam import SpamFollower
     from .steering import Preview, preview
 else:

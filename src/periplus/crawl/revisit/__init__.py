@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ..settings import WatchSettings
     from .budget import RevisitQuota, Watching
     from .change_history import ChangeHistory
     from .comparison import Compared, PageComparer
     from .freshness import Freshness, FreshnessEstimator, queued_revisits
     from .records import RevisitState, SampleRows, SiteReader, SiteRecords
     from .revisits import Revisits
-    from .settings import WatchSettings
-    from .upcoming import NextVisit, UpcomingVisits
     from .visit_stats import count_first_visit
-    from .visit_value import VisitValuer
+    from .visit_value import NextVisit, UpcomingVisits, VisitValuer
 else:
     __getattr__ = lazy_exports(__name__)
 

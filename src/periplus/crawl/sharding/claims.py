@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from ..frontier import AddressShares, ClaimsReport
-from ..frontier.claims import MAX_ADDRESSES_PER_MESSAGE
+from ..frontier.addresses import MAX_ADDRESSES_PER_MESSAGE
 
 MAX_COUNTED_ADDRESSES = 1_000_000
 """Maximum number of addresses counted: about 150 bytes each, so 150 MB."""

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .file import SitemapFile
+    from ..settings import SitemapRules, SitemapSettings
+    from .file import SitemapFile, Slice, pack, unpack_slice
     from .held_seeds import HeldSeeds
     from .scheduler import SitemapScheduler
-    from .settings import SitemapRules, SitemapSettings
-    from .sitemap_state import SitemapState, UnfinishedFile
-    from .slices import Slice, pack, unpack_slice
+    from .store import SitemapState, UnfinishedFile
 else:
     __getattr__ = lazy_exports(__name__)
 

@@ -16,9 +16,8 @@ from periplus.model import Site, Url, UrlRecord
 from periplus.urls import site_of
 
 from .environment import Environment
-from .keys import MAX_PROBES, next_place, places_of
 from .rows import decode, lengthen, pack_record, shorten, unpack_record
-from .sites import Recent, SiteNames
+from .sites import MAX_PROBES, Recent, SiteNames, next_place, places_of
 
 REMEMBERED = 8_192
 """Records in each of two generations: many times what is under way. About 1 KB each."""

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ..settings import TableSettings
+    from .manifest import Spooled
     from .reader import count_rows, read, scan
     from .schemas import SCHEMAS
-    from .settings import TableSettings
-    from .spooled import Spooled
     from .writer import Tables
 else:
     __getattr__ = lazy_exports(__name__)

@@ -1,4 +1,6 @@
-"""A lock on a folder itself, so that deleting a lock file does not let a second process in.
+"""Folders of a collection: locked, made durable, and what to type when a part of one is missing or damaged.
+
+A lock on a folder itself, so that deleting a lock file does not let a second process in.
 
 Two locks are held: an `flock` on a descriptor of the folder, which lasts whatever is deleted inside, and one on a small
 file inside that names the process. The second is for network file systems, where a lock on a folder is known to this
@@ -9,8 +11,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
+
+from xxhash import xxh3_128
 
 from periplus.model import PeriplusError
 
@@ -68,3 +74,39 @@ def _owner(note: Path) -> str:
         return note.read_text("ascii", "replace")[:20].strip() or "unknown"
     except OSError:
         return "unknown"
+
+
+def sync_folder(folder: Path) -> None:
+    """Make durable which files are in a folder."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+_PARTS: Final = frozenset({"state", "tables", "warc"})
+_CHUNK: Final = 1 << 20
+"""Bytes read at a time for a digest: large enough that the calls do not count, small enough to stay in cache."""
+
+
+def repair_hint(path: Path) -> str:
+    """The next step for a person whose collection has this damaged file or folder in it."""
+    return f"periplus repair {shlex.quote(str(collection_of(path)))} checks every part and rebuilds what it can"
+
+
+def collection_of(path: Path) -> Path:
+    """The folder of the collection that a file or folder of its state, tables or archive belongs to."""
+    for folder in (path, *path.parents):
+        if folder.name in _PARTS:
+            return folder.parent
+    return path
+
+
+def digest_of(path: Path) -> str:
+    """XXH3 (128 bits, hexadecimal) of a file's bytes. It finds damage, not forgery."""
+    digest = xxh3_128()
+    with path.open("rb", buffering=0) as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return str(digest.hexdigest())
