@@ -7,11 +7,11 @@ A body comes off the wire in content codings. `decode_body` takes them off under
    `formats.encodings`; `mime` says whether this is a page at all. What is not becomes an empty `Page` with the reason.
 2. `scan` passes over the bytes once, without building a tree, and gives columns: text and main text, links, media, head
    and form elements. There are two scanners with equal results, one in C and one in Python; `scan.READER` says which.
-3. `facts` (title, description, language, base, directives for crawlers), `links` (and resources), `relations`
-   (canonical, alternates, feeds), `redirects` and `forms` read the columns; `html` makes the `Page` of them.
+3. `facts` (title, description, language, base, directives for crawlers), `links` (and resources,
+   canonical, alternates, feeds), `redirects` and `forms` read the columns; `html` makes the `Page` of them.
 4. `words` turns the main text into numbers, and `sketch` those into what finds near-duplicates. `digests` are compared
-   to find whether the page has changed, after `volatile` has masked clocks and counters. What else is different at
-   every visit `churn` learns, site by site, from the `blocks` of pages that were visited again.
+   to find whether the page has changed, after clocks and counters were masked. What else is different at
+   every visit `churn` learns, site by site, from the blocks of pages that were visited again.
 5. `statistics` counts words, links and repetitions: what a judge of spam asks for.
 
 Bad input is a value: a page never makes `read_page` raise, and what was wrong with it is in `Page.problems`, each with

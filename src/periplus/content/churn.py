@@ -1,6 +1,6 @@
 """Parts of pages that differ at every visit, learnt site by site: a change in them alone does not count.
 
-Clocks and counters are known by their looks (`volatile`); a quotation of the day is not. A block (see `blocks`) of
+Clocks and counters are known by their looks (`digests`); a quotation of the day is not. A block of
 which nothing had lasted in most of the comparisons that it was part of is churn: by default in 80 % of at least five.
 What does not last until the next visit is not worth coming back for (Olston & Pandey 2008), whether a person wrote it
 or a machine. A list of news that has moved on by some lines has lasted in part, and is none.

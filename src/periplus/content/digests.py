@@ -2,7 +2,7 @@
 
 Of each visit four digests are kept (XXH3, 64 bits: each is compared with one other value and never searched for), the
 sketch, and a digest of title and canonical URL. A page whose clock or counter moved has another body and the same main
-text once volatile words are masked (see `volatile`).
+text once volatile words are masked.
 
 The main text depends on the rule that finds it. So what is kept of it carries the number of that rule, `TEXT_RULE`: the
 digest of the main text, the sketch and `version_of`. Between two rules no text is compared: digests differ, sketches

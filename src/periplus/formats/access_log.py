@@ -1,6 +1,6 @@
 r"""Access logs: the requests to a server, as Apache, nginx, IIS and CloudFront write them.
 
-`read` takes a log line by line. `combined` reads a line of the Common Log Format and of what grew from it (`combined`,
+`read` takes a log line by line. `read_line` reads a line of the Common Log Format and of what grew from it (`combined`,
 `vhost_combined`, lines with more behind), and logs that say themselves what stands where (W3C Extended Log File
 Format, which IIS and CloudFront write). Whatever the format, a line is a `Hit`. A dash stands for what was not
 known, and is read as an empty text or a 0.

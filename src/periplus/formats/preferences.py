@@ -7,9 +7,9 @@
 
 | form | read by | version |
 |---|---|---|
-| Content-Usage, a rule of robots.txt and a header | `content_usage` | IETF aipref drafts of 2026 |
-| Content-Signal, a rule of robots.txt and a header | `content_signal` | contentsignals.org, 2025; `use` of 2026 |
-| TDMRep: a file, headers and meta elements | `tdmrep` | W3C community group report of 2024 |
+| Content-Usage, a rule of robots.txt and a header | `read_content_usage` | IETF aipref drafts of 2026 |
+| Content-Signal, a rule of robots.txt and a header | `read_content_signal` | contentsignals.org, 2025; `use` of 2026 |
+| TDMRep: a file, headers and meta elements | `read_tdmrep`, `of_page` | W3C community group report of 2024 |
 | `noai`, `noimageai` in meta robots and X-Robots-Tag | `of_page` | as DeviantArt introduced them in 2022 |
 
 A statement that cannot be read says nothing; none raises. Of several statements the strictest counts

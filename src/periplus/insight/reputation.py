@@ -2,7 +2,7 @@
 
     learn_reputation(folder, layout.spooled, seeds=seeds)
 
-reads what is new of the tables (`domain_graph`), scores all domains (`policy.reputation.trust`), and returns a table of
+reads what is new of the tables (`domain_graph`), scores all domains (`policy.reputation`), and returns a table of
 budgets, of which the caller writes the bytes as the learnt file "reputation". It also writes verdicts of the judge
 "reputation", for people.
 """

@@ -2,7 +2,7 @@
 
 Every other room uses these values and ports; this room imports none of them. `types` has discoveries, records, tasks,
 outcomes and verdicts, `page` the contents of a page, `state` what a crawl stores, `events` what observers receive,
-`entries` the entries of sitemaps as columns, `ports` and `work` the interfaces, `errors` our exceptions. Types here
+`entries` the entries of sitemaps as columns, `ports` the interfaces, `errors` our exceptions. Types here
 have no behaviour beyond what their meaning needs.
 """
 

@@ -81,7 +81,7 @@ class Tag:
     """Whether that is the page it is on."""
     rel = ""
     step: bytes | None = None
-    """What `ways` makes of it."""
+    """What `folding` makes of it."""
     _raw: RawAttributes | None = None
     _attributes: Attributes | None = None
     _event_attributes: Attributes | None = None

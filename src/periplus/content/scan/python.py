@@ -1,8 +1,8 @@
 """The scanner in Python: one pass over the tokens of a page, with a stack of open elements and no tree.
 
 `walk` goes over the page, `tokens` and `markup` read tags, and each tag acts (`steps`) on the state of the pass: on the
-stack (`stack`), links and pictures (`anchors`), forms (`form_parts`), the head (`head_parts`). Text is gathered as it
-is written; `folding` folds all of it at once in the end, `main_text` chooses blocks, `ways` sorts them by where they
+stack (`stack`), links, pictures, forms and the head (`elements`). Text is gathered as it
+is written; `folding` folds all of it at once in the end, `main_text` chooses blocks, `folding` sorts them by where they
 stand.
 
 The pass over the tags of a page.

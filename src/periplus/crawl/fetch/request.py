@@ -5,7 +5,7 @@ travel in frames; the archive has them in the form of HTTP/1.1, as is usual (RFC
 other).
 
 The user name and password of a URL are not sent: a crawler must not log in with what it found on a page. What a user
-gave for a site (`credentials`) is sent there, and is left out of the bytes for the archive.
+gave for a site (`Credentials`) is sent there, and is left out of the bytes for the archive.
 
 RFC 9110 sections 10.1.5 (User-Agent) and 10.1.2 (From). RFC 9309 section 2.2.1 asks that the product token used in
 robots.txt is part of the User-Agent.

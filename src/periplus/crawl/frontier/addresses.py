@@ -1,7 +1,7 @@
 """The IP addresses that sites share: when each may next be requested, and which of its sites has waited longest.
 
 Requests to one address begin at least `ip_delay` apart. With several shards, no request is sent to an address before
-its share is known, the number of shards there (`claims`); each then waits that many times `ip_delay`.
+its share is known, the number of shards there; each then waits that many times `ip_delay`.
 
 The addresses a shard sends requests to, and its share of each: the shard's side of `crawl.sharding.claims`.
 

@@ -9,7 +9,7 @@ ends when nothing else is active, or when requests could have been made for `pat
 Domains of seeds have no budget, unless the settings give them one; without `budgets` no domain has one.
 
 Domains that were judged to be spam do not wait for passes. While other sites are active or wait for a pass, they get a
-share of the requests (`policy.reputation.spam_share`), and only some of their sites are active.
+share of the requests (`policy.reputation.SpamCredit`), and only some of their sites are active.
 """
 
 from __future__ import annotations

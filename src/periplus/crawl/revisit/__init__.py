@@ -6,9 +6,9 @@ sites, the calendar, the inputs, a random generator that is passed in, and the `
 (`records`): after a crash the same inputs lead to the same decisions.
 
 In the order of reading: `change_history` keeps what visits and signals say of change rates, `visit_stats` what visits
-bring besides; `visit_value` makes of both what a visit is worth; `freshness` samples the collection and measures how
-fresh it is; `budget` has the visits a day and the price of a visit; `revisits` decides. `upcoming` lists the next
-visits with their reasons, `comparison` says how much a page differs from its last version. The formulas are in
+bring besides; `visit_value` makes of both what a visit is worth, and lists the next visits with their reasons;
+`freshness` samples the collection and measures how fresh it is; `budget` has the visits a day and the price of a visit;
+`revisits` decides. `comparison` says how much a page differs from its last version. The formulas are in
 `policy.refresh`.
 """
 

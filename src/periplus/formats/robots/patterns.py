@@ -1,7 +1,7 @@
 """The meaning of a path pattern: RFC 9309 section 2.2.2, as Google's matcher reads it.
 
 `*` stands for any octets and `$` at the end for the end of the path; nothing else is special, and a pattern matches
-whatever begins like it. Which of several matching patterns decides is in `rules`.
+whatever begins like it. Which of several matching patterns decides is in `RuleSet`.
 
 Hostile sites write `*a*a*a*a*b`, and regular expressions backtrack on it. Here a pattern is split at its stars, and its
 pieces are looked for from left to right; to take the leftmost place for each is never wrong, so that the time is linear

@@ -1,6 +1,6 @@
 r"""The fast reader of records that are as regular as a program writes them: nearly all of the web's.
 
-Windows of records that all look alike are read by columns (`columns`). Where fields come and go, one pattern cuts the
+Windows of records that all look alike are read by columns (`cells`). Where fields come and go, one pattern cuts the
 window into records. What that does not know either it leaves in its last group: the gap up to the next record, which
 the careful reader of `records` gets. So the three together read every character exactly once and in order, and whatever
 is not certain to mean the same to all of them goes to the careful one.

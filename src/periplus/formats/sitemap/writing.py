@@ -1,6 +1,6 @@
 """Writing sitemaps: records in, one document out, the same bytes for the same records.
 
-`plain_records` is the fast path for entries of an address and a date; `elements` writes all
+`plain_records` is the fast path for entries of an address and a date; `url_record` writes all
 others. Which entries belong in which document is decided by those who publish.
 
 Entries and children as XML text: the records that the writer puts together.

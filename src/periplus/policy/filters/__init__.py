@@ -1,10 +1,10 @@
 """Filters: should this URL be crawled?
 
-Each filter judges one thing: `shape` (bounds of the string), `sessions` (session identifiers), `extensions` (files that
-are not pages; `media` has those that a crawl for files wants), `scope` (how far from the seeds), `patterns` (include
-and exclude), `renames` (duplicate URLs), `budgets` (limits) and `traps` (kinds of URLs that yield nothing new). A
-verdict is `Accept`, `Reject` with a reason from `REASONS` and the rule that the URL broke, or `Rewrite` to another URL
-of the same page. `standard_chain` puts them in order; `Chain` decides which filter is called when.
+Each filter judges one thing: `scope` (how far from the seeds, and bounds of the string), `sessions` (session
+identifiers), `media` (files that are not pages, and those that a crawl for files wants), `patterns` (include and
+exclude), `renames` (duplicate URLs), `chain` (limits), `calendars` and `traps` (kinds of URLs that yield nothing new).
+A verdict is `Accept`, `Reject` with a reason from `REASONS` and the rule that the URL broke, or `Rewrite` to another
+URL of the same page. `standard_chain` puts them in order; `Chain` decides which filter is called when.
 
 Filters slice strings and never parse a URL, because they see every link of every page. They use neither time nor
 randomness. Those that learn keep their data of a site in `FilterStates`, as one small value which the caller stores

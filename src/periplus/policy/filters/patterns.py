@@ -14,13 +14,13 @@ to match from end to end:
 
 Globs take linear time. Regular expressions are the user's own, but the URLs are strangers': a repetition of what itself
 repeats or has alternatives, such as `(a+)+`, runs forever on a URL made for it and is refused as a mistake. The
-length of the URL is bounded by `shape`, which must come first.
+length of the URL is bounded by `Shape`, which must come first.
 
 Simple patterns over URLs, in which `*` stands for anything and nothing else is special.
 
 Taking for each star the first place where what follows it occurs is enough to find a match if there is one, so no star
 is ever tried twice: the time is linear, whatever the pattern and the URL. How a pattern is written decides what it is
-laid upon: the whole URL, the URL behind its scheme, or path and query (see `patterns`).
+laid upon: the whole URL, the URL behind its scheme, or path and query.
 
 Finds regular expressions that may take exponential time: a group that varies inside, repeated without a bound.
 

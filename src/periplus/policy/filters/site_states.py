@@ -7,7 +7,7 @@ is returned by the next call of `changed`; until then it stays.
 
 A value is shared with the record that it came from or was handed to, and only changed here.
 
-Nothing is decided here: what the numbers mean is in `traps` and `budgets`.
+Nothing is decided here: what the numbers mean is in `traps` and `chain`.
 
 Evidence about a kind of URL in a few bytes: a window over its last pages, and the number of values of a parameter.
 

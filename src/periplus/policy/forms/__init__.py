@@ -1,8 +1,8 @@
 """Forms: what a form is for, whether it may be submitted, and which submissions bring its records (the deep web).
 
-`kinds` says what a form is for, `submitting` whether we submit it, and the URL that does; `fields` what its fields are
-for, and their values; `words` which word to search for next; `prober` the order of all that for one form; `budget` how
-often, and when a form is left alone. Everything is a pure function of what was read; `crawl.forms` drives it.
+`kinds` says what a form and its fields are for; `submitting` whether we submit it, the URL that does, how often, and
+when a form is left alone; `words` which word to search for next; `prober` the order of all that for one form.
+Everything is a pure function of what was read; `crawl.forms` drives it.
 """
 
 from typing import TYPE_CHECKING

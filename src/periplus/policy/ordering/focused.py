@@ -67,7 +67,7 @@ class LinkSigns(NamedTuple):
     """What a link says: how much of the topic its anchor and its context have.
 
     `promise` is what was learnt of its folder: the relevance that is expected there, as a multiple of the crawl's mean.
-    `layer` is how many links its page is away from the topic, by its words (see `policy.topic.context_graph`).
+    `layer` is how many links its page is away from the topic, by its words (see `policy.topic.LayerClassifier`).
     """
 
     anchor: float

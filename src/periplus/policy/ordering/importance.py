@@ -82,7 +82,7 @@ class ByWorth:
 
 
 _WHOLE_LEVELS = LAST_LEVEL - ZERO_LEVEL
-"""Number of levels between the scores 1 and 0: those that `levels` gives to whole numbers below zero."""
+"""Number of levels between the scores 1 and 0: those that `level_of` gives to whole numbers below zero."""
 
 
 class Scored(ByWorth):

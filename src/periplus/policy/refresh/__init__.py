@@ -5,7 +5,7 @@ that moved, a feed, a ping. This room learns how often each page changes and how
 and says from that what a visit is worth now, and when it will be worth its price.
 
 *Estimation.* `evidence` is what is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes
-rates and trust of all of them at once, `site_fit` those of one site, and `fresh_share` estimates how many copies are
+rates and trust of all of them at once, `ledger` those of one site, and `fresh_share` estimates how many copies are
 fresh.
 
 *Worth.* `objectives` are what may be wanted, and the policies to compare with, by name; `crawl_value` are their tables:

@@ -1,8 +1,8 @@
 """Which pages need their scripts, and what is learnt of the templates of a site.
 
-`needs` scores a page as the server sent it; `script_data` reads what such a page has for its scripts, so that some need
-no browser; `templates` decides for all pages of a template, after some were rendered; `routes` has the URLs of pages
-that an application keeps behind `#!`; `pages` completes what was read from a browser's document, or with such data.
+`pages` scores a page as the server sent it, reads what such a page has for its scripts, so that some need no browser,
+has the URLs of pages that an application keeps behind `#!`, and completes what was read from a browser's document, or
+with such data; `templates` decides for all pages of a template, after some were rendered.
 `RenderSettings` is the table `[render]` of the settings. Pure.
 """
 

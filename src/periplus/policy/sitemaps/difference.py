@@ -8,8 +8,6 @@ Of an entry of a file too large to be remembered whole it may have to say `UNKNO
 whether it is new, and its `lastmod` whether it moved. An entry that stands twice in a file is told twice; the counts of
 `Compared` are of different entries, and of those that memory holds.
 
-Which of the later `lastmod`s are signals of a change is in `signals`.
-
 12 bytes an entry, as two arrays sorted by fingerprint: 600 KB for the 50,000 entries that the protocol allows. A file
 with more is remembered in part: only the entries with the smallest fingerprints, as many as fit. Fingerprints are
 hashes, so that these are a fair sample, and what lies below `bound` is known completely: of an entry below it one can

@@ -1,8 +1,8 @@
 """The forest: every sitemap file that is known, as a node, and the trees that indexes make of them.
 
 A `SitemapNode` is what is known of a file between two visits: where it stands, what came of the last visit, how often
-it changes. Its life is told elsewhere: which children of an index become nodes (`following`), whose pages it may list
-(`authority`), what follows from a visit (`visits`), when the next one is due (`revisit`).
+it changes. Its life is told elsewhere: which children of an index become nodes (`follow`), whose pages it may list and
+what follows from a visit (`visits`), when the next one is due (`revisit`).
 
 A file has one node. Loops end there: an index that names itself, or one above it, names what is known. `x.xml` and
 `x.xml.gz` are twins, one file under two names, since servers offer both and some indexes name both: `twin_key` is the

@@ -1,9 +1,9 @@
 """Judging spam: features of pages and hosts, an additive model, and what follows from its probability.
 
-1. `content_features` has what the text and links of a page show, `host_features` what the name of a host and its place
-   among others show.
+1. `features` has what the text and links of a page show, and the name of a host; `link_features` what its place among
+   others shows.
 2. `model` adds a curve for each feature and explains every verdict by the loudest of them; `training` makes a model
-   from labels, `evaluation` measures one on examples that it does not know.
+   from labels and measures it on examples that it does not know.
 3. `verdict` turns a probability into multipliers. Nothing is refused because of it.
 
 The job that judges a collection is `insight.spam`; the crawl reads its result as a learnt file.

@@ -1,6 +1,6 @@
 """URL records on disk: site number and fingerprint to row. The seen test of the crawl is a look-up here.
 
-Keys are those of `keys`. After `MAX_PROBES` keys that are others' a URL passes for known and is not kept. What was
+Keys are those of `sites`. After `MAX_PROBES` keys that are others' a URL passes for known and is not kept. What was
 recently read or written is in memory together with its key: a URL is looked at several times while it is fetched, and
 a row stays where it is.
 """

@@ -1,8 +1,8 @@
 """Clusters of near-duplicates on disk, in three tables that are made when the first page comes.
 
-    sketch-pages   site number, fingerprint -> number of its cluster, whether it is the original (keys: see `keys`)
+    sketch-pages   site number, fingerprint -> number of its cluster, whether it is the original (keys: see `sites`)
     sketches       number -> brief, cluster
-    sketch-bands   band, its bytes -> numbers of clusters (see `bands`)
+    sketch-bands   band, its bytes -> numbers of clusters (see `DiskBands`)
 
 Two URLs of a site that have one fingerprint are taken for one here: a site could only confuse its own clusters.
 

@@ -1,6 +1,6 @@
 """Scores of URLs on disk, for orderings that learn; and all links, for orderings that need them.
 
-    standings        site number, fingerprint -> worth, stage, place in its queue, ..., URL (keys: see `keys`)
+    standings        site number, fingerprint -> worth, stage, place in its queue, ..., URL (keys: see `sites`)
     ranks            number // CHUNK -> the worth that CHUNK URLs were given by the last ranking
     standing-links   number -> links, each as the numbers of two URLs
 
