@@ -27,27 +27,23 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .charset import Charset, sniff_charset
+    from .charset import sniff_charset
     from .churn import NO_CHURN, Churn, ChurnRecord, settled_level
     from .decode import decode_body
     from .digests import change_since, has_text_rule, is_heading_same, is_same_body, likeness, read_from, version_of
     from .html import RawPage, read_page, read_pages, read_texts
-    from .mime import Kind, Mime, sniff_mime
     from .redirects import read_refresh
     from .settings import ChurnSettings
-    from .sketch import resemblance, sketch_of, sketches_of
+    from .sketch import resemblance, sketch_of
     from .statistics import compression_ratio, hidden_share, statistics_of, without_hidden
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "NO_CHURN",
-    "Charset",
     "Churn",
     "ChurnRecord",
     "ChurnSettings",
-    "Kind",
-    "Mime",
     "RawPage",
     "change_since",
     "compression_ratio",
@@ -65,9 +61,7 @@ __all__ = [
     "resemblance",
     "settled_level",
     "sketch_of",
-    "sketches_of",
     "sniff_charset",
-    "sniff_mime",
     "statistics_of",
     "version_of",
     "without_hidden",

@@ -14,18 +14,11 @@ if TYPE_CHECKING:
     from .inbox import Claim, Inbox, Pushed
     from .learnt import LearntFiles
     from .memory import (
-        MemoryEventSink,
-        MemoryExchange,
         MemoryPayloads,
         MemoryQueues,
-        MemoryRobotsFiles,
-        MemorySites,
         MemoryState,
-        MemoryUrlRecords,
     )
     from .ranks import KnownRanks, known_ranks, listed_priorities
-    from .sitemap_store import MemorySitemapStore
-    from .sketches import MemorySketches
     from .state import DiskState, Replica, bring_home, is_begun
     from .tables import Tables, TableSettings
     from .warc import Archive, WarcEnd, WarcSettings
@@ -39,16 +32,9 @@ __all__ = [
     "Inbox",
     "KnownRanks",
     "LearntFiles",
-    "MemoryEventSink",
-    "MemoryExchange",
     "MemoryPayloads",
     "MemoryQueues",
-    "MemoryRobotsFiles",
-    "MemorySitemapStore",
-    "MemorySites",
-    "MemorySketches",
     "MemoryState",
-    "MemoryUrlRecords",
     "Pushed",
     "Replica",
     "SiteState",

@@ -19,11 +19,10 @@ from .canonical import MAX_LENGTH, canonical, resolve_all
 from .keys import fingerprint, fingerprints, surt
 from .site import PublicSuffixes, domain_of, host_of, site_of
 from .standard import whatwg
-from .tree import Node, UriTree, components
+from .tree import UriTree, components
 
 __all__ = [
     "MAX_LENGTH",
-    "Node",
     "PublicSuffixes",
     "UriTree",
     "canonical",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.reference.event_sink import MemoryEventSink
 from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier, open_frontier
 
 from periplus.crawl.frontier import Frontier
@@ -18,7 +19,7 @@ from periplus.model import (
     Source,
     Url,
 )
-from periplus.store import MemoryEventSink, MemoryState
+from periplus.store import MemoryState
 
 PAGE = Url("http://a.test/page")
 

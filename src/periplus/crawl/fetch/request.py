@@ -75,7 +75,7 @@ class Credentials(Struct, frozen=True):
         return Credentials(sites)
 
 
-NO_CREDENTIALS: Final = Credentials()
+NO_CREDENTIALS: Final[Credentials] = Credentials()
 
 
 def origin_of(url: Url) -> str:

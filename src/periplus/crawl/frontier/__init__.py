@@ -26,7 +26,7 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from ..settings import FrontierSettings, PolitenessSettings, RetrySettings
-    from .addresses import MAX_ADDRESSES_PER_MESSAGE, AddressClaims, AddressShares, ClaimsReport, key_of
+    from .addresses import AddressClaims, AddressShares, ClaimsReport, key_of
     from .admission import LANES
     from .domains import Domains, PassState
     from .frontier import Frontier
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from .leases import Lease, Leases
     from .politeness import (
         OUR_OWN,
-        Retry,
         Setback,
-        Setbacks,
         delay_after,
         is_temporary,
         is_tried_again,
@@ -46,8 +44,8 @@ if TYPE_CHECKING:
     )
     from .robots import RobotsGate, robots_url
     from .schedule import Schedule
-    from .scores import FixedScores, PriorityIndex, ScoreState
-    from .selection import file_name, purpose_of
+    from .scores import ScoreState
+    from .selection import file_name
     from .site import TRANSITIONS, ActiveSite, Move, Request, SiteRecords, Stage, transition_table
     from .spam import SpamFollower
     from .steering import Preview, preview
@@ -56,7 +54,6 @@ else:
 
 __all__ = [
     "LANES",
-    "MAX_ADDRESSES_PER_MESSAGE",
     "OUR_OWN",
     "TRANSITIONS",
     "ActiveSite",
@@ -64,7 +61,6 @@ __all__ = [
     "AddressShares",
     "ClaimsReport",
     "Domains",
-    "FixedScores",
     "Frontier",
     "FrontierSettings",
     "FrontierState",
@@ -75,15 +71,12 @@ __all__ = [
     "PassState",
     "PolitenessSettings",
     "Preview",
-    "PriorityIndex",
     "Request",
-    "Retry",
     "RetrySettings",
     "RobotsGate",
     "Schedule",
     "ScoreState",
     "Setback",
-    "Setbacks",
     "SiteRecords",
     "SpamFollower",
     "Stage",
@@ -93,7 +86,6 @@ __all__ = [
     "is_tried_again",
     "key_of",
     "preview",
-    "purpose_of",
     "reason_of",
     "retry_for",
     "robots_url",

@@ -14,10 +14,16 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .browser import check_browser, find_browser
+    from .browser import check_browser
     from .pool import BrowserPool, Job, Rendered
     from .wire import RenderingWire
 else:
     __getattr__ = lazy_exports(__name__)
 
-__all__ = ["BrowserPool", "Job", "Rendered", "RenderingWire", "check_browser", "find_browser"]
+__all__ = [
+    "BrowserPool",
+    "Job",
+    "Rendered",
+    "RenderingWire",
+    "check_browser",
+]

@@ -19,10 +19,9 @@ from periplus.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from ..settings import WatchSettings
     from .budget import RevisitQuota, Watching
-    from .change_history import ChangeHistory
     from .comparison import Compared, PageComparer
     from .freshness import Freshness, FreshnessEstimator, queued_revisits
-    from .records import RevisitState, SampleRows, SiteReader, SiteRecords
+    from .records import RevisitState, SampleRows
     from .revisits import Revisits
     from .visit_stats import count_first_visit
     from .visit_value import NextVisit, UpcomingVisits, VisitValuer
@@ -30,7 +29,6 @@ else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
-    "ChangeHistory",
     "Compared",
     "Freshness",
     "FreshnessEstimator",
@@ -40,8 +38,6 @@ __all__ = [
     "RevisitState",
     "Revisits",
     "SampleRows",
-    "SiteReader",
-    "SiteRecords",
     "UpcomingVisits",
     "VisitValuer",
     "WatchSettings",

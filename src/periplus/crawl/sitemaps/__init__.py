@@ -15,7 +15,7 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from ..settings import SitemapRules, SitemapSettings
-    from .file import SitemapFile, Slice, pack, unpack_slice
+    from .file import SitemapFile, unpack_slice
     from .held_seeds import HeldSeeds
     from .scheduler import SitemapScheduler
     from .store import SitemapState, UnfinishedFile
@@ -29,8 +29,6 @@ __all__ = [
     "SitemapScheduler",
     "SitemapSettings",
     "SitemapState",
-    "Slice",
     "UnfinishedFile",
-    "pack",
     "unpack_slice",
 ]

@@ -22,12 +22,11 @@ What is wrong with a file is in `Robots.problems`, with one of these reasons:
 from .document import Access, Robots, is_valid_agent, product_token, write
 from .fields import looks_like_html
 from .patterns import path_of
-from .reader import MAX_BYTES, MAX_LINE, parse
+from .reader import MAX_BYTES, parse
 from .values import CleanParam, Group, RequestRate, Rule, Ruling, UsageRule, VisitTime
 
 __all__ = [
     "MAX_BYTES",
-    "MAX_LINE",
     "Access",
     "CleanParam",
     "Group",

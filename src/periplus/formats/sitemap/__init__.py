@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .reading import ColumnReading, Reading, read, read_columns
+    from .reading import Reading, read, read_columns
     from .values import (
         TITLE_NS,
         Alternate,
@@ -47,7 +47,6 @@ __all__ = [
     "TITLE_NS",
     "Alternate",
     "Child",
-    "ColumnReading",
     "Entry",
     "Image",
     "Kind",

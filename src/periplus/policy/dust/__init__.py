@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .discarder import DiscarderRules, from_discarder
-    from .evidence import Counts, lower_quantile
-    from .given import GivenRule, GivenRules, Prior, RuleFile, clean_params, priors_of, read_rule_file, write_rule_file
+    from .discarder import from_discarder
+    from .evidence import lower_quantile
+    from .given import GivenRule, GivenRules, RuleFile, clean_params, priors_of, read_rule_file, write_rule_file
     from .learning import (
         Observation,
         Pair,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         remember,
         target_failed,
         target_read,
-        withdraw,
     )
     from .renaming import Renamed, anchor_of, anchored, is_probe, looked_for, open_operations, renamed, wanted_anchors
     from .rules import (
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
         Rule,
         apply,
         describe,
-        key_of,
         operation_between,
         operations,
         parse_rule,
@@ -59,15 +57,12 @@ else:
 __all__ = [
     "KINDS",
     "PREFIXES",
-    "Counts",
-    "DiscarderRules",
     "DustSettings",
     "GivenRule",
     "GivenRules",
     "Observation",
     "Operation",
     "Pair",
-    "Prior",
     "Renamed",
     "Rule",
     "RuleChange",
@@ -85,7 +80,6 @@ __all__ = [
     "is_awaited",
     "is_looked_up",
     "is_probe",
-    "key_of",
     "learn",
     "looked_for",
     "lower_quantile",
@@ -102,6 +96,5 @@ __all__ = [
     "target_failed",
     "target_read",
     "wanted_anchors",
-    "withdraw",
     "write_rule_file",
 ]

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .chain import Budgets, Chain, Guard, LearningFilter, screening_chain, standard_chain
-    from .media import NEVER_PAGES, Extensions, ExtensionSettings, MediaSettings, MediaTypes, type_of_header
+    from .chain import Budgets, Chain, Guard, screening_chain, standard_chain
+    from .media import Extensions, ExtensionSettings, MediaSettings, MediaTypes, type_of_header
     from .patterns import Patterns, PatternSettings
     from .reasons import REASONS
     from .renames import Renames
@@ -34,7 +34,6 @@ else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
-    "NEVER_PAGES",
     "REASONS",
     "BudgetSettings",
     "Budgets",
@@ -44,7 +43,6 @@ __all__ = [
     "FilterSettings",
     "FilterStates",
     "Guard",
-    "LearningFilter",
     "MediaSettings",
     "MediaTypes",
     "PatternSettings",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .kinds import FormKind, Input, Use, inputs_of, kind_of
+    from .kinds import FormKind, Use, inputs_of, kind_of
     from .prober import ProbedPage, Prober, ProberState, Results
     from .settings import FormRules, FormSettings
     from .submitting import (
@@ -39,7 +39,6 @@ __all__ = [
     "FormKind",
     "FormRules",
     "FormSettings",
-    "Input",
     "ProbedPage",
     "Prober",
     "ProberState",

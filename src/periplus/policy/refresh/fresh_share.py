@@ -87,16 +87,6 @@ def fresh_share(
     )
 
 
-def fresh_chances(
-    pages: Sequence[PageEvidence], site: Sequence[int], sites: Sequence[SiteEvidence], now: float
-) -> Floats:
-    """For each page the probability that its copy is as the page is now."""
-    if not pages:
-        return np.zeros(0)
-    chances: Floats = _draws(pages, site, sites, now).mean(axis=1)
-    return chances
-
-
 def _draws(
     pages: Sequence[PageEvidence],
     site: Sequence[int],

@@ -16,15 +16,11 @@ if TYPE_CHECKING:
         FEWEST_LINKS,
         LEAST_NEEDED_SCORE,
         LONGEST_SHELL,
-        NEEDED_SCORE,
-        ScriptData,
-        ScriptNeed,
         completed,
         escaped,
         hash_routes,
         script_need,
         unescaped,
-        with_data,
     )
     from .settings import RenderMode, RenderSettings
     from .templates import (
@@ -47,11 +43,8 @@ __all__ = [
     "LEAST_NEEDED_SCORE",
     "LONGEST_SHELL",
     "MAX_TEMPLATES",
-    "NEEDED_SCORE",
     "RenderMode",
     "RenderSettings",
-    "ScriptData",
-    "ScriptNeed",
     "SiteRendering",
     "TemplateDecision",
     "TemplateTest",
@@ -65,5 +58,4 @@ __all__ = [
     "hash_routes",
     "script_need",
     "unescaped",
-    "with_data",
 ]

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import IntEnum
 
@@ -102,12 +102,6 @@ def prints_of(urls: Iterable[Url]) -> Prints:
     """The fingerprints of canonical URLs, as an array."""
     found: list[Fingerprint] = fingerprints(urls)
     return np.array(found, np.uint64)
-
-
-def times_of(lastmods: Sequence[Lastmod | None], now: float) -> tuple[Times, int]:
-    """The times of entries, and how many of them are impossible: later than a day from now."""
-    seconds = [None if lastmod is None else math.inf if math.isnan(lastmod.at) else lastmod.at for lastmod in lastmods]
-    return times_at(np.array(seconds, np.float64), now)
 
 
 def times_at(seconds: NDArray[np.float64], now: float) -> tuple[Times, int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .features import Features, name_features, name_grams, page_features, suffix_kind
+    from .features import Features, name_features, page_features, suffix_kind
     from .model import Model, Part, decoded, encoded, loudest, probability, shipped, shrinkage
     from .scores import SpamScores
     from .verdict import (
@@ -42,7 +42,6 @@ __all__ = [
     "is_retired",
     "loudest",
     "name_features",
-    "name_grams",
     "overridden",
     "page_features",
     "probability",

@@ -16,28 +16,24 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from ..settings import TopicSettings
-    from .classifier import LAYERS, Classifier, Judge, LayerClassifier, Vector, counts_of, distances, train, vector_of
+    from .classifier import LAYERS, Judge, LayerClassifier, Vector, counts_of, distances, train, vector_of
     from .examples import MAX_EXAMPLES, Examples, TopicExamples, examples_of
     from .learning import LearnerState, LinkLearner, folder_of
-    from .topic import LinkWords, Nearness, Relevance, Span, Topic, TopicState, link_words, nearness
-    from .words import Calibration, TopicTerms, TopicWords, language_code, words_of
+    from .topic import Nearness, Relevance, Topic, TopicState, link_words, nearness
+    from .words import TopicTerms, TopicWords, language_code, words_of
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "LAYERS",
     "MAX_EXAMPLES",
-    "Calibration",
-    "Classifier",
     "Examples",
     "Judge",
     "LayerClassifier",
     "LearnerState",
     "LinkLearner",
-    "LinkWords",
     "Nearness",
     "Relevance",
-    "Span",
     "Topic",
     "TopicExamples",
     "TopicSettings",

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .documents import markdown_of
     from .exporting import (
         FOLDERS,
-        FORMATS,
         STREAMS,
         Committed,
         Exported,
@@ -38,7 +37,6 @@ else:
 
 __all__ = [
     "FOLDERS",
-    "FORMATS",
     "STREAMS",
     "Committed",
     "Exported",

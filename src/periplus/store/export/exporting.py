@@ -126,7 +126,6 @@ class PageFilter:
 
 STREAMS: Final = ("jsonl", "csv", "warc")
 FOLDERS: Final = ("text", "markdown", "parquet")
-FORMATS: Final = (*STREAMS, *FOLDERS)
 _ROWS_PER_GROUP: Final = 100_000
 
 

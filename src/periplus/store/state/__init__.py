@@ -16,28 +16,14 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .disk import DiskState
-    from .exchange import DiskExchange
-    from .queues import DiskQueues
     from .records import DiskUrlRecords
     from .replica import Replica, bring_home, is_begun
-    from .sitemap_store import DiskSitemapStore
-    from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
-    from .sketches import DiskSketches
-    from .url_scores import DiskUrlScores
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
-    "DiskExchange",
-    "DiskPayloads",
-    "DiskQueues",
-    "DiskRobotsFiles",
-    "DiskSitemapStore",
-    "DiskSites",
-    "DiskSketches",
     "DiskState",
     "DiskUrlRecords",
-    "DiskUrlScores",
     "Replica",
     "bring_home",
     "is_begun",
