@@ -35,9 +35,9 @@ from periplus.lab.web.running import RunningLab
 from periplus.lab.web.server import Server
 from periplus.lab.web.sites import DOMAIN
 from periplus.model import PageStatistics
+from periplus.policy.filters.reasons import ACCEPT
 from periplus.policy.filters.renames import Renames
 from periplus.policy.filters.traps import Traps
-from periplus.policy.filters.verdicts import ACCEPT
 
 PARTS = ("budgets", "spam", "dust", "absence", "traps", "chains")
 """The defences, as `--only` names them."""

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from bench.harness import Group
 from periplus.store.tables import SCHEMAS
-from periplus.store.tables.parquet import ParquetFile
+from periplus.store.tables.table import ParquetFile
 
 PAGES, QUICK = 1_000_000, 20_000
 LINKS = 50

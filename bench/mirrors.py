@@ -37,9 +37,10 @@ from periplus.lab.web.spam_web.cloakers import SIZE
 from periplus.lab.web.spam_web.parked_domains import PARKED
 from periplus.lab.web.spam_web.small_site import SmallSite
 from periplus.model import Site, Url
-from periplus.policy.absence import AbsenceSettings, ReadPage, SiteAbsence, learn_template, soft_404
-from periplus.policy.cloaking import CloakingSettings, Copy, SiteProbes, Step, begin_comparison, copy_of, next_step
+from periplus.policy.absence import ReadPage, SiteAbsence, learn_template, soft_404
+from periplus.policy.cloaking import Copy, SiteProbes, Step, begin_comparison, copy_of, next_step
 from periplus.policy.mirrors import HostRule, LearntHosts, MirrorHosts
+from periplus.policy.settings import AbsenceSettings, CloakingSettings
 
 SUFFIXES = ("lab.test",)
 OPTIONS: dict[str, object] = {

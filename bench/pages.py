@@ -105,12 +105,12 @@ def _read_pages(pages: list[bytes]) -> None:
 
 
 def _read_pure(pages: list[bytes]) -> None:
-    from periplus.content import scan, statistics, volatile
+    from periplus.content import digests, scan, statistics
     from periplus.content.scan import python
 
     with (
         patch.multiple(scan, _SCAN=python.scan, _RESOLVE=python.resolve),
-        patch.object(volatile, "_masked", volatile.masked_in_python),
+        patch.object(digests, "_masked", digests.masked_in_python),
         patch.object(statistics, "_text_counts", statistics.text_counts_in_python),
     ):
         _read_pages(pages)

@@ -15,7 +15,7 @@ from periplus.assembly.collection import existing, states
 from periplus.assembly.importing import import_archives
 from periplus.model import Problem, Url, UsageError
 from periplus.store.importing import archive_files, foreign_answers, survey
-from periplus.store.importing.chunks import without_chunks
+from periplus.store.importing.answers import without_chunks
 from periplus.store.warc import FileSlice, HttpMessage, WarcRecord, read_records
 
 

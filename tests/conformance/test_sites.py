@@ -6,10 +6,9 @@ from copy import deepcopy
 
 from periplus.content import ChurnRecord
 from periplus.model import Payload, RobotsFile, Site, Url
-from periplus.policy.balance import BalanceRecord
-from periplus.policy.balance.site_balance import Sample
+from periplus.policy.balance import BalanceRecord, Sample
 from periplus.policy.filters import SiteFilterState
-from periplus.policy.filters.evidence import Parameter, Values, Window
+from periplus.policy.filters.site_states import Parameter, Values, Window
 from periplus.policy.refresh import KindEvidence, SignalKind, SiteEvidence, SiteGains, Yield
 from periplus.policy.sitemaps import Priorities
 from periplus.store import SiteState, State

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.policy.spam.evaluation import cross_validated
-from periplus.policy.spam.training import Example
+from periplus.policy.spam.training import Example, cross_validated
 
 pytestmark = pytest.mark.corpus
 

@@ -114,7 +114,7 @@ BUGS: Final = (
         "    sync_folder(folder)\n", "", (DURABLE,),
     ),
     Bug(
-        "a Parquet file is not synced before it gets its name", "store/tables/parquet.py",
+        "a Parquet file is not synced before it gets its name", "store/tables/table.py",
         "            os.fsync(file.fileno())\n", "            pass\n", (DURABLE,),
     ),
     Bug(
@@ -123,7 +123,7 @@ BUGS: Final = (
         (DURABLE, "tests/properties/test_tables_exactly_once.py"),
     ),
     Bug(
-        "the note that a state was begun is not synced", "store/state/seal.py",
+        "the note that a state was begun is not synced", "store/state/files.py",
         "        os.fsync(file.fileno())\n    sync_folder(home)\n", "", (DURABLE,),
     ),
     Bug(
@@ -207,7 +207,7 @@ BUGS: Final = (
         "failures < settings.max_attempts", "failures <= settings.max_attempts", (POLITENESS,),
     ),
     Bug(
-        "pushed URLs are removed before they are committed", "crawl/sharding/pushed.py",
+        "pushed URLs are removed before they are committed", "crawl/sharding/crawl.py",
         "            if not future.done():\n                return\n            self._taken = None\n"
         "            if future.exception() is None:\n",
         "            self._taken = None\n            if not future.cancelled():\n",
@@ -223,7 +223,7 @@ BUGS: Final = (
         "        if is_set_back:\n", "        if not is_set_back and not now:\n", (SET_BACK,),
     ),
     Bug(
-        "a visit of a time to come is kept", "crawl/revisit/set_back.py",
+        "a visit of a time to come is kept", "crawl/revisit/freshness.py",
         "if page.visited_at > now else record", "if page.visited_at < 0 else record", (SET_BACK,),
     ),
     Bug(

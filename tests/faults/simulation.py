@@ -38,7 +38,7 @@ from periplus.crawl.inputs import Answered, Input
 from periplus.crawl.log import InputLog
 from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.router import Outbound
-from periplus.crawl.sharding.pushed import PushedUrls
+from periplus.crawl.sharding.crawl import PushedUrls
 from periplus.model import Discovery, FetchTask, InvariantError, PeriplusError, Source, Stored, Url, UrlRecord
 from periplus.policy.refresh import DAY
 from periplus.store import Archive, DiskState, Inbox, Replica

@@ -18,8 +18,8 @@ from periplus.crawl.sharding.messages import ShardFailure
 from periplus.crawl.sharding.worker import no_wake, run_shard
 from periplus.model import CollectionDamaged, CollectionError, Discovery, Source, Url
 from periplus.store import DiskState, Inbox, LearntFiles
-from periplus.store.folder_sync import sync_folder
-from periplus.store.state.seal import note_begun
+from periplus.store.folders import sync_folder
+from periplus.store.state.files import note_begun
 from periplus.store.tables.manifest import TableFile, read_manifest, write_manifest
 from periplus.store.warc.archive import AppendedFile
 

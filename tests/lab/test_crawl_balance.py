@@ -17,7 +17,7 @@ from periplus.assembly.facts.sources import BalanceFacts, SourceFacts, balance_o
 from periplus.lab.web.clutter import KINDS, ClutteredWorld
 from periplus.lab.web.sites import Profile
 from periplus.model import Site
-from periplus.policy.balance import BalanceSettings
+from periplus.policy.settings import BalanceSettings
 from periplus.store import DiskState
 
 BUDGET = 360

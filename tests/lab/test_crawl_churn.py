@@ -11,7 +11,7 @@ from tests.lab.crawling import by_proxy, make_due, rows, standing
 from periplus.assembly import Layout, ShardMaker, open_shard, seeds_from
 from periplus.config import Config
 from periplus.content import Churn
-from periplus.content.blocks import MAX_BLOCKS
+from periplus.content.churn import MAX_BLOCKS
 from periplus.crawl.clock import SystemClock
 from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.sites import Validation

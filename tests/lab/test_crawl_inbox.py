@@ -82,7 +82,7 @@ def test_urls_pushed_during_a_watch(tmp_path: Path, workers: int) -> None:
 
 def test_more_urls_than_are_taken_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A crawl does not end before the inbox is empty."""
-    monkeypatch.setattr("periplus.crawl.sharding.pushed.MAX_PUSHED", 7)
+    monkeypatch.setattr("periplus.crawl.sharding.crawl.MAX_PUSHED", 7)
     pages: dict[str, str | bytes] = {f"http://a.test/{number}": page(str(number)) for number in range(20)}
     with ScriptedWeb(web() | pages) as scripted:
         push(tmp_path, *pages)

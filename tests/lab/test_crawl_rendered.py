@@ -21,7 +21,7 @@ from periplus.assembly.rendering import check_rendering
 from periplus.config import Config
 from periplus.crawl.inputs import Answer, Answered
 from periplus.crawl.log import InputLog
-from periplus.crawl.render.processes import kill, processes_of
+from periplus.crawl.render.browser import kill, processes_of
 from periplus.insight.views import QUESTIONS, Views
 from periplus.lab.web.applications import APPLICATION, ApplicationPage, ApplicationWorld
 from periplus.model import ConfigError, Fetched

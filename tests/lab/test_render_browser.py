@@ -13,7 +13,7 @@ import pytest
 from tests.lab.browser_pool import IMPATIENT, PATIENT, OpenedPool, needs_browser
 from tests.lab.crawling import standing
 
-from periplus.crawl.render.processes import kill, processes_of, profiles_of
+from periplus.crawl.render.browser import kill, processes_of, profiles_of
 from periplus.lab.web.applications import APPLICATION, ENDLESS, GROWING, LOOP, POLLER, TROUBLE, ApplicationWorld
 from periplus.lab.web.exchange import Request
 from periplus.lab.web.running import RunningLab

@@ -64,7 +64,7 @@ def evidence(folder: Path) -> dict[str, KindEvidence]:
 @pytest.mark.slow
 def test_pings_for_nothing_are_believed_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two sites alike, the one that cries wolf loses its precision, and its pings are not heard any more."""
-    monkeypatch.setattr("periplus.crawl.sharding.pushed.STATUS_INTERVAL", 0.0)  # time flies in the lab
+    monkeypatch.setattr("periplus.crawl.sharding.crawl.INBOX_INTERVAL", 0.0)  # time flies in the lab
     monkeypatch.setattr("periplus.crawl.sharding.requests.ANNOUNCE_EVERY", 0.0)
     world = World(5, 2, pages=40, profiles=[Profile.NONE])
     honest, loud = (site_of(Url(site.url)) for site in world.sites())

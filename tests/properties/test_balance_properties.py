@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from periplus.model import Lane
-from periplus.policy.balance import BalanceRecord, BalanceSettings, SiteBalance
+from periplus.policy.balance import BalanceRecord, SiteBalance
+from periplus.policy.settings import BalanceSettings
 
 S, D = Lane.SITEMAPS, Lane.DISCOVERY
 SETTINGS = st.builds(

@@ -24,13 +24,12 @@ from periplus.content import (
 from periplus.content.charset import prescan
 from periplus.content.common_words import COMMON_WORDS
 from periplus.content.decode import _gunzip_one_member, _inflate
-from periplus.content.digests import digests_of
+from periplus.content.digests import digests_of, masked, masked_in_python
 from periplus.content.links import srcset_urls
 from periplus.content.redirects import redirect_in
 from periplus.content.scan.columns import MAX_ANCHOR
 from periplus.content.sketch import sketches_of
 from periplus.content.statistics import _text_counts, text_counts_in_python
-from periplus.content.volatile import masked, masked_in_python
 from periplus.content.words import words_of_all
 from periplus.model import Links, Url
 from periplus.urls import canonical

@@ -20,8 +20,8 @@ from periplus.policy.filters import (
     TrapSettings,
     standard_chain,
 )
-from periplus.policy.filters.evidence import MAX_STEPS, Window
-from periplus.policy.filters.globs import glob
+from periplus.policy.filters.patterns import glob
+from periplus.policy.filters.site_states import MAX_STEPS, Window
 from periplus.policy.ordering import level_of
 from periplus.urls import canonical
 

@@ -28,12 +28,12 @@ from tests.hypothesis_depth import examples
 from periplus.config import Config
 from periplus.crawl.clock import RateLimiter
 from periplus.crawl.engine import Engine
-from periplus.crawl.engine_settings import EngineSettings
 from periplus.crawl.frontier import AddressClaims, PolitenessSettings
 from periplus.crawl.log import InputLog, with_body
 from periplus.crawl.machine import Machine
 from periplus.crawl.machine_settings import MachineSettings, ShardMeta
 from periplus.crawl.router import Outbound
+from periplus.crawl.settings import EngineSettings
 from periplus.crawl.shard import Shard
 from periplus.crawl.sharding.processes import ProcessTeam
 from periplus.crawl.sharding.worker import ShardWorker

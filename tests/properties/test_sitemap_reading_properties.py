@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from periplus.formats.dates import read_w3c
 from periplus.formats.sitemap import Entry, Kind, Limits, cells, read, read_columns, regular
+from periplus.formats.sitemap.cells import read_moments
 from periplus.formats.sitemap.fields import Fields
-from periplus.formats.sitemap.moments import read_moments
 from periplus.formats.sitemap.outbox import Outbox, Part
 from periplus.formats.sitemap.records import Records
 from periplus.formats.sitemap.regular import RegularRecords

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tests.hypothesis_depth import examples
 
 from periplus.urls import canonical, resolve_all
-from periplus.urls.canonical import parsed
-from periplus.urls.plain import are_canonical, plain_url
+from periplus.urls.canonical import are_canonical, parsed, plain_url
 
 PIECES = [
     *"./\\%?#:@ \t\n\r\0[]|'\"<>^`{}~!$&()*+,;=-_",

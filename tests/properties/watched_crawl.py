@@ -18,6 +18,7 @@ from random import Random
 
 from msgspec import Struct
 from tests.properties.simulated_web import World
+from tests.reference.event_sink import MemoryEventSink
 from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier
 
 from periplus.crawl.frontier import Frontier, PolitenessSettings, RetrySettings, reason_of, retry_for
@@ -39,7 +40,7 @@ from periplus.model import (
     Source,
     Url,
 )
-from periplus.store import MemoryEventSink, MemoryState, State
+from periplus.store import MemoryState, State
 from periplus.urls import site_of
 
 AGENT = "Periplus"

@@ -13,8 +13,8 @@ from collections.abc import Generator, Iterable, Iterator
 
 from msgspec import Struct
 
-from periplus.formats.sitemap.elements import INDEX, INDEX_END, URLSET, URLSET_END, sitemap_record, url_record
 from periplus.formats.sitemap.values import PROTOCOL_BYTES, PROTOCOL_URLS, Child, Entry
+from periplus.formats.sitemap.writing import INDEX, INDEX_END, URLSET, URLSET_END, sitemap_record, url_record
 from periplus.model import Lastmod
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.lab.scripted_web import page
+from tests.reference.websub_messages import sign
 from tests.web.receiving import Running, collection, crawled, serving, until, waiting
 from tests.web.websub_hub import HUB, WebWithHub, free_port
 
@@ -111,7 +112,7 @@ def test_message(subscribed: tuple[Running, Collection, Request], web: WebWithHu
     [
         "",
         "sha256=" + "0" * 64,
-        websub.sign(b"another body", b"secret"),
+        sign(b"another body", b"secret"),
         "sha256",
         "md5=" + "0" * 32,
         "sha1=" + "0" * 40,

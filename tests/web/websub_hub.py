@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from tests.lab import scripted_web
 from tests.lab.scripted_web import ScriptedWeb
+from tests.reference.websub_messages import read_request, sign, write_intent
 
-from periplus.formats import websub
 from periplus.formats.websub import Intent, Request
 
 HUB = "http://hub.test/"
@@ -41,13 +41,13 @@ class WebWithHub(ScriptedWeb):
     def verify(self, request: Request, mode: str = "subscribe") -> tuple[int, bytes]:
         """Ask a subscriber whether it meant this; status and body of its answer."""
         intent = Intent(mode, request.topic, self.challenge if mode != "denied" else "", self.lease)
-        answer = _send("GET", f"{request.callback}?{websub.write_intent(intent)}")
+        answer = _send("GET", f"{request.callback}?{write_intent(intent)}")
         self.answers.append(answer)
         return answer
 
     def send(self, request: Request, body: bytes, method: str = "sha256", signature: str | None = None) -> int:
         """Send a message to a subscriber; signed with its secret, unless another signature is given."""
-        signed = websub.sign(body, request.secret, method) if signature is None else signature
+        signed = sign(body, request.secret, method) if signature is None else signature
         fields = {"Content-Type": "application/atom+xml"} | ({"X-Hub-Signature": signed} if signed else {})
         return _send("POST", request.callback, body, fields)[0]
 
@@ -67,7 +67,7 @@ class _Handler(scripted_web._Handler):
     def do_POST(self) -> None:  # noqa: N802 - as the server calls it
         web = self.server.web  # type: ignore[attr-defined]
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        found = websub.read_request(body)
+        found = read_request(body)
         is_hub = self.path == HUB and isinstance(found, Request)
         self._answer(web.status if is_hub else 400, b"", "")
         if is_hub:

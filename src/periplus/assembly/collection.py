@@ -25,7 +25,7 @@ from periplus.crawl.fetch import NO_CREDENTIALS, Credentials
 from periplus.crawl.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
 from periplus.store import DiskState, is_begun
-from periplus.store.folder_lock import FolderLock, FolderLocked
+from periplus.store.folders import FolderLock, FolderLocked
 
 SEED_FILE = "seeds.txt"
 SEEDS_IN_SETTINGS = 200

@@ -24,7 +24,7 @@ from msgspec import Struct
 from periplus.model import CollectionDamaged, CollectionInUse, UsageError
 from periplus.store.export.captures import Capture, latest_captures
 from periplus.store.export.documents import read_document
-from periplus.store.folder_lock import FolderLock, FolderLocked
+from periplus.store.folders import FolderLock, FolderLocked
 from periplus.store.tables import Spooled
 
 from .collection import Collection

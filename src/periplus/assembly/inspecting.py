@@ -24,11 +24,10 @@ from xxhash import xxh3_64_intdigest
 
 from periplus.model import CollectionDamaged, PeriplusError, Problem
 from periplus.store import DiskState, WarcEnd, is_begun
-from periplus.store.state.files import DATA
-from periplus.store.state.seal import SEAL, check_seal, was_begun
+from periplus.store.state.files import DATA, SEAL, check_seal, was_begun
 from periplus.store.tables import SCHEMAS
 from periplus.store.tables.manifest import Files, is_intact, listing_shards, read_manifest
-from periplus.store.tables.salvage import is_readable
+from periplus.store.tables.reader import is_readable
 from periplus.store.tables.spool import whole_batches
 from periplus.store.tables.table import number_of, parquet_path, shard_of, spool_path
 from periplus.store.tables.writer import Places, places_of, surviving_mark

@@ -11,7 +11,7 @@ from xxhash import xxh3_64_hexdigest
 
 from periplus.model import CollectionDamaged
 from periplus.store import DiskState, WarcEnd, is_begun
-from periplus.store.state.seal import lost_state, was_begun
+from periplus.store.state.files import lost_state, was_begun
 from periplus.store.tables import Spooled
 
 if TYPE_CHECKING:

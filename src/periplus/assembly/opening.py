@@ -15,7 +15,7 @@ from periplus.crawl.sharding import Crawl, Gather
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
 from periplus.policy.filters import MediaTypes
 from periplus.store import Inbox, is_begun, known_ranks, listed_priorities
-from periplus.store.listed_ranks import listed_ranks
+from periplus.store.ranks import listed_ranks
 from periplus.store.tables import SCHEMAS
 from periplus.store.tables.reader import files_of
 from periplus.store.warc import merge_indexes

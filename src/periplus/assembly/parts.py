@@ -17,7 +17,7 @@ from msgspec import Struct
 from periplus.crawl.fetch import NO_CREDENTIALS, Credentials
 from periplus.model import ConfigError, UsageError
 from periplus.policy.found import Score, Want
-from periplus.policy.names import nearest
+from periplus.policy.settings import nearest
 
 FILTERS: Final = "periplus.filters"
 ORDERINGS: Final = "periplus.orderings"

@@ -35,14 +35,13 @@ from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.router import Placement
 from periplus.model import CollectionDamaged, Discovery, FetchTask, Purpose, Url
 from periplus.store import DiskState, WarcEnd, bring_home, is_begun
-from periplus.store.folder_sync import sync_folder
+from periplus.store.folders import sync_folder
 from periplus.store.state.exchange import restart_exchange
-from periplus.store.state.files import DATA
+from periplus.store.state.files import DATA, SEAL
 from periplus.store.state.replica import is_copied
-from periplus.store.state.seal import SEAL
 from periplus.store.tables import SCHEMAS, Spooled, Tables
 from periplus.store.tables.manifest import finished_file, manifest_path, read_manifest, write_manifest
-from periplus.store.tables.salvage import replace_damaged, whole_groups
+from periplus.store.tables.reader import replace_damaged, whole_groups
 from periplus.store.tables.table import number_of, spool_path
 from periplus.store.tables.writer import surviving_mark, usable_mark
 from periplus.store.warc import merge_indexes, write_index

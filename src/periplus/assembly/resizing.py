@@ -46,7 +46,7 @@ from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import CollectionDamaged, CollectionError, ConfigError, InvariantError, Lane, Site, Url
 from periplus.policy.sitemaps import TreeSpending
 from periplus.store import DiskState, State, WarcEnd, is_begun
-from periplus.store.folder_sync import sync_folder
+from periplus.store.folders import sync_folder
 from periplus.store.state.moving import Move, Moved, forget_shards, park_sites
 from periplus.urls import site_of
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from periplus.model import Url, UsageError
 from periplus.store.export import Committed, Exported, Selection, export_documents
 from periplus.store.export.bulk import PageFacts, delete_line, index_lines
+from periplus.store.export.captures import StatedPreferences
 from periplus.store.export.chunks import chunk_line, chunks_of
 from periplus.store.export.documents import Document
-from periplus.store.export.stated import StatedPreferences
 
 from .collection import Collection
 from .indexing import link_texts

@@ -64,7 +64,7 @@ def labels_of(path: Path) -> tuple[dict[str, bool], list[Example]]:
 
     Columns named like features of a page are those of the host's home page.
     """
-    from periplus.policy.spam.content_features import FEATURES
+    from periplus.policy.spam.features import FEATURES
     from periplus.policy.spam.training import Example
 
     labels: dict[str, bool] = {}

@@ -120,8 +120,7 @@ def train(
 
     Example: periplus spam train labels.csv docs -o docs/spam.json
     """
-    from periplus.policy.spam.evaluation import cross_validated
-    from periplus.policy.spam.training import TrainingSettings
+    from periplus.policy.spam.training import TrainingSettings, cross_validated
     from periplus.policy.spam.training import train as trained
 
     known, examples = labels_of(labels)

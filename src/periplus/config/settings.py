@@ -14,17 +14,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.crawl.engine_settings import EngineSettings
 from periplus.crawl.fetch import Identity, ResolverSettings, WireSettings
 from periplus.crawl.frontier import FrontierSettings, PolitenessSettings, RetrySettings
-from periplus.crawl.reading_settings import ReadingSettings
 from periplus.crawl.revisit import WatchSettings
+from periplus.crawl.settings import EngineSettings, ReadingSettings
 from periplus.crawl.sitemaps import SitemapSettings
 from periplus.model import Ordering, Url
-from periplus.policy.absence import AbsenceSettings, ParkedSettings
-from periplus.policy.balance import BalanceSettings
-from periplus.policy.cloaking import CloakingSettings, RedirectionSettings
-from periplus.policy.duplicates import DuplicateSettings
 from periplus.policy.dust import DustSettings
 from periplus.policy.filters import (
     BudgetSettings,
@@ -39,9 +34,17 @@ from periplus.policy.filters import (
     TrapSettings,
 )
 from periplus.policy.forms import FormSettings
-from periplus.policy.mirrors import MirrorSettings
 from periplus.policy.refresh import RefreshSettings
 from periplus.policy.rendering import RenderSettings
+from periplus.policy.settings import (
+    AbsenceSettings,
+    BalanceSettings,
+    CloakingSettings,
+    DuplicateSettings,
+    MirrorSettings,
+    ParkedSettings,
+    RedirectionSettings,
+)
 from periplus.policy.sitemaps import (
     AuthoritySettings,
     DifferenceSettings,

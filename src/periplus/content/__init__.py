@@ -7,11 +7,11 @@ A body comes off the wire in content codings. `decode_body` takes them off under
    `formats.encodings`; `mime` says whether this is a page at all. What is not becomes an empty `Page` with the reason.
 2. `scan` passes over the bytes once, without building a tree, and gives columns: text and main text, links, media, head
    and form elements. There are two scanners with equal results, one in C and one in Python; `scan.READER` says which.
-3. `facts` (title, description, language, base, directives for crawlers), `links` (and resources), `relations`
-   (canonical, alternates, feeds), `redirects` and `forms` read the columns; `html` makes the `Page` of them.
+3. `facts` (title, description, language, base, directives for crawlers), `links` (and resources,
+   canonical, alternates, feeds), `redirects` and `forms` read the columns; `html` makes the `Page` of them.
 4. `words` turns the main text into numbers, and `sketch` those into what finds near-duplicates. `digests` are compared
-   to find whether the page has changed, after `volatile` has masked clocks and counters. What else is different at
-   every visit `churn` learns, site by site, from the `blocks` of pages that were visited again.
+   to find whether the page has changed, after clocks and counters were masked. What else is different at
+   every visit `churn` learns, site by site, from the blocks of pages that were visited again.
 5. `statistics` counts words, links and repetitions: what a judge of spam asks for.
 
 Bad input is a value: a page never makes `read_page` raise, and what was wrong with it is in `Page.problems`, each with
@@ -27,27 +27,23 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .charset import Charset, sniff_charset
+    from .charset import sniff_charset
     from .churn import NO_CHURN, Churn, ChurnRecord, settled_level
     from .decode import decode_body
     from .digests import change_since, has_text_rule, is_heading_same, is_same_body, likeness, read_from, version_of
     from .html import RawPage, read_page, read_pages, read_texts
-    from .mime import Kind, Mime, sniff_mime
     from .redirects import read_refresh
     from .settings import ChurnSettings
-    from .sketch import resemblance, sketch_of, sketches_of
+    from .sketch import resemblance, sketch_of
     from .statistics import compression_ratio, hidden_share, statistics_of, without_hidden
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "NO_CHURN",
-    "Charset",
     "Churn",
     "ChurnRecord",
     "ChurnSettings",
-    "Kind",
-    "Mime",
     "RawPage",
     "change_since",
     "compression_ratio",
@@ -65,9 +61,7 @@ __all__ = [
     "resemblance",
     "settled_level",
     "sketch_of",
-    "sketches_of",
     "sniff_charset",
-    "sniff_mime",
     "statistics_of",
     "version_of",
     "without_hidden",

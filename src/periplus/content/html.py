@@ -23,16 +23,15 @@ from msgspec.structs import replace
 from ..formats.encodings import decode
 from ..model import Digests, Links, Page, Problem, Relations, Url
 from ..urls import canonical, resolve_all
-from .blocks import packed_blocks
 from .charset import Charset, sniff_charset
+from .churn import packed_blocks
 from .digests import digests_of, marked_sketch
 from .facts import base_of, by_tag, read_facts
 from .forms import forms_of, read_forms
-from .links import Urls, links_of, read_sources, resources_of
+from .links import Urls, links_of, read_relations, read_relatives, read_sources, resources_of
 from .mime import Kind, Mime, sniff_mime
 from .pagination import next_page
 from .redirects import read_onward, redirects_of
-from .relations import read_relations, read_relatives
 from .scan import resolve, scan
 from .scan.columns import MAX_TEXT, Columns
 from .sketch import sketches_of
@@ -51,7 +50,7 @@ _NO_DIGESTS: Final = Digests(0, 0, 0, 0)
 class RawPage(Struct, frozen=True):
     """A page as it came: its body without content codings (see `decode_body`), its URL, and values of its headers.
 
-    `wants_blocks`: whether its parts are to be told apart, which takes longer (see `blocks`). `use_headers` are
+    `wants_blocks`: whether its parts are to be told apart, which takes longer (see `churn`). `use_headers` are
     those about its use (see `formats.preferences`). `refresh` is the Refresh field, empty if there is none.
     """
 

@@ -33,7 +33,6 @@ from periplus.store import Archive, LearntFiles, State
 from periplus.store.tables import Tables
 
 from .clock import RateLimiter, TokenBucket
-from .engine_settings import EngineSettings
 from .frontier import AddressClaims, AddressShares, ClaimsReport
 from .inputs import (
     Acknowledged,
@@ -62,6 +61,7 @@ from .log import InputLog
 from .machine import Machine
 from .revisit import Freshness, NextVisit
 from .router import Outbound
+from .settings import EngineSettings
 from .stats import CrawlStats, FrontierStats, frontier_stats
 from .wire import Wire
 

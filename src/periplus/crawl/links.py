@@ -40,7 +40,7 @@ from periplus.policy.filters import MediaTypes
 from periplus.policy.rendering import DOCUMENT_TYPE, completed
 
 from .focus import Focus
-from .reading_settings import ReadingSettings
+from .settings import ReadingSettings
 
 _DECLARED = {"video": "video/*", "audio": "audio/*", "source": "", "embed": "", "object": ""}
 """Types of embedded files by the element; others embed images."""

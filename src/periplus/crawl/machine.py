@@ -57,8 +57,7 @@ from .inputs import (
 from .judging import Judges
 from .links import LinkState, PageReader
 from .machine_settings import LoadBody, LoadLearnt, MachineSettings, ShardMeta, TakeLearnt, TakeProbe, with_bodies
-from .page_chains import follow_chains
-from .pipeline import PagePipeline, Pipeline, Processed, with_last_visits
+from .pipeline import PagePipeline, Pipeline, Processed, follow_chains, with_last_visits
 from .revisit import PageComparer, Revisits, SampleRows
 from .router import ShardRouter
 from .script_needs import ScriptNeeds

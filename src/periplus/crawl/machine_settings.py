@@ -9,20 +9,19 @@ from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
 from periplus.model import Fetched, FetchOutcome, Page, Stored, Url
-from periplus.policy.balance import BalanceSettings
 from periplus.policy.dust import DustSettings
 from periplus.policy.filters import MediaSettings
 from periplus.policy.forms import FormRules
 from periplus.policy.refresh import RefreshSettings
 from periplus.policy.rendering import RenderSettings
-from periplus.policy.reputation import DomainBudgets
+from periplus.policy.settings import BalanceSettings, DomainBudgets
 from periplus.store import WarcEnd
 
 from .frontier import FrontierSettings, FrontierState, PolitenessSettings, RetrySettings
 from .judging import ComparisonState, JudgeSettings
 from .links import LinkState
-from .reading_settings import ReadingSettings
 from .revisit import RevisitState, Watching
+from .settings import ReadingSettings
 from .sitemaps import SitemapRules, SitemapState
 from .stats import CrawlStats
 

@@ -46,7 +46,7 @@ from periplus.model import (
     UrlRecord,
     UrlRecords,
 )
-from periplus.policy.filters import MediaTypes, type_of_header
+from periplus.policy.filters import Guard, MediaTypes, type_of_header
 from periplus.store import State
 
 from .inputs import Answer
@@ -375,3 +375,11 @@ def _began_at(outcome: FetchOutcome, at: float) -> float:
 
 def _is_listed(record: UrlRecord | None) -> bool:
     return record is not None and any(seen.source is Source.SITEMAP for seen in record.first_seen)
+
+
+def follow_chains(guard: Guard, processed: Sequence[Processed]) -> None:
+    """Note where pages lead, and what they say."""
+    for answer, page, reading in processed:
+        task = answer.outcome.task
+        if page is not None and reading is not None and task.visited_at is None and task.purpose is Purpose.PAGE:
+            guard.page_read(task.url, task.depth, page.sketch, page.links.urls)

@@ -29,8 +29,7 @@ from periplus.model import (
     Site,
 )
 
-from .frontier.politeness import delay_after
-from .frontier.setbacks import Setback
+from .frontier.politeness import Setback, delay_after
 from .frontier.site import ActiveSite, Stage
 
 if TYPE_CHECKING:

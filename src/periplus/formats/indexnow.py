@@ -5,7 +5,7 @@ message is the query of a GET for one URL, or the JSON of a POST for up to 10,00
 than at the root (`keyLocation`) covers only URLs in its own directory and below. The scheme does not count: http and
 https may be mixed.
 
-Both sides are here: `read_query` and `read_batch` for a receiver, `write_query`, `write_batches` and `key_file` for a
+Both sides are here: `read_query` and `read_batch` for a receiver, `write_batches` and `key_file` for a
 sender. Fetching the key file is for the receiver: `Submission.key_location` is its URL, and `holds_key` checks its
 content. `refusal` is the status that the protocol has for a message that cannot be used.
 """
@@ -17,7 +17,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -129,14 +129,6 @@ def read_batch(body: bytes) -> Submission:
     host = batch.host.strip()
     host = _split(host if "://" in host else f"https://{host}/")[1]
     return _checked_submission(host, batch.key.strip(), batch.key_location or "", batch.url_list)
-
-
-def write_query(url: str, key: str, key_location: str = "") -> str:
-    """A GET for one URL: the part after the question mark. Raises `ValueError` if the key is not valid."""
-    fields = {"url": url, "key": _checked(key)}
-    if key_location:
-        fields["keyLocation"] = key_location
-    return urlencode(fields)
 
 
 def write_batches(host: str, urls: Iterable[str], key: str, key_location: str = "") -> Iterator[bytes]:

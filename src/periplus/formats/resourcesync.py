@@ -11,9 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from .sitemap.elements import INDEX_END, URLSET_END, escaped
 from .sitemap.values import SITEMAP_NS
-from .sitemap.writing import moment
+from .sitemap.writing import INDEX_END, URLSET_END, escaped, moment
 
 RS_NS: Final = "http://www.openarchives.org/rs/terms/"
 WELL_KNOWN: Final = ".well-known/resourcesync"

@@ -2,8 +2,7 @@
 
 A subscriber asks the hub of a feed for messages (`write_request`), the hub asks back whether that was meant
 (`read_intent`; the answer is the challenge), and then sends the feed whenever it changes, signed with the secret of the
-subscription (`check_signature`). A publisher asks a hub to fetch its feed again (`write_publish`). The other half of
-each message is here as well: `read_request` and `write_intent` for a hub, `sign` for what it sends.
+subscription (`check_signature`). A publisher asks a hub to fetch its feed again (`write_publish`).
 
 A signature proves that a message comes from a party that knows the secret. SHA-256 and longer are always accepted;
 SHA-1, which many hubs still use, only if `accepts_sha1`.
@@ -90,27 +89,6 @@ def write_request(request: Request) -> bytes:
     return urlencode(fields).encode()
 
 
-def read_request(body: bytes) -> Request | Problem:
-    """Read a request to a hub.
-
-    Reasons: `too-large`, `bad-form`, `bad-mode`, `bad-topic`, `bad-callback`, `bad-secret`.
-    """
-    fields = _form(body)
-    if isinstance(fields, Problem):
-        return fields
-    mode, topic, callback = (fields.get(f"hub.{name}", "") for name in ("mode", "topic", "callback"))
-    if mode not in _MODES:
-        return Problem("bad-mode", mode[:_MAX_DETAIL])
-    if not _is_web(topic):
-        return Problem("bad-topic", topic[:_MAX_DETAIL])
-    if not _is_web(callback):
-        return Problem("bad-callback", callback[:_MAX_DETAIL])
-    secret = fields.get("hub.secret", "").encode("utf-8", "surrogateescape")
-    if len(secret) > MAX_SECRET:
-        return Problem("bad-secret", f"{len(secret)} bytes")
-    return Request(mode, topic, callback, secret, _lease(fields.get("hub.lease_seconds", "")))
-
-
 def write_publish(topic: str) -> bytes:
     """The body of a POST that asks a hub to fetch a feed again. Both names that hubs know for the feed are sent."""
     return urlencode({"hub.mode": "publish", "hub.url": topic, "hub.topic": topic}).encode()
@@ -134,23 +112,6 @@ def read_intent(query: str) -> Intent | Problem:
     return Intent(
         mode, topic, challenge, _lease(fields.get("hub.lease_seconds", "")), fields.get("hub.reason", "")[:_MAX_DETAIL]
     )
-
-
-def write_intent(intent: Intent) -> str:
-    """The query of a hub's question, to be added to the callback."""
-    fields: dict[str, str | int] = {"hub.mode": intent.mode, "hub.topic": intent.topic}
-    if intent.challenge:
-        fields["hub.challenge"] = intent.challenge
-    if intent.lease:
-        fields["hub.lease_seconds"] = intent.lease
-    if intent.reason:
-        fields["hub.reason"] = intent.reason
-    return urlencode(fields)
-
-
-def sign(body: bytes, secret: bytes, method: str = "sha256") -> str:
-    """The value of `X-Hub-Signature` for a body."""
-    return f"{method}={hmac.new(secret, body, method).hexdigest()}"
 
 
 def check_signature(header: str | None, body: bytes, secret: bytes, *, accepts_sha1: bool = False) -> str | Problem:

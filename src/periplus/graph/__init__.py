@@ -9,7 +9,7 @@ Nothing here knows URLs, files or time: numbers in, numbers out. A wrong argumen
 """
 
 from .edges import Ids, Ranks, depths
-from .krylov import Spread, pagerank_of_products
+from .krylov import pagerank_of_products
 from .pagerank import pagerank
 from .priority import SitemapFile, priority_rank
 
@@ -17,7 +17,6 @@ __all__ = [
     "Ids",
     "Ranks",
     "SitemapFile",
-    "Spread",
     "depths",
     "pagerank",
     "pagerank_of_products",

@@ -19,7 +19,7 @@ from typing import Final, Protocol
 import numpy as np
 from msgspec import Struct
 
-from periplus.policy.duplicates import VALUES, DuplicateSettings
+from periplus.policy.settings import VALUES, DuplicateSettings
 from periplus.store.tables import Spooled, scan
 
 from .executors import Workplace

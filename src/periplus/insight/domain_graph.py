@@ -7,7 +7,7 @@ files that belong together:
     insight/domain-edges.parquet    pairs of domains: links, and listings; in its metadata the files that were read
 
 Rows that are still in spools are read every time and not kept. An edge counts once for a pair of domains, however many
-pages have the link (`policy.reputation.trust`); a redirect is a link of the domain that redirects.
+pages have the link (`policy.reputation`); a redirect is a link of the domain that redirects.
 """
 
 # ruff: noqa: S608 - SQL is put together from our own words here

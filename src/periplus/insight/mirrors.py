@@ -20,14 +20,14 @@ from typing import Any, Final
 from msgspec import Struct
 
 from periplus.model import Domain, Judged, Site
-from periplus.policy.absence import HomePage, ParkedSettings, parked_domains
+from periplus.policy.absence import HomePage, parked_domains
 from periplus.policy.duplicates import brief_of
 from periplus.policy.mirrors import (
+    MAX_PATHS,
     HostFacts,
     HostPaths,
     LearntHosts,
     MirrorFound,
-    MirrorSettings,
     SitePage,
     candidate_pairs,
     mappings_of,
@@ -35,7 +35,7 @@ from periplus.policy.mirrors import (
     rules_of,
     verify,
 )
-from periplus.policy.mirrors.candidates import MAX_PATHS
+from periplus.policy.settings import MirrorSettings, ParkedSettings
 from periplus.urls import domain_of
 
 from .views import Views

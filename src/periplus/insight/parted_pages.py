@@ -25,7 +25,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from periplus.policy.duplicates import BANDS, VALUES, DuplicateSettings
+from periplus.policy.duplicates import BANDS
+from periplus.policy.settings import VALUES, DuplicateSettings
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import files_of, scan_file, scan_spools
 

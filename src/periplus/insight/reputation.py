@@ -2,7 +2,7 @@
 
     learn_reputation(folder, layout.spooled, seeds=seeds)
 
-reads what is new of the tables (`domain_graph`), scores all domains (`policy.reputation.trust`), and returns a table of
+reads what is new of the tables (`domain_graph`), scores all domains (`policy.reputation`), and returns a table of
 budgets, of which the caller writes the bytes as the learnt file "reputation". It also writes verdicts of the judge
 "reputation", for people.
 """
@@ -18,8 +18,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.model import Judged, Url
-from periplus.policy.reputation import KnownReputation, budgets_of, domain_hash, networks, of_listed, star
-from periplus.policy.reputation.trust import trust
+from periplus.policy.reputation import KnownReputation, budgets_of, domain_hash, networks, of_listed, star, trust
 from periplus.policy.spam import SpamScores
 from periplus.store.tables import Spooled
 from periplus.urls import site_of

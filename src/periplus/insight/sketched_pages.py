@@ -1,6 +1,6 @@
 """The columns by which pages are compared, and which pairs of pages are alike.
 
-The columns come from the table `pages`: the brief of a sketch (`policy.duplicates.likeness`) has 128 bytes, the rest
+The columns come from the table `pages`: the brief of a sketch (`policy.duplicates`) has 128 bytes, the rest
 of a page 50. Pages that share a band of their briefs are candidates. The crawl looks each page's bands up; here the
 pages of each band are sorted by its key, so that those that share it are neighbours, and each is compared with the
 first few of them. Not here: which page is whose copy (`clusters`).
@@ -18,7 +18,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.model import Url
-from periplus.policy.duplicates import VALUES, DuplicateSettings, are_thin
+from periplus.policy.duplicates import are_thin
+from periplus.policy.settings import VALUES, DuplicateSettings
 from periplus.urls import fingerprints
 
 from .columns import codes, moments
@@ -32,7 +33,7 @@ FIRST: Final = 16
 _PAIRS_AT_ONCE: Final = 1 << 17
 """Number of pairs that are compared in one array operation: 32 MB of briefs."""
 _BY_CHANCE: Final = 1 / 256
-"""Probability that two unrelated bytes are equal (see `policy.duplicates.likeness`)."""
+"""Probability that two unrelated bytes are equal (see `policy.duplicates`)."""
 
 Briefs = NDArray[np.uint8]
 Hashes = NDArray[np.uint64]

@@ -3,7 +3,7 @@
 The features come from the tables: counts of pages from `pages`, links between domains from `links` and redirects,
 addresses from `fetches`, new URLs from `discoveries`. Hosts are judged twice: those that are almost certainly spam
 after the first time, and those that a person has banned, are the seeds of anti-trust for the second. A host with few
-pages is also judged by those of its domain and of domains that it links to (`policy.spam.neighbours`); a domain of
+pages is also judged by those of its domain and of domains that it links to; a domain of
 which no page was read, by the domains that link to it. Results are
 verdicts with the three features that spoke loudest, and a table of probabilities for the crawl (`policy.spam.scores`).
 """
@@ -38,7 +38,7 @@ from periplus.policy.spam import (
     word_of,
 )
 from periplus.policy.spam.link_features import DomainGraph, inverse_pagerank, link_features
-from periplus.policy.spam.neighbours import neighbour_part, pooled_pages
+from periplus.policy.spam.model import neighbour_part, pooled_pages
 from periplus.policy.spam.scores import written
 from periplus.policy.spam.training import Example
 from periplus.policy.spam.verdict import BANNED, SURE, TRUSTED

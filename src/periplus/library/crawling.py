@@ -36,8 +36,7 @@ from periplus.crawl import sharding
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Gather
 from periplus.model import CollectionDamaged, UsageError
-from periplus.store.export.arrivals import Arrival, Arrivals, Positions, ends, valid_positions
-from periplus.store.export.captures import Capture, find_original
+from periplus.store.export.captures import Arrival, Arrivals, Capture, Positions, ends, find_original, valid_positions
 from periplus.store.items import ItemWriter, positions_of_items
 from periplus.store.tables import Spooled
 from periplus.store.tables.tail import Position

@@ -17,7 +17,7 @@ from periplus.crawl.fetch import (
     header_fields,
     origin_of,
 )
-from periplus.crawl.fetch.credentials import Fields
+from periplus.crawl.fetch.request import Fields
 from periplus.model import Url, UsageError
 
 Headers = Mapping[str, str] | Mapping[str, Mapping[str, str]]

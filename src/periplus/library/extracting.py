@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from periplus.assembly import Layout
 from periplus.assembly.parts import EXTRACTORS, load_part
 from periplus.model import ConfigError, UsageError
-from periplus.store.export.arrivals import Arrivals
-from periplus.store.export.captures import Capture, find_original
+from periplus.store.export.captures import Arrivals, Capture, find_original
 from periplus.store.items import ItemWriter
 from periplus.store.tables import Spooled
 

@@ -2,7 +2,7 @@
 
 Every other room uses these values and ports; this room imports none of them. `types` has discoveries, records, tasks,
 outcomes and verdicts, `page` the contents of a page, `state` what a crawl stores, `events` what observers receive,
-`entries` the entries of sitemaps as columns, `ports` and `work` the interfaces, `errors` our exceptions. Types here
+`entries` the entries of sitemaps as columns, `ports` the interfaces, `errors` our exceptions. Types here
 have no behaviour beyond what their meaning needs.
 """
 
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         Combining,
         EventSink,
         Exchange,
+        Executor,
         Filter,
         Learning,
         Listings,
@@ -130,7 +131,6 @@ if TYPE_CHECKING:
         Validators,
         Verdict,
     )
-    from .work import Executor
 else:
     __getattr__ = lazy_exports(__name__)
 

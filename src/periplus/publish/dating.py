@@ -19,8 +19,8 @@ from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
 from periplus.content import change_since, is_heading_same, likeness, version_of
-from periplus.content.blocks import OTHERS, unpack
-from periplus.content.volatile import masked
+from periplus.content.churn import OTHERS, unpack
+from periplus.content.digests import masked
 from periplus.model import ChangeLevel, Digests, Page
 
 MINOR_SUM: Final = 0.05

@@ -12,7 +12,7 @@ from msgspec import Struct
 from periplus.formats.indexnow import key_file
 from periplus.formats.robots import Robots, parse
 from periplus.model import UsageError
-from periplus.store.folder_lock import FolderLock
+from periplus.store.folders import FolderLock
 from periplus.urls import whatwg
 
 from . import archives, changes_feed, hooks, llms_guide, resync

@@ -15,8 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from periplus.formats.sitemap import Alternate, Child, Entry, Image, News
-from periplus.formats.sitemap.elements import url_record
-from periplus.formats.sitemap.writing import plain_records, write_index, write_urlset
+from periplus.formats.sitemap.writing import plain_records, url_record, write_index, write_urlset
 from periplus.model import Granularity, Lastmod, UsageError
 from periplus.urls import canonical
 

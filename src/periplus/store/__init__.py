@@ -13,20 +13,12 @@ if TYPE_CHECKING:
     from .crawl_state import Sites, SiteState, State
     from .inbox import Claim, Inbox, Pushed
     from .learnt import LearntFiles
-    from .listed_ranks import listed_priorities
     from .memory import (
-        MemoryEventSink,
-        MemoryExchange,
         MemoryPayloads,
         MemoryQueues,
-        MemoryRobotsFiles,
-        MemorySites,
         MemoryState,
-        MemoryUrlRecords,
     )
-    from .ranks import KnownRanks, known_ranks
-    from .sitemap_store import MemorySitemapStore
-    from .sketches import MemorySketches
+    from .ranks import KnownRanks, known_ranks, listed_priorities
     from .state import DiskState, Replica, bring_home, is_begun
     from .tables import Tables, TableSettings
     from .warc import Archive, WarcEnd, WarcSettings
@@ -40,16 +32,9 @@ __all__ = [
     "Inbox",
     "KnownRanks",
     "LearntFiles",
-    "MemoryEventSink",
-    "MemoryExchange",
     "MemoryPayloads",
     "MemoryQueues",
-    "MemoryRobotsFiles",
-    "MemorySitemapStore",
-    "MemorySites",
-    "MemorySketches",
     "MemoryState",
-    "MemoryUrlRecords",
     "Pushed",
     "Replica",
     "SiteState",

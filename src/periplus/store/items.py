@@ -21,8 +21,7 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged, Url, UsageError
 
-from .damage import repair_hint
-from .folder_sync import sync_folder
+from .folders import repair_hint, sync_folder
 from .tables.schemas import MOMENT, TEXT
 from .tables.tail import Position
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from .folder_sync import sync_folder
+from .folders import sync_folder
 
 KEPT: Final = 8
 """Generations of a kind that are kept: a shard that was killed needs the one it had, and jobs take minutes."""

@@ -21,7 +21,6 @@ from periplus.model import (
     Batch,
     Discovery,
     DomainVisits,
-    Event,
     FormRow,
     InvariantError,
     Lane,
@@ -429,14 +428,3 @@ class MemoryState:
 
     def close(self) -> None:
         """Nothing to let go of."""
-
-
-class MemoryEventSink:
-    """An `EventSink` that keeps every event in the order of arrival."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    def record(self, events: Sequence[Event]) -> None:
-        """Take note."""
-        self.events.extend(events)

@@ -22,9 +22,7 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged, Placement, Site, Sketched, Url
 from periplus.policy.duplicates import (
-    VALUES,
     Cluster,
-    DuplicateSettings,
     are_thin,
     band_keys,
     brief_of,
@@ -38,6 +36,7 @@ from periplus.policy.duplicates import (
     listed,
     rows_of,
 )
+from periplus.policy.settings import VALUES, DuplicateSettings
 from periplus.urls import site_of
 
 from .bands import NUMBER, Bands, MemoryBands, numbers_of

@@ -15,17 +15,14 @@ Nothing here fetches, waits or fails: what is not a URL for us is `None`. Whethe
 `policy`.
 """
 
-from .canonical import MAX_LENGTH, canonical
-from .fingerprint import fingerprint, fingerprints
-from .resolve import resolve_all
+from .canonical import MAX_LENGTH, canonical, resolve_all
+from .keys import fingerprint, fingerprints, surt
 from .site import PublicSuffixes, domain_of, host_of, site_of
 from .standard import whatwg
-from .surt import surt
-from .tree import Node, UriTree, components
+from .tree import UriTree, components
 
 __all__ = [
     "MAX_LENGTH",
-    "Node",
     "PublicSuffixes",
     "UriTree",
     "canonical",

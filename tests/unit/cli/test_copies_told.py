@@ -10,7 +10,7 @@ from periplus.assembly.facts.duplicates import page_duplicates
 from periplus.assembly.facts.lines import BELIEFS, duplicate_lines
 from periplus.content import sketch_of
 from periplus.model import FirstSeen, Sketched, Source, Url, UrlRecord
-from periplus.policy.duplicates import hints
+from periplus.policy import duplicates
 from periplus.store import MemoryState, State
 
 SEEN = (FirstSeen(Source.LINK, 1.0),)
@@ -80,5 +80,5 @@ def test_what_another_shard_knows_is_not_guessed() -> None:
 
 def test_every_reason_is_explained() -> None:
     """Those of canonical links; redirects are not told of here, since a URL that redirects has no page."""
-    documented = set(re.findall(r"^\| `([a-z-]+)` \|", hints.__doc__ or "", re.MULTILINE))
+    documented = set(re.findall(r"^\| `([a-z-]+)` \|", duplicates.__doc__ or "", re.MULTILINE))
     assert documented - {"moved-for-good", "moved-for-now"} == set(BELIEFS)

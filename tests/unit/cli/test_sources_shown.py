@@ -15,7 +15,8 @@ from periplus.cli.crawl.live import by_source
 from periplus.cli.info.sources import balance_table
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import FirstSeen, Lane, Site, Source, Url, UrlRecord
-from periplus.policy.balance import BalanceSettings, Move, SiteBalance
+from periplus.policy.balance import Move, SiteBalance
+from periplus.policy.settings import BalanceSettings
 from periplus.policy.sitemaps import Origin, SitemapNode
 from periplus.store import DiskState, SiteState
 

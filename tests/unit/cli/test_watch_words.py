@@ -23,9 +23,9 @@ from periplus.assembly.facts.freshness_words import (
     why,
 )
 from periplus.content import Churn
-from periplus.content.blocks import Block, pack
+from periplus.content.churn import Block, pack
 from periplus.crawl.machine_settings import ShardMeta
-from periplus.crawl.revisit import Freshness, NextVisit, RevisitState, upcoming
+from periplus.crawl.revisit import Freshness, NextVisit, RevisitState, visit_value
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord
 from periplus.policy.refresh import KindEvidence, PageEvidence, RefreshSettings, SignalKind, SiteEvidence, SiteGains
@@ -36,11 +36,11 @@ PAGE = (Path(__file__).resolve().parents[3] / "docs" / "freshness.md").read_text
 NOW = 1e9
 DAY = 86_400.0
 REASONS = [
-    upcoming.TOLD,
-    upcoming.WORTH,
-    upcoming.LEADS,
-    upcoming.SOONEST,
-    upcoming.LATEST,
+    visit_value.TOLD,
+    visit_value.WORTH,
+    visit_value.LEADS,
+    visit_value.SOONEST,
+    visit_value.LATEST,
     "chance",
     "failed",
     "moved",
@@ -144,7 +144,7 @@ def test_every_reason_has_words(reason: str) -> None:
 
 def test_every_reason_and_verdict_is_explained() -> None:
     """docs/freshness.md has a row for each: programs are written against the words."""
-    words = re.findall(r"^\* `([\w-]+)`:", upcoming.__doc__ or "", re.MULTILINE)
+    words = re.findall(r"^\* `([\w-]+)`:", visit_value.__doc__ or "", re.MULTILINE)
     assert sorted(words) == sorted(REASONS)
     verdicts = ("honest", "useful", "useless", "always-now", "build-time", "silent", "unknown")
     assert [word for word in (*words, *verdicts) if f"| `{word}` |" not in PAGE] == []

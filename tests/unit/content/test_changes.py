@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from periplus.content import change_since, has_text_rule, likeness, read_page, resemblance, sketch_of, version_of
-from periplus.content.digests import marked_sketch
-from periplus.content.volatile import masked
+from periplus.content.digests import marked_sketch, masked
 from periplus.model import ChangeLevel, Digests, Page
 
 WORDS = " ".join(f"word{number}" for number in range(2000))

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from periplus.content import Churn, ChurnRecord, ChurnSettings, RawPage, read_pages, settled_level
-from periplus.content.blocks import MAX_BLOCKS, Block, pack, unpack
-from periplus.content.churn import MAX_WAYS
+from periplus.content.churn import MAX_BLOCKS, MAX_WAYS, Block, pack, unpack
 from periplus.model import ChangeLevel
 
 

@@ -6,6 +6,7 @@ from random import Random
 
 import msgspec
 from msgspec import Struct
+from tests.reference.event_sink import MemoryEventSink
 
 from periplus.crawl.frontier import (
     Frontier,
@@ -19,7 +20,7 @@ from periplus.crawl.revisit import Revisits, RevisitState
 from periplus.model import EventSink, Ordering
 from periplus.policy.filters import Chain, Guard
 from periplus.policy.ordering import ordering as ordering_named
-from periplus.store import MemoryEventSink, State
+from periplus.store import State
 
 
 class Committed(Struct):

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from periplus.crawl.frontier import SiteRecords
 from periplus.crawl.revisit import PageComparer, Revisits, Watching
-from periplus.crawl.revisit.set_back import CLOCK_ERROR
-from periplus.crawl.sitemaps.sitemap_state import brought_back
+from periplus.crawl.revisit.freshness import CLOCK_ERROR
+from periplus.crawl.sitemaps.store import brought_back
 from periplus.model import Lane, Queued, Url, UrlRecord
 from periplus.policy.refresh import DAY, PageEvidence, RefreshSettings, unpack_page
 from periplus.policy.sitemaps import Origin, SitemapNode

@@ -8,7 +8,8 @@ import numpy as np
 
 from periplus.crawl.frontier import Domains
 from periplus.model import Discovery, Site, Source, Url
-from periplus.policy.reputation import DomainBudgets, KnownReputation, base_at, domain_hash
+from periplus.policy.reputation import KnownReputation, base_at, domain_hash
+from periplus.policy.settings import DomainBudgets
 from periplus.store import MemoryState, SiteState
 
 

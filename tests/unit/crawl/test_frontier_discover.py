@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.reference.event_sink import MemoryEventSink
 from tests.unit.crawl.opened_frontier import FrontierOptions, open_frontier
 
 from periplus.crawl.frontier import Frontier
@@ -19,7 +20,7 @@ from periplus.model import (
     Verdict,
 )
 from periplus.policy.filters import Chain
-from periplus.store import MemoryEventSink, MemoryState
+from periplus.store import MemoryState
 
 NOW = 1000.0
 

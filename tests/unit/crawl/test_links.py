@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from periplus.content import RawPage, read_pages, version_of
 from periplus.crawl.links import LinkMemory, LinkState, PageReader
 from periplus.crawl.pipeline import redirection
-from periplus.crawl.reading_settings import ReadingSettings
+from periplus.crawl.settings import ReadingSettings
 from periplus.model import (
     Fetched,
     FetchTask,

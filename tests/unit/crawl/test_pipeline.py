@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
+from tests.reference.event_sink import MemoryEventSink
 
 from periplus.content import version_of
 from periplus.crawl.frontier import SiteRecords
@@ -35,7 +36,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.store import MemoryEventSink, MemoryState
+from periplus.store import MemoryState
 
 ONE, TWO = ("https://a.test/one", "https://a.test/two")
 

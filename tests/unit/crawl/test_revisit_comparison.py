@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from periplus.content import NO_CHURN, ChurnRecord, ChurnSettings, RawPage, likeness, read_from, read_pages, version_of
-from periplus.crawl.frontier.site_records import SiteRecords
+from periplus.crawl.frontier.site import SiteRecords
 from periplus.crawl.revisit import PageComparer
 from periplus.model import ChangeLevel, FirstSeen, Page, ReadFrom, Site, Source, Url, UrlRecord
 from periplus.policy.refresh import SignalKind, SiteEvidence, unpack_page

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.crawl.revisited_pages import DAY, START, ChangingPage, RevisitedWeb, unchanging
 
-from periplus.crawl.frontier.site_records import SiteRecords
+from periplus.crawl.frontier.site import SiteRecords
 from periplus.crawl.revisit import Revisits, UpcomingVisits, VisitValuer, Watching
 from periplus.model import ConfigError, Lane, Site, Source
 from periplus.policy.refresh import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from periplus.crawl.frontier.site_records import SiteRecords
+from periplus.crawl.frontier.site import SiteRecords
 from periplus.crawl.revisit import NextVisit, UpcomingVisits
 from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord
 from periplus.policy.refresh import KindEvidence, PageEvidence, PageWeights, RefreshSettings, SignalKind, SiteEvidence

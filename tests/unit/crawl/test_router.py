@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.reference.event_sink import MemoryEventSink
 from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier
 
 from periplus.config import Config
 from periplus.crawl.router import FULL, WINDOW, Outbound, ShardRouter, owner_of
 from periplus.model import Batch, Discovery, FetchTask, Lane, Purpose, Redirected, Refused, Site, Source, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
-from periplus.store import DiskState, MemoryEventSink
+from periplus.store import DiskState
 
 SEED = Url("http://seed.test/")
 HOME = Url("http://new-home.example/")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.reference.event_sink import MemoryEventSink
 from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier
 
 from periplus.crawl.frontier import Frontier, PolitenessSettings
@@ -30,7 +31,7 @@ from periplus.model import (
 )
 from periplus.policy.filters import Chain
 from periplus.policy.ordering import ordering
-from periplus.store import DiskState, MemoryEventSink, MemoryState, SiteState, State
+from periplus.store import DiskState, MemoryState, SiteState, State
 
 NOW = 1000.0
 FOREVER = math.inf

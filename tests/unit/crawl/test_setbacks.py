@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tests.reference.event_sink import MemoryEventSink
 from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier, open_frontier
 
 from periplus.crawl.frontier import Frontier
-from periplus.crawl.frontier.setbacks import MAX_SETBACKS
+from periplus.crawl.frontier.politeness import MAX_SETBACKS
 from periplus.crawl.stats import frontier_stats
 from periplus.model import (
     Discovery,
@@ -18,7 +19,7 @@ from periplus.model import (
     Source,
     Url,
 )
-from periplus.store import MemoryEventSink, MemoryState
+from periplus.store import MemoryState
 
 PAGE = Url("http://a.test/page")
 

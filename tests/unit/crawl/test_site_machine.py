@@ -13,7 +13,7 @@ from periplus.crawl.frontier import TRANSITIONS, ActiveSite, Move, Request, Stag
 from periplus.crawl.frontier import site as module
 from periplus.crawl.frontier.site import MAX_ADDRESS_AGE, MAX_ROBOTS_AGE
 from periplus.model import Delegation, InvariantError, Lane, Queued, Site, SiteVisits, Url
-from periplus.policy.balance import BalanceSettings
+from periplus.policy.settings import BalanceSettings
 from periplus.store import MemoryState, SiteState
 
 NOW = 1_000_000.0

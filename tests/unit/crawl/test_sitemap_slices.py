@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.crawl.sitemaps.slices import LENGTH, pack, unpack_slice
+from periplus.crawl.sitemaps.file import LENGTH, pack, unpack_slice
 from periplus.model import (
     ChangeFreq,
     Discovery,

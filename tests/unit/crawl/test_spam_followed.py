@@ -7,7 +7,7 @@ import pytest
 from periplus.crawl.frontier import Domains
 from periplus.model import Site, Url
 from periplus.policy.refresh import PageWeights
-from periplus.policy.reputation import DomainBudgets
+from periplus.policy.settings import DomainBudgets
 from periplus.policy.spam import SpamScores
 from periplus.policy.spam.scores import written
 from periplus.store import MemoryState

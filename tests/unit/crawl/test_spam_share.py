@@ -10,7 +10,7 @@ from tests.unit.crawl.scheduled_sites import ScheduledSites
 from periplus.crawl.frontier import Domains, PassState, Stage
 from periplus.crawl.frontier.domains import MAX_SPAM_SITES, SPAM_REST
 from periplus.model import Delegation, Site, Url
-from periplus.policy.reputation import DomainBudgets
+from periplus.policy.settings import DomainBudgets
 from periplus.policy.spam import SpamScores
 from periplus.policy.spam.scores import written
 from periplus.store import MemoryState

@@ -7,10 +7,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from periplus.crawl.frontier import Setback
-from periplus.crawl.frontier.setbacks import MAX_SETBACKS
+from periplus.crawl.frontier.politeness import MAX_SETBACKS
 from periplus.crawl.shard import Status
-from periplus.crawl.sharding.crawl import has_begun
-from periplus.crawl.sharding.unreachable import are_unreachable
+from periplus.crawl.sharding.crawl import are_unreachable, has_begun
 from periplus.crawl.stats import CrawlStats, FrontierStats
 from periplus.model import Site, Url
 

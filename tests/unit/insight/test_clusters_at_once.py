@@ -12,7 +12,7 @@ import pytest
 
 from periplus.insight.clusters import clusters_of
 from periplus.model import Fingerprint, Sketched, Url
-from periplus.policy.duplicates import VALUES
+from periplus.policy.settings import VALUES
 from periplus.store.sketches import MemorySketches
 from periplus.store.tables import SCHEMAS
 from periplus.urls import fingerprint, site_of

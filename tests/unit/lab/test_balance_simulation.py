@@ -16,7 +16,7 @@ from periplus.lab.simulate.balance import (
     run_balance,
 )
 from periplus.model import Lane
-from periplus.policy.balance import BalanceSettings
+from periplus.policy.settings import BalanceSettings
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,6 @@ import pytest
 from periplus.content import sketch_of
 from periplus.model import Domain, Url
 from periplus.policy.absence import (
-    LANGUAGES,
-    AbsenceSettings,
     HomePage,
     ReadPage,
     SiteAbsence,
@@ -22,11 +20,12 @@ from periplus.policy.absence import (
     learn_template,
     may_probe,
     parked_domains,
-    says_not_found,
     soft_404,
     suspect_page,
     suspect_redirect,
 )
+from periplus.policy.not_found_words import LANGUAGES, says_not_found
+from periplus.policy.settings import AbsenceSettings
 
 SETTINGS = AbsenceSettings(enabled=True)
 SORRY = "We are sorry, but the page that you are looking for is not on this site any more, please use the search"

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from periplus.model import CollectionDamaged, ConfigError, Lane
-from periplus.policy.balance import HISTORY, BalanceRecord, BalanceSettings, Move, SiteBalance
-from periplus.policy.balance.site_balance import Sample
+from periplus.policy.balance import HISTORY, BalanceRecord, Move, Sample, SiteBalance
+from periplus.policy.settings import BalanceSettings
 
 S, D = Lane.SITEMAPS, Lane.DISCOVERY
 MANY = 10**9

@@ -5,10 +5,8 @@ from __future__ import annotations
 from periplus.content import read_page
 from periplus.model import Url
 from periplus.policy.cloaking import (
-    CloakingSettings,
     Copy,
     Kind,
-    RedirectionSettings,
     SiteProbes,
     SiteRedirections,
     Step,
@@ -21,6 +19,7 @@ from periplus.policy.cloaking import (
     next_step,
     wants_comparison,
 )
+from periplus.policy.settings import CloakingSettings, RedirectionSettings
 
 SETTINGS = CloakingSettings(enabled=True)
 URL = Url("http://a.org/x")

@@ -12,7 +12,6 @@ from periplus.model import Site, Sketched, Url
 from periplus.policy.duplicates import (
     MAX_KEPT,
     Belief,
-    DuplicateSettings,
     Hint,
     HintKind,
     Target,
@@ -27,6 +26,7 @@ from periplus.policy.duplicates import (
     likenesses,
     rows_of,
 )
+from periplus.policy.settings import DuplicateSettings
 
 SITE = Site("a.test")
 HOME, PAGE, OTHER = Url("https://a.test/"), Url("https://a.test/page"), Url("https://a.test/other")

@@ -6,7 +6,7 @@ import pytest
 
 from periplus.model import Accept, ConfigError, Discovery, Reject, Source, Url
 from periplus.policy.filters import Patterns, PatternSettings
-from periplus.policy.filters.backtracking import backtracks
+from periplus.policy.filters.patterns import backtracks
 
 
 def judge(

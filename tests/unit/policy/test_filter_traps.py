@@ -11,7 +11,7 @@ import pytest
 
 from periplus.model import Accept, ConfigError, Discovery, Reject, Site, Source, Url
 from periplus.policy.filters import FilterStates, SiteFilterState, Traps, TrapSettings, template_of
-from periplus.policy.filters.evidence import MAX_PATHS, MAX_STEPS, Paths, Values, Window
+from periplus.policy.filters.site_states import MAX_PATHS, MAX_STEPS, Paths, Values, Window
 from periplus.policy.filters.templates import directory_of, key_of
 
 SITE = Site("host.net")

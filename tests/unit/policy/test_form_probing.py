@@ -29,7 +29,7 @@ from periplus.policy.forms import (
     submission,
 )
 from periplus.policy.forms.prober import Template
-from periplus.policy.forms.reasons import REASONS
+from periplus.policy.forms.submitting import REASONS
 
 PAGE = Url("http://a.test/")
 

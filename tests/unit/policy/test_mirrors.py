@@ -12,7 +12,6 @@ from periplus.policy.mirrors import (
     HostRule,
     LearntHosts,
     MirrorHosts,
-    MirrorSettings,
     SitePage,
     better_host,
     candidate_pairs,
@@ -24,6 +23,7 @@ from periplus.policy.mirrors import (
     rules_of,
     verify,
 )
+from periplus.policy.settings import MirrorSettings
 
 A, B, C = Site("a.org"), Site("b.org"), Site("c.org")
 SETTINGS = MirrorSettings()

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.reference.visit_frequencies import expected_age, expected_freshness, frequencies_for_age
 
 from periplus.policy.refresh.allocation import (
-    expected_age,
-    expected_freshness,
-    frequencies_for_age,
     frequencies_for_freshness,
     harmonic_frequencies,
     random_frequencies,

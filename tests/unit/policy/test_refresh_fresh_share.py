@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from periplus.policy.refresh import DAY, PageEvidence, SignalKind, SiteEvidence, fit_site, fresh_chances
+from periplus.policy.refresh import DAY, PageEvidence, SignalKind, SiteEvidence, fit_site
 from periplus.policy.refresh.appraisal import certainty, is_disproved, learnt, nothing_unheard, rate_of
 from periplus.policy.refresh.evidence import PAGE, days_of, signals_of
-from periplus.policy.refresh.fresh_share import fresh_share
+from periplus.policy.refresh.fresh_share import _draws, fresh_share
+from periplus.policy.refresh.ledger import pages_of
 from periplus.policy.refresh.signals import NO_EVIDENCE
-from periplus.policy.refresh.site_fit import pages_of
 
 NOW = 1.7e9
 
@@ -57,7 +57,7 @@ def test_dates_tell_of_pages_that_were_seen_once() -> None:
     old = [PageEvidence().first_visited(NOW, 365 * DAY) for _ in range(50)]
     site = [0] * 100
     true, false = (
-        fresh_chances([*fast, *old], site, [replace(NO_EVIDENCE, date_doubt=doubt)], NOW + DAY)[50:].mean()
+        _draws([*fast, *old], site, [replace(NO_EVIDENCE, date_doubt=doubt)], NOW + DAY)[50:].mean()
         for doubt in (0.0, 1.0)
     )
     assert true > 0.85
@@ -68,10 +68,9 @@ def test_signals_deny_freshness() -> None:
     """A page of which somebody believed says that it changed is hardly fresh; nothing comes of nothing."""
     honest = SiteEvidence().with_kind(SignalKind.SITEMAP, replace(SiteEvidence().kinds[0], right=99.0, judged=99.0))
     page = visited(0.01, [1.0] * 4, np.random.default_rng(0))
-    quiet, told = fresh_chances([page, page.told(SignalKind.SITEMAP)], [0, 0], [honest], NOW)
+    quiet, told = _draws([page, page.told(SignalKind.SITEMAP)], [0, 0], [honest], NOW).mean(axis=1)
     assert quiet > 0.9
     assert told < 0.02
-    assert len(fresh_chances([], [], [], NOW)) == 0
     nothing = fresh_share([], [], [], NOW)
     assert (nothing.low, nothing.high) == (0.0, 1.0)
 

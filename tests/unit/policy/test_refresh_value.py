@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.reference.signal_model import SignalModel
+from tests.reference.visit_frequencies import expected_freshness, frequencies_for_age
 
 from periplus.model import ConfigError
 from periplus.policy.refresh import (
@@ -17,8 +18,6 @@ from periplus.policy.refresh import (
     objective,
 )
 from periplus.policy.refresh.allocation import (
-    expected_freshness,
-    frequencies_for_age,
     frequencies_for_freshness,
     harmonic_frequencies,
     random_frequencies,

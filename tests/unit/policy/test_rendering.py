@@ -37,7 +37,7 @@ from periplus.policy.rendering import (
     script_need,
     unescaped,
 )
-from periplus.policy.rendering.script_data import script_data
+from periplus.policy.rendering.pages import script_data
 from periplus.urls import site_of
 
 URL = Url("https://app.example/item/1")

@@ -22,9 +22,9 @@ from periplus.policy.reputation import (
     of_listed,
     pass_of,
     star,
+    trust,
     unique_edges,
 )
-from periplus.policy.reputation.trust import trust
 
 EDGES = [(0, 1), (1, 0), (0, 2), (1, 2), (2, 3), (3, 0), (2, 4), (4, 5), (5, 4), (4, 6), (6, 4), (5, 6), (6, 5)]
 """Seven domains: 0 and 1 are seeds; 4, 5 and 6 are a farm that one good domain links to."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.model import CollectionDamaged, ConfigError, Granularity, Lastmod, Url
+from periplus.model import CollectionDamaged, ConfigError, Url
 from periplus.policy.sitemaps import (
     NOTHING,
     Change,
@@ -19,7 +19,7 @@ from periplus.policy.sitemaps import (
     FileMemory,
     is_appended,
     prints_of,
-    times_of,
+    times_at,
     unpack,
 )
 from periplus.policy.sitemaps.difference import ALL
@@ -141,15 +141,8 @@ def test_endless_file_takes_constant_memory() -> None:
 
 def test_times_are_whole_seconds_and_plausible() -> None:
     """No time, a time before 1970, one in the far future, one that is not a number: none of them breaks the array."""
-    lastmods = [
-        None,
-        Lastmod(-5.0, Granularity.DAY),
-        Lastmod(NOW + 0.9, Granularity.FRACTION),
-        Lastmod(NOW + 86_400, Granularity.DAY),
-        Lastmod(NOW + 86_401, Granularity.SECOND),
-        Lastmod(float("nan"), Granularity.SECOND),
-    ]
-    times, bad = times_of(lastmods, NOW)
+    seconds = np.array([np.nan, -5.0, NOW + 0.9, NOW + 86_400, NOW + 86_401, np.inf])
+    times, bad = times_at(seconds, NOW)
     assert times.tolist() == [0, 1, NOW, NOW + 86_400, 0, 0]
     assert bad == 2
 

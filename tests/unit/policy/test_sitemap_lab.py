@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 
 from periplus.formats import sitemap
@@ -23,7 +24,7 @@ from periplus.policy.sitemaps import (
     FileMemory,
     is_appended,
     prints_of,
-    times_of,
+    times_at,
 )
 from periplus.urls import canonical
 
@@ -61,7 +62,8 @@ def readings(world: World, url: str) -> Iterator[tuple[list[Entry | Child], dict
         said: dict[str, Change] = {}
         for start in range(0, len(listed), 100):
             part = listed[start : start + 100]
-            times, bad = times_of([value.lastmod for value in part], now)
+            seconds = [np.nan if value.lastmod is None else value.lastmod.at for value in part]
+            times, bad = times_at(np.array(seconds), now)
             assert bad == 0
             codes = comparison.compare(prints_of(known(value.url) for value in part), times)
             said |= {value.url: Change(int(code)) for value, code in zip(part, codes, strict=True)}

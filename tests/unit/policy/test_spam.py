@@ -28,11 +28,10 @@ from periplus.policy.spam import (
     word_of,
     worth_multiplier,
 )
-from periplus.policy.spam.evaluation import cross_validated, evaluated
 from periplus.policy.spam.link_features import DomainGraph, anti_trust_of, link_features, supporter_penalties, trust_of
 from periplus.policy.spam.model import Curve, Model
 from periplus.policy.spam.scores import written
-from periplus.policy.spam.training import Example, TrainingSettings, train
+from periplus.policy.spam.training import Example, TrainingSettings, cross_validated, evaluated, train
 
 EDGES = [(0, 1), (1, 0), (0, 2), (1, 2), (2, 3), (3, 0), (2, 4), (4, 5), (5, 4), (4, 6), (6, 4), (5, 6), (6, 5)]
 

@@ -9,7 +9,7 @@ from tests.unit.publish.small_site import BASE, DAY, Site
 
 from periplus.formats import sitemap
 from periplus.publish import RowInventory, TooManyGone
-from periplus.store.folder_lock import FolderLock, FolderLocked
+from periplus.store.folders import FolderLock, FolderLocked
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ from tests.unit.publish.sitemap_schemas import sitemap_schema
 from tests.unit.publish.small_site import BASE, Site
 
 from periplus.formats.sitemap import Alternate, Entry, Image, News, Video
-from periplus.formats.sitemap.elements import url_record
 from periplus.formats.sitemap.values import Restriction
-from periplus.formats.sitemap.writing import write_urlset
+from periplus.formats.sitemap.writing import url_record, write_urlset
 from periplus.model import ChangeFreq, Granularity, Lastmod
 from periplus.publish import PublishSettings, RowInventory
 from periplus.publish.settings import NewsSettings, SitemapSettings, SiteSettings

@@ -31,7 +31,7 @@ from periplus.model import (
 )
 from periplus.store import Archive, MemoryPayloads, Tables, WarcEnd, WarcSettings
 from periplus.store.export import FOLDERS, Committed, Selection, export_folder, export_stream
-from periplus.store.export.files import file_of, other_file_of
+from periplus.store.export.records import file_of, other_file_of
 from periplus.store.tables import SCHEMAS, Spooled
 from periplus.urls import site_of
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from periplus.store.state.bands import KeyFilter
+from periplus.store.state.sketches import KeyFilter
 
 COLUMNS = 16
 

@@ -15,7 +15,7 @@ from periplus.assembly.collection import held
 from periplus.model import CollectionDamaged, CollectionInUse, FirstSeen, Source, Url, UrlRecord
 from periplus.store import DiskState, Replica, bring_home
 from periplus.store.state.environment import Environment
-from periplus.store.state.seal import SEAL
+from periplus.store.state.files import SEAL
 
 START = "import os, sys\nfrom pathlib import Path\nfolder = Path(sys.argv[1])\n"
 

@@ -14,9 +14,8 @@ from periplus.model import CollectionDamaged, FirstSeen, Granularity, Lane, Site
 from periplus.store import SiteState
 from periplus.store.state import DiskUrlRecords
 from periplus.store.state.environment import Environment
-from periplus.store.state.keys import MAX_PROBES, places_of
 from periplus.store.state.rows import LANES, SOURCES, decode, encode, lengthen, pack_record, shorten, unpack_record
-from periplus.store.state.sites import DiskSites, Recent, SiteNames, name_key
+from periplus.store.state.sites import MAX_PROBES, DiskSites, Recent, SiteNames, name_key, places_of
 from periplus.urls import site_of
 
 

@@ -9,8 +9,7 @@ import pytest
 from periplus.model import CollectionDamaged, Url, UrlScore
 from periplus.store import DiskState
 from periplus.store.state.environment import Environment
-from periplus.store.state.keys import MAX_PROBES
-from periplus.store.state.sites import SiteNames
+from periplus.store.state.sites import MAX_PROBES, SiteNames
 from periplus.store.state.url_scores import DiskUrlScores
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from periplus.urls import canonical, resolve_all
-from periplus.urls.plain import split_plain
+from periplus.urls.canonical import split_plain
 
 
 def test_answers_are_aligned_with_the_links() -> None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from periplus.crawl.forms import reopened
 from periplus.model import FormRow, Site, Url
-from periplus.policy.forms.reasons import REASONS
+from periplus.policy.forms.submitting import REASONS
 
 from ..collection import Collection, states
 from ..wording import count, counted

@@ -35,7 +35,7 @@ BELIEFS: Final = {
     "names-home-page": "it was not read yet, and naming the home page is mostly a template's mistake",
     "elsewhere": "it was not read yet, and is of another site, which would have to agree",
 }
-"""Why the canonical URL that a page declares is accepted or not; `policy.duplicates.hints` has the rules."""
+"""Why the canonical URL that a page declares is accepted or not; `policy.duplicates` has the rules."""
 
 
 def duplicate_lines(facts: CopyFacts | None, url: Url) -> list[tuple[str, str]]:

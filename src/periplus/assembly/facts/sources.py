@@ -15,7 +15,8 @@ from msgspec import Struct
 from periplus.crawl.frontier import LANES
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import Lane, Site, Sketches, Url, UrlRecord
-from periplus.policy.balance import BalanceSettings, Epoch, SiteBalance
+from periplus.policy.balance import Epoch, SiteBalance
+from periplus.policy.settings import BalanceSettings
 from periplus.policy.sitemaps import twin_key
 from periplus.store import DiskState, SiteState
 

@@ -26,8 +26,8 @@ from periplus.library.mapping import map as map_site
 from periplus.model import NO_PREFERENCES, Page, PeriplusError, Preference, Preferences, Url, UsageError
 from periplus.search import Hit, parse_query
 from periplus.store.export import markdown_of
+from periplus.store.export.captures import StatedPreferences
 from periplus.store.export.documents import last_document
-from periplus.store.export.stated import StatedPreferences
 from periplus.urls import canonical, site_of
 from periplus.web.served import Served, ServedCollection
 

@@ -9,8 +9,7 @@ from urllib.parse import quote, unquote
 
 from periplus.crawl.client_frontier import ClientFrontier
 from periplus.model import CollectionError, CollectionInUse, UsageError
-from periplus.store.folder_lock import FolderLock, FolderLocked
-from periplus.store.folder_sync import sync_folder
+from periplus.store.folders import FolderLock, FolderLocked, sync_folder
 from periplus.store.state.client_queues import ClientQueues
 
 DEFAULT: Final = "DEFAULT"

@@ -31,7 +31,7 @@ from periplus.assembly.options import duration, wire_settings
 from periplus.insight.audit import Audit, Comparison, Example, Finding
 from periplus.insight.audit.html_page import SIGNS, limits, seen, sized, summary
 from periplus.model import UsageError
-from periplus.policy.names import nearest
+from periplus.policy.settings import nearest
 
 from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED

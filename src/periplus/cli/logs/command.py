@@ -15,7 +15,7 @@ import typer
 
 from periplus.assembly.options import duration
 from periplus.model import UsageError
-from periplus.policy.names import nearest
+from periplus.policy.settings import nearest
 from periplus.publish.logs import KINDS, LogReport, SystemResolver, read_logs
 
 from .. import options

@@ -27,7 +27,7 @@ from periplus.model import UsageError
 from periplus.publish import Published, Publisher, PublishSettings
 from periplus.publish.push import PushResult
 from periplus.publish.trial_server import folder_app, trial_server
-from periplus.store.folder_lock import FolderLocked
+from periplus.store.folders import FolderLocked
 
 publish = typer.Typer(
     name="publish",

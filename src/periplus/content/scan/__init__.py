@@ -13,38 +13,14 @@ from collections.abc import Callable
 from typing import Final
 
 from .columns import (
-    MAX_ANCHOR,
-    MAX_FORMS,
-    MAX_LINKS,
-    MAX_MEDIA,
-    MAX_REDIRECT_PAGE,
-    MAX_SCRIPT,
-    MAX_TEXT,
-    Attributes,
     Columns,
-    Event,
     EventKind,
-    FormElement,
-    HeadElement,
-    Medium,
 )
 
 __all__ = [
-    "MAX_ANCHOR",
-    "MAX_FORMS",
-    "MAX_LINKS",
-    "MAX_MEDIA",
-    "MAX_REDIRECT_PAGE",
-    "MAX_SCRIPT",
-    "MAX_TEXT",
     "READER",
-    "Attributes",
     "Columns",
-    "Event",
     "EventKind",
-    "FormElement",
-    "HeadElement",
-    "Medium",
     "resolve",
     "scan",
 ]

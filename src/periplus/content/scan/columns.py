@@ -114,7 +114,7 @@ class Columns(NamedTuple):
     sketch: bytes | None
     """MinHash sketch of the main text; `None` where `sketch.sketches_of` has to compute it."""
     blocks: list[tuple[int, bytes]]
-    """The way to each part of the page and what stands there (see `ways`), if they were asked for: `content.blocks`
+    """The way to each part of the page and what stands there (see `folding`), if they were asked for: `content.churn`
     packs them."""
     events: list[Event]
     """The layout, if it was requested."""

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from .columns import Attributes, Medium
 from .hints import attribute_hints
-from .references import decode_references, decode_value
 from .tags import FLAGS_OF, FORM_PART, NAMES, NUMBERS, PUSH, numbers_of
-from .tokens import RawAttributes, attributes_in, decoded, is_self_closing, name_of
+from .tokens import RawAttributes, attributes_in, decode_references, decode_value, decoded, is_self_closing, name_of
 
 if TYPE_CHECKING:
     from .state import Page
@@ -82,7 +81,7 @@ class Tag:
     """Whether that is the page it is on."""
     rel = ""
     step: bytes | None = None
-    """What `ways` makes of it."""
+    """What `folding` makes of it."""
     _raw: RawAttributes | None = None
     _attributes: Attributes | None = None
     _event_attributes: Attributes | None = None

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from .anchors import close_anchor
 from .columns import EventKind
-from .form_parts import TRACKED, enter_form_part, leave_form_parts
+from .elements import TRACKED, close_anchor, enter_form_part, leave_form_parts
 from .markup import Tag
 from .state import HAS_EVENT, IS_FOREIGN, NONE, Page, WrittenEvent
 from .tags import BARRIER, FLAGS_OF, HEAD, NAMES, NUMBERS, SPECIAL, numbers_of, numbers_with

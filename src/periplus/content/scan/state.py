@@ -110,7 +110,7 @@ class Page:
         self.options = NONE
         """The innermost open select or datalist."""
         self.fieldset = 0
-        """Whether controls here are disabled by a fieldset: flags of `form_parts`."""
+        """Whether controls here are disabled by a fieldset: flags of `elements`."""
         self.outer: list[tuple[int, int, int, int]] = []
         """The text owner, label, options and fieldset flags as they were before each part of a form on the stack."""
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from .anchors import add_medium, add_other_link, close_anchor, start_anchor
-from .form_parts import add_form_element, end_form, start_form
-from .head_parts import add_head_element
+from .elements import (
+    add_form_element,
+    add_head_element,
+    add_medium,
+    add_other_link,
+    close_anchor,
+    end_form,
+    start_anchor,
+    start_form,
+)
 from .markup import Act, Tag
 from .stack import (
     close_element,

@@ -8,7 +8,7 @@ enforce limits: time, bytes, headers and connections (`limits`), which addresses
 
 The path of a task: without an address it is looked up (`dns`, with wildcards by `addresses`) and returns as `Located`,
 so that politeness can be applied by address before the first request. With an address, a `transfer` starts on a handle
-from a pool, with a request that can be reproduced byte by byte (`request`, and `credentials` for single sites); the
+from a pool, with a request that can be reproduced byte by byte (`request`, with credentials for single sites); the
 `poller` waits for all sockets at once; and the transfer makes a `FetchOutcome` of the head and body. Every task that
 was started ends in exactly one outcome. `single` sends requests beside a crawl, one by one.
 """
@@ -19,10 +19,9 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .addresses import AddressGuard, special_block
-    from .credentials import NO_CREDENTIALS, Credentials, basic_auth, cookie_field, header_fields, origin_of
     from .dns import Address, NoAddress, Resolver, ResolverSettings
     from .limits import WireSettings
-    from .request import Identity
+    from .request import NO_CREDENTIALS, Credentials, Identity, basic_auth, cookie_field, header_fields, origin_of
     from .single import SingleRequests
     from .wire import CurlWire
 else:

@@ -30,13 +30,12 @@ from periplus.model import (
 from periplus.urls import host_of, site_of
 
 from .addresses import AddressGuard
-from .credentials import NO_CREDENTIALS, Credentials
 from .dns import Address, Answer, NoAddress, Resolver
 from .head import WantedTypes
 from .limits import WireSettings
 from .poller import Poller
 from .reasons import PRIVATE_ADDRESS
-from .request import Identity, Requests
+from .request import NO_CREDENTIALS, Credentials, Identity, Requests
 from .transfer import BrokenHttp2, Buffers, Transfer
 
 _NAME_LIFETIME: Final = 3600.0

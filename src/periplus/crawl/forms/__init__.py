@@ -11,8 +11,8 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .forms import CHECK, Forms
-    from .life import OpenForm, reopened
+    from .life import reopened
 else:
     __getattr__ = lazy_exports(__name__)
 
-__all__ = ["CHECK", "Forms", "OpenForm", "reopened"]
+__all__ = ["CHECK", "Forms", "reopened"]

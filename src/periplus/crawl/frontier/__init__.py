@@ -9,16 +9,15 @@ URLs are not here but in queues on disk (`Queues`); memory holds a bounded numbe
 their queues. So memory grows neither with URLs nor with sites.
 
 In reading order: `frontier` has the three verbs, discover, take and report. `admission` filters, looks up and queues
-what is discovered. `site` is the state machine of one site, `schedule` holds all active sites, `addresses` those that
-they share, `domains` their budgets, `heap` is the priority queue behind both. `selection` picks the next URL of a site,
-`scores` keeps queues in the order of an ordering that learns, `steering` has patterns that people gave while the crawl
-ran. `preflight` asks each site for its address and its robots.txt, `robots` says what that allows, `politeness` how
-long a site rests and what a failure means. `setbacks` remembers failures, for people. `leases` are the tasks that are
-out, `reports` decides what follows from an outcome, `frontier_state` is what a commit holds besides rows, `adoption`
-learns from archived answers of a crawl whose state is lost, `site_records` owns the records of sites, `claims` are the
-addresses that this shard shares with others. All of it is pure: time is an argument, chance is a `Random` that was
-given.
-docs/politeness.md describes it for site owners, docs/internals.md for those who change it.
+what is discovered. `site` is the state machine of one site and owns the records of sites, `schedule` holds all active
+sites, `addresses` those that they share, with other shards too, `domains` their budgets, `heap` is the priority queue
+behind both. `selection` picks the next URL of a site, `scores` keeps queues in the order of an ordering that learns,
+`steering` has patterns that people gave while the crawl ran. `preflight` asks each site for its address and its
+robots.txt, `robots` says what that allows, `politeness` how long a site rests and what a failure means, and remembers
+failures, for people. `leases` are the tasks that are out, `reports` decides what follows from an outcome,
+`frontier_state` is what a commit holds besides rows, `adoption` learns from archived answers of a crawl whose state is
+lost. All of it is pure: time is an argument, chance is a `Random` that was given. docs/politeness.md describes it for
+site owners, docs/internals.md for those who change it.
 """
 
 from typing import TYPE_CHECKING
@@ -26,22 +25,28 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ..settings import FrontierSettings, PolitenessSettings, RetrySettings
+    from .addresses import AddressClaims, AddressShares, ClaimsReport, key_of
     from .admission import LANES
-    from .claims import MAX_ADDRESSES_PER_MESSAGE, AddressClaims, AddressShares, ClaimsReport, key_of
     from .domains import Domains, PassState
     from .frontier import Frontier
     from .frontier_state import FrontierState
     from .heap import IndexedHeap
     from .leases import Lease, Leases
-    from .politeness import OUR_OWN, Retry, delay_after, is_temporary, is_tried_again, reason_of, retry_for
+    from .politeness import (
+        OUR_OWN,
+        Setback,
+        delay_after,
+        is_temporary,
+        is_tried_again,
+        reason_of,
+        retry_for,
+    )
     from .robots import RobotsGate, robots_url
     from .schedule import Schedule
-    from .scores import FixedScores, PriorityIndex, ScoreState
-    from .selection import file_name, purpose_of
-    from .setbacks import Setback, Setbacks
-    from .settings import FrontierSettings, PolitenessSettings, RetrySettings
-    from .site import TRANSITIONS, ActiveSite, Move, Request, Stage, transition_table
-    from .site_records import SiteRecords
+    from .scores import ScoreState
+    from .selection import file_name
+    from .site import TRANSITIONS, ActiveSite, Move, Request, SiteRecords, Stage, transition_table
     from .spam import SpamFollower
     from .steering import Preview, preview
 else:
@@ -49,7 +54,6 @@ else:
 
 __all__ = [
     "LANES",
-    "MAX_ADDRESSES_PER_MESSAGE",
     "OUR_OWN",
     "TRANSITIONS",
     "ActiveSite",
@@ -57,7 +61,6 @@ __all__ = [
     "AddressShares",
     "ClaimsReport",
     "Domains",
-    "FixedScores",
     "Frontier",
     "FrontierSettings",
     "FrontierState",
@@ -68,15 +71,12 @@ __all__ = [
     "PassState",
     "PolitenessSettings",
     "Preview",
-    "PriorityIndex",
     "Request",
-    "Retry",
     "RetrySettings",
     "RobotsGate",
     "Schedule",
     "ScoreState",
     "Setback",
-    "Setbacks",
     "SiteRecords",
     "SpamFollower",
     "Stage",
@@ -86,7 +86,6 @@ __all__ = [
     "is_tried_again",
     "key_of",
     "preview",
-    "purpose_of",
     "reason_of",
     "retry_for",
     "robots_url",

@@ -39,11 +39,11 @@ from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from ..revisit import Revisits
+from ..settings import PolitenessSettings
 from .politeness import delay_after, is_temporary
 from .schedule import Schedule
 from .scores import Candidate, Scores
-from .settings import PolitenessSettings
-from .site_records import SiteRecords
+from .site import SiteRecords
 from .steering import FIRST_LEVEL, Steering
 
 LANES = {

@@ -9,7 +9,7 @@ ends when nothing else is active, or when requests could have been made for `pat
 Domains of seeds have no budget, unless the settings give them one; without `budgets` no domain has one.
 
 Domains that were judged to be spam do not wait for passes. While other sites are active or wait for a pass, they get a
-share of the requests (`policy.reputation.spam_share`), and only some of their sites are active.
+share of the requests (`policy.reputation.SpamCredit`), and only some of their sites are active.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from msgspec import Struct
 
 from periplus.model import Discovery, DomainVisits, Reject, Rows, Site, Source, Url
 from periplus.policy.reputation import (
-    DomainBudgets,
     KnownReputation,
     SpamCredit,
     base_at,
@@ -31,6 +30,7 @@ from periplus.policy.reputation import (
     octave_of,
     pass_of,
 )
+from periplus.policy.settings import DomainBudgets
 from periplus.policy.spam import SpamScores
 from periplus.store import SiteState
 from periplus.urls import domain_of, site_of

@@ -35,28 +35,25 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.policy.balance import BalanceSettings
 from periplus.policy.filters import Guard
+from periplus.policy.settings import BalanceSettings
 from periplus.store import State
 
 from ..revisit import Revisits
+from ..settings import FrontierSettings, PolitenessSettings, RetrySettings
 from .admission import Admission
 from .adoption import Adoption
 from .domains import Domains
-from .file_queues import queued_files, queued_probes, unknown_robots
 from .frontier_state import FrontierState
 from .leases import Lease, Leases
-from .politeness import delay_after, is_tried_again
+from .politeness import Setbacks, delay_after, is_tried_again
 from .preflight import SitePreflight
 from .reports import Reports
 from .robots import RobotsGate
 from .schedule import Schedule
 from .scores import FixedScores, PriorityIndex, Scores
-from .selection import CandidateSelector
-from .setbacks import Setbacks
-from .settings import FrontierSettings, PolitenessSettings, RetrySettings
-from .site import ActiveSite, Request
-from .site_records import SiteRecords
+from .selection import CandidateSelector, queued_files, queued_probes, unknown_robots
+from .site import ActiveSite, Request, SiteRecords
 from .steering import Steering, to_be_raised
 
 _RELEASED_TOGETHER = 1000

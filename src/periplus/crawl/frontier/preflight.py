@@ -27,10 +27,10 @@ from periplus.model import (
 )
 from periplus.urls import site_of
 
+from ..settings import PolitenessSettings, RetrySettings
 from .politeness import delay_after, reason_of, retry_for
 from .robots import Ask, RobotsGate, next_step, robots_url
 from .schedule import Schedule
-from .settings import PolitenessSettings, RetrySettings
 from .site import MAX_ADDRESS_AGE, ActiveSite, Request, Stage
 
 MIN_ADDRESS_AGE = 30.0

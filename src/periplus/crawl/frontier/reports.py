@@ -26,6 +26,7 @@ from periplus.policy.filters import Guard
 from periplus.store import State
 
 from ..revisit import Revisits
+from ..settings import PolitenessSettings, RetrySettings
 from .politeness import (
     OUR_OWN,
     Retry,
@@ -40,7 +41,6 @@ from .preflight import BackOff, SitePreflight
 from .schedule import Schedule
 from .scores import Scores
 from .selection import CandidateSelector
-from .settings import PolitenessSettings, RetrySettings
 from .site import ActiveSite
 
 

@@ -23,8 +23,7 @@ from .addresses import Address, Addresses
 from .domains import SPAM_REST, Domains
 from .heap import IndexedHeap
 from .politeness import MAX_DELAY
-from .site import ActiveSite, Move, Stage
-from .site_records import SiteRecords
+from .site import ActiveSite, Move, SiteRecords, Stage
 
 _LISTED = (Lane.SITEMAPS, Lane.FILES)
 

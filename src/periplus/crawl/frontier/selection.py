@@ -7,11 +7,15 @@ A site has up to five lanes: pages found by links, pages listed in sitemaps, pag
 and probes. Files and probes alternate with pages. Between links and sitemaps the site's balance decides, by what each
 has brought (Schonfeld & Shivakumar 2009 section 6; `policy.balance`). A URL known from both waits in both lanes and is
 fetched once; its result counts for both. Revisits compete with first visits by what a visit is worth.
+
+Queues of what is not a page of the collection: files that sites publish about themselves, and probes.
+
+They are not discoveries, and no filter judges them: what asked for them has decided that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -24,6 +28,7 @@ from periplus.model import (
     FetchEnded,
     FetchOutcome,
     FetchTask,
+    FirstSeen,
     InvariantError,
     Lane,
     Probe,
@@ -35,22 +40,24 @@ from periplus.model import (
     Render,
     Rewrite,
     Site,
+    Source,
     Ticket,
     Url,
     UrlRecord,
+    UrlRecords,
 )
-from periplus.policy.balance import BalanceSettings
 from periplus.policy.filters import Guard
+from periplus.policy.settings import BalanceSettings
 from periplus.store import State
-from periplus.urls import fingerprint
+from periplus.urls import fingerprint, site_of
 
 from ..revisit import Revisits, count_first_visit
+from ..settings import PolitenessSettings, RetrySettings
 from .admission import LANES
 from .politeness import is_tried_again
 from .robots import RobotsGate, robots_url
 from .schedule import Schedule
 from .scores import Scores
-from .settings import PolitenessSettings, RetrySettings
 from .site import ActiveSite
 from .steering import Steering
 
@@ -356,3 +363,36 @@ def _is_good(outcome: FetchOutcome, reading: Reading | None, reason: str) -> boo
     if not isinstance(outcome, Fetched) or reason or reading is None:
         return False
     return not reading.is_copy and reading.is_indexable
+
+
+def unknown_robots(records: UrlRecords, discoveries: Sequence[Discovery]) -> list[Url]:
+    """The robots.txt files among discoveries that were not requested yet."""
+    wanted = [discovery.url for discovery in discoveries if discovery.purpose is Purpose.ROBOTS]
+    known = records.get([file_name(url) for url in wanted])
+    return [url for url, record in zip(wanted, known, strict=True) if record is None]
+
+
+def queued_files(state: State, urls: Sequence[Url], now: float) -> list[Queued]:
+    """Queue files, and return their places."""
+    seen = (FirstSeen(Source.SITEMAP, now),)
+    state.records.add_new([UrlRecord(file_name(url), seen) for url in urls])
+    entries = [Queued(url, site_of(url), Lane.FILES, 0) for url in urls]
+    state.queues.push(entries)
+    return entries
+
+
+def queued_probes(state: State, probes: Sequence[Probe], retries: RetrySettings, now: float) -> list[Queued]:
+    """Queue probes that do not wait already, and return their places."""
+    wanted = {probe_name(probe): probe for probe in probes}
+    known = state.records.get(list(wanted))
+    names = [name for name, record in zip(wanted, known, strict=True) if record is None or _is_over(record, retries)]
+    state.records.put([UrlRecord(name, (FirstSeen(Source.LINK, now),)) for name in names])
+    entries = [Queued(name, site_of(wanted[name].url), Lane.PROBES, 0) for name in names]
+    state.queues.push(entries)
+    return entries
+
+
+def _is_over(record: UrlRecord, retries: RetrySettings) -> bool:
+    if record.visits:
+        return True
+    return bool(record.reason) and not is_tried_again(retries, record.reason, record.failures)

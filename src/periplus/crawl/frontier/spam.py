@@ -13,7 +13,7 @@ from periplus.policy.spam import SpamScores
 
 from .schedule import Schedule
 from .scores import FixedScores, PriorityIndex
-from .site_records import SiteRecords
+from .site import SiteRecords
 
 RETIRED: Final = "spam"
 """The reason of a host that is visited no more."""

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .absence import SOFT_404, AbsenceJudge
-    from .cloaking import CloakingJudge, ComparisonState
+    from .cloaking import ComparisonState
     from .judges import Judges, JudgeSettings
 else:
     __getattr__ = lazy_exports(__name__)
 
-__all__ = ["SOFT_404", "AbsenceJudge", "CloakingJudge", "ComparisonState", "JudgeSettings", "Judges"]
+__all__ = ["ComparisonState", "JudgeSettings", "Judges"]

@@ -28,7 +28,6 @@ from periplus.model import (
     UrlRecord,
 )
 from periplus.policy.absence import (
-    AbsenceSettings,
     ReadPage,
     SiteAbsence,
     accept_group,
@@ -46,6 +45,7 @@ from periplus.policy.absence import (
     suspect_redirect,
     word_count,
 )
+from periplus.policy.settings import AbsenceSettings
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 

@@ -18,12 +18,8 @@ from periplus.formats.robots import parse
 from periplus.model import EventSink, Fetched, FetchOutcome, Judged, Page, Probe, Redirected, Site, Url
 from periplus.policy.absence import is_home
 from periplus.policy.cloaking import (
-    BROWSER_PROBE,
-    CRAWLER_PROBE,
     CloakingFound,
-    CloakingSettings,
     Copy,
-    RedirectionSettings,
     SiteProbes,
     SiteRedirections,
     Step,
@@ -37,6 +33,7 @@ from periplus.policy.cloaking import (
     next_step,
     wants_comparison,
 )
+from periplus.policy.settings import BROWSER_PROBE, CRAWLER_PROBE, CloakingSettings, RedirectionSettings
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 

@@ -7,9 +7,14 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from periplus.model import EventSink, FetchOutcome, Page, Probe, Purpose, Reading, Redirected, Url
-from periplus.policy.absence import AbsenceSettings
-from periplus.policy.cloaking import BROWSER_PROBE, CRAWLER_PROBE, CloakingSettings, RedirectionSettings
-from periplus.policy.mirrors import MirrorSettings
+from periplus.policy.settings import (
+    BROWSER_PROBE,
+    CRAWLER_PROBE,
+    AbsenceSettings,
+    CloakingSettings,
+    MirrorSettings,
+    RedirectionSettings,
+)
 from periplus.store import State
 
 from ..frontier import SiteRecords

@@ -4,7 +4,7 @@
 `BrowserPool` (`pool`), which runs Chromium in a thread of its own. The browser shows the document that was fetched
 already; whatever else it asks for is judged by `interception` (kinds, budgets, a cache of scripts) and leaves this
 machine only through the `gate`, a proxy on loopback with our resolver and our rules for private addresses. `session`
-decides when a page is complete, `browser` finds and starts the browser, `processes` measures its memory.
+decides when a page is complete, `browser` finds and starts the browser and measures its memory.
 
 A page that hangs, crashes or never ends costs its time limit, and the page is then read as the server sent it.
 """
@@ -14,10 +14,16 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .browser import check_browser, find_browser
+    from .browser import check_browser
     from .pool import BrowserPool, Job, Rendered
     from .wire import RenderingWire
 else:
     __getattr__ = lazy_exports(__name__)
 
-__all__ = ["BrowserPool", "Job", "Rendered", "RenderingWire", "check_browser", "find_browser"]
+__all__ = [
+    "BrowserPool",
+    "Job",
+    "Rendered",
+    "RenderingWire",
+    "check_browser",
+]

@@ -31,10 +31,9 @@ from periplus.policy.rendering import RenderSettings, unescaped
 from periplus.urls import site_of
 
 from ..fetch import AddressGuard, Resolver, WireSettings
-from .browser import launch, new_context
+from .browser import kill, launch, memory_of, new_context, processes_of, profiles_of
 from .gate import Gate, Names, Passage
 from .interception import Document, Interception, Visit
-from .processes import kill, memory_of, processes_of, profiles_of
 from .session import CRASHED, open_page
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
 from periplus.model import Failed, Fetched, FetchOutcome, FetchTask, Purpose, Render, Rendering
 from periplus.policy.rendering import LEAST_NEEDED_SCORE, script_need
-from periplus.policy.rendering.script_data import script_data
+from periplus.policy.rendering.pages import script_data
 
 from ..fetch import CurlWire
 from .interception import Document

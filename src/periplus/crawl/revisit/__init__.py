@@ -6,9 +6,9 @@ sites, the calendar, the inputs, a random generator that is passed in, and the `
 (`records`): after a crash the same inputs lead to the same decisions.
 
 In the order of reading: `change_history` keeps what visits and signals say of change rates, `visit_stats` what visits
-bring besides; `visit_value` makes of both what a visit is worth; `freshness` samples the collection and measures how
-fresh it is; `budget` has the visits a day and the price of a visit; `revisits` decides. `upcoming` lists the next
-visits with their reasons, `comparison` says how much a page differs from its last version. The formulas are in
+bring besides; `visit_value` makes of both what a visit is worth, and lists the next visits with their reasons;
+`freshness` samples the collection and measures how fresh it is; `budget` has the visits a day and the price of a visit;
+`revisits` decides. `comparison` says how much a page differs from its last version. The formulas are in
 `policy.refresh`.
 """
 
@@ -17,21 +17,18 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ..settings import WatchSettings
     from .budget import RevisitQuota, Watching
-    from .change_history import ChangeHistory
     from .comparison import Compared, PageComparer
     from .freshness import Freshness, FreshnessEstimator, queued_revisits
-    from .records import RevisitState, SampleRows, SiteReader, SiteRecords
+    from .records import RevisitState, SampleRows
     from .revisits import Revisits
-    from .settings import WatchSettings
-    from .upcoming import NextVisit, UpcomingVisits
     from .visit_stats import count_first_visit
-    from .visit_value import VisitValuer
+    from .visit_value import NextVisit, UpcomingVisits, VisitValuer
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
-    "ChangeHistory",
     "Compared",
     "Freshness",
     "FreshnessEstimator",
@@ -41,8 +38,6 @@ __all__ = [
     "RevisitState",
     "Revisits",
     "SampleRows",
-    "SiteReader",
-    "SiteRecords",
     "UpcomingVisits",
     "VisitValuer",
     "WatchSettings",

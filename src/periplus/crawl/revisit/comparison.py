@@ -102,7 +102,7 @@ class PageComparer:
     def _is_instant(self, record: UrlRecord, at: float) -> bool:
         """Whether the last version was seen a moment ago: it was fetched then, or the server answered 304."""
         seen_at = record.fetched_at if record.status == _NOT_MODIFIED else record.kept_at
-        if seen_at is not None and record.evidence:  # earlier if the clock was set back since (`set_back`)
+        if seen_at is not None and record.evidence:  # earlier if the clock was set back since (`bring_back`)
             seen_at = min(seen_at, unpack_page(record.evidence).visited_at)
         return seen_at is not None and 0.0 <= at - seen_at <= self._instant
 

@@ -53,12 +53,10 @@ from periplus.urls import site_of
 
 from .budget import RevisitQuota, VisitBudget, Watching, weighting_of
 from .change_history import ChangeHistory, Revised, is_back, is_page
-from .freshness import Freshness, FreshnessEstimator, queued_revisits
+from .freshness import CLOCK_ERROR, Freshness, FreshnessEstimator, bring_back, queued_revisits
 from .records import RevisitState, SampleRows, SiteRecords
-from .set_back import CLOCK_ERROR, bring_back
-from .upcoming import NextVisit, UpcomingVisits
 from .visit_stats import VisitStats
-from .visit_value import VisitValuer
+from .visit_value import NextVisit, UpcomingVisits, VisitValuer
 
 _MAX_LOOKED_AT = 200
 """RevisitQueue entries that one call of `due` looks at, at most: so one step stays short."""

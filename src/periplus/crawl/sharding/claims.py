@@ -13,7 +13,7 @@ least the number of shards that have one.
 
 Memory is bounded: once `limit` addresses were counted at a time, no new address is counted, and a shard at an uncounted
 address gets a share of one in as many as there are shards. The messages, and the shard's side, are in
-`crawl.frontier.claims`.
+`crawl.frontier.addresses`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from ..frontier import AddressShares, ClaimsReport
-from ..frontier.claims import MAX_ADDRESSES_PER_MESSAGE
+from ..frontier.addresses import MAX_ADDRESSES_PER_MESSAGE
 
 MAX_COUNTED_ADDRESSES = 1_000_000
 """Maximum number of addresses counted: about 150 bytes each, so 150 MB."""

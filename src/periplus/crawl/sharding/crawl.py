@@ -1,25 +1,103 @@
-"""A crawl as a program runs it: in this process, in a process for each shard, or on a cluster."""
+"""A crawl as a program runs it: in this process, in a process for each shard, or on a cluster.
+
+Whether no seed of a crawl can be reached, so that it ends at once instead of waiting for retries.
+
+It is decided from what the shards report, for all of them together. The state of no shard changes: the seeds stay in
+their queues, and the same command tries them again.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Protocol
 
-from periplus.model import Discovery, Purpose, Source, Url
+from periplus.model import Discovery, Purpose, Site, Source, Url
 from periplus.policy.filters.patterns import compiled
-from periplus.store import Inbox
+from periplus.store import Inbox, Pushed
 from periplus.urls import site_of
 
+from ..frontier.politeness import MAX_SETBACKS, NO_SERVER
 from ..shard import Controls, MakeShard, Question, ShardView, Status
+from ..stats import FrontierStats
 from . import requests
 from .messages import GRACE, STATUS_INTERVAL
 from .processes import ProcessTeam
-from .pushed import PushedUrls
 from .requests import Announce, Requests, TeamRequests, answer_alone
-from .unreachable import are_unreachable
+
+INBOX_INTERVAL = STATUS_INTERVAL
+"""Minimum seconds between two looks at an inbox that was empty."""
+MAX_PUSHED = 10_000
+"""URLs that are taken from the inbox at a time: one full IndexNow message, and some 50 ms of a shard's time."""
+
+Discover = Callable[[Sequence[Discovery]], Future[None]]
+"""Takes URLs into the crawl; the future is done when they are committed."""
+
+
+class PushedUrls:
+    """The inbox as the crawl reads it, a part at a time. Used by the thread that runs the crawl."""
+
+    def __init__(self, inbox: Inbox | None, discover: Discover) -> None:
+        self._inbox = inbox
+        self._discover = discover
+        self._taken: tuple[Pushed, Future[None]] | None = None
+        self._look_at = 0.0
+
+    def read(self) -> None:
+        """Remove what was committed, and take the next part; an empty inbox is looked into four times a second."""
+        if self._inbox is None or time.monotonic() < self._look_at:
+            return
+        if self._taken is not None:
+            pushed, future = self._taken
+            if not future.done():
+                return
+            self._taken = None
+            if future.exception() is None:
+                self._inbox.remove(pushed.through)
+        pushed_next = self._inbox.peek(MAX_PUSHED)
+        if pushed_next is None:
+            self._look_at = time.monotonic() + INBOX_INTERVAL
+        else:
+            self._taken = pushed_next, self._discover(pushed_next.discoveries)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits and nothing is under way; asked when the shards have nothing to do."""
+        return self._inbox is None or (self._taken is None and self._inbox.peek(1) is None)
+
+    def close(self) -> None:
+        """Close the inbox; what was not committed stays in it."""
+        if self._inbox is not None:
+            self._inbox.close()
+
+
+def are_unreachable(sites: Collection[Site], statuses: Sequence[Status]) -> bool:
+    """Whether the sites of all seeds failed because there is no such server, and nothing else is left to do.
+
+    `statuses` are those of all shards. A collection in which any server ever answered is not concerned, unless all that
+    was answered are redirects and robots.txt: then the sites that seeds moved to have failed.
+    """
+    waited_for = [each for status in statuses for each in status.frontier.setbacks if each.retry_at is not None]
+    failed = {each.site for each in waited_for if each.reason in NO_SERVER}
+    if not sites or len(failed) < len(waited_for) or not all(_only_fails(status.frontier) for status in statuses):
+        return False
+    answers = {name for status in statuses for name in status.crawl.outcomes if not name.startswith("failed ")}
+    if any(name.startswith("redirected ") for name in answers):
+        return bool(failed) and all(name.startswith("redirected ") or name == "fetched robots" for name in answers)
+    return not answers and failed.issuperset(sites)
+
+
+def _only_fails(frontier: FrontierStats) -> bool:
+    """Whether every site of a shard rests after a failure that is known."""
+    return (
+        not frontier.ready
+        and not frontier.visited
+        and not frontier.leases
+        and frontier.resting == frontier.backing_off
+        and len(frontier.setbacks) < MAX_SETBACKS
+    )
 
 
 class Team(requests.Team, Protocol):

@@ -30,7 +30,7 @@ from periplus.store import State
 from periplus.urls import canonical, site_of
 
 from ..frontier import SiteRecords, file_name, robots_url
-from .settings import SitemapSettings
+from ..settings import SitemapSettings
 from .store import SitemapStore
 
 _SURE = (Origin.PING, Origin.SUBMITTED)

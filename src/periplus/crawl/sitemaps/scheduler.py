@@ -59,12 +59,10 @@ from periplus.urls import canonical, site_of
 
 from ..frontier import OUR_OWN, Frontier, SiteRecords, file_name, reason_of
 from ..revisit import Revisits
+from ..settings import SitemapRules
 from .discovery import SitemapDiscovery
-from .file import SitemapFile, source_of
-from .settings import SitemapRules
-from .sitemap_state import SitemapState, UnfinishedFile, brought_back
-from .slices import unpack_slice
-from .store import SitemapStore, visit_event
+from .file import SitemapFile, source_of, unpack_slice
+from .store import SitemapState, SitemapStore, UnfinishedFile, brought_back, visit_event
 
 ENTRIES_PER_STEP = 2000
 """Entries after which a step of the crawl reads in no further file: others wait for the step to end."""

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Iterator
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import Site, SitemapFileRow, SitemapVisited, TreeUse, Url
+from periplus.model import Fetched, Site, SitemapFileRow, SitemapVisited, Stored, TreeUse, Url
 from periplus.policy.sitemaps import SitemapNode, TreeSpending, twin_key
 from periplus.store import State
 from periplus.urls import site_of
@@ -110,3 +111,35 @@ def visit_event(node: SitemapNode, visited_at: float) -> SitemapVisited:
         node.status, node.entries, node.children, node.size, node.problems, node.lastmod, node.first_seen_at,
         node.read_at, None if node.retired else node.due_at, node.visits, node.changes, node.failures, node.retired,
     )  # fmt: skip
+
+
+class UnfinishedFile(Struct, frozen=True, array_like=True):
+    """A file that was not read to its end: the answer, where its body lies (or the body), and how far it was read.
+
+    `vouching` are the hosts whose robots.txt names the file; `found_at` is when it arrived.
+    """
+
+    outcome: Fetched
+    stored: Stored | None
+    node: SitemapNode
+    vouching: tuple[Site, ...]
+    found_at: float
+    steps: int
+
+
+class SitemapState(Struct, array_like=True):
+    """What is committed besides rows: files that are being read, in their order, and files to be read again."""
+
+    unfinished: list[UnfinishedFile] = []
+    postponed: list[Url] = []
+
+
+def brought_back(node: SitemapNode, now: float, latest: float) -> SitemapNode:
+    """A file after the clock was set back to `now`: it was visited now at the latest, and is due by `latest`.
+
+    One that waits in a queue, or was given up, is not due (infinity), and stays so.
+    """
+    visited_at = None if node.visited_at is None else min(node.visited_at, now)
+    ahead = 0.0 if node.visited_at is None or visited_at is None else node.visited_at - visited_at
+    due_at = node.due_at if node.due_at == math.inf else min(node.due_at - ahead, latest)
+    return replace(node, visited_at=visited_at, due_at=due_at)

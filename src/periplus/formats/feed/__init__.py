@@ -6,7 +6,7 @@ whole, up to `LONGEST`; the tree of an item is dropped as soon as the item is re
 
 `source` turns bytes into XML that a parser can take: charset, junk before the root, stray ampersands, entities of HTML.
 The document type is never shown to the parser, so that a feed has no entities to expand and nothing to fetch.
-`balance` adds missing end tags to feeds that are not well-formed; `reading` makes values of elements, `values`
+It adds missing end tags to feeds that are not well-formed; `reading` makes values of elements, `values`
 plain text of titles and summaries, `writing` is the other half.
 
 Reasons of `Problem`: `empty`, `html` (a page in place of a feed), `not-a-feed`, `too-large` (cut at `LONGEST` or

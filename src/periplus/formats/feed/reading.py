@@ -18,8 +18,7 @@ from periplus.formats import dates
 from periplus.model import Lastmod, Problem
 from periplus.urls import whatwg
 
-from .balance import balanced
-from .source import open_source
+from .source import balanced, open_source
 from .values import Feed, Item, Kind, folded, plain
 
 MOST_ITEMS = 50_000

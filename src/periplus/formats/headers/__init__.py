@@ -1,7 +1,7 @@
 """HTTP header fields of responses, as far as a crawler needs them.
 
-`fields` is the view of a response's header section and the grammar that all fields share; `media_type` reads
-Content-Type, `caching` ETag, Last-Modified, Cache-Control, Expires and Retry-After, `link` the Link field, and
+`fields` is the view of a response's header section and the grammar that all fields share, and reads Content-Type and
+Link; `caching` reads ETag, Last-Modified, Cache-Control, Expires and Retry-After, and
 `robots_tag` X-Robots-Tag, whose grammar meta robots shares. Dates are in `formats.dates`.
 
 A field that cannot be understood is as good as absent: readers here answer `None` or an empty value, and have no
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
         read_retry_after,
         validators_of,
     )
-    from .fields import LONGEST_VALUE, Headers
-    from .link import WebLink, read_links
-    from .media_type import MediaType, read_content_type
+    from .fields import LONGEST_VALUE, Headers, MediaType, WebLink, read_content_type, read_links
     from .robots_tag import read_directives, read_robots_tag, strictest
 else:
     __getattr__ = lazy_exports(__name__)

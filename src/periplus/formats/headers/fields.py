@@ -1,12 +1,29 @@
 """A header section as names and values, and the grammar that fields share: lists, tokens, quoted strings, parameters.
 
 RFC 9110 section 5. The patterns cannot fail once they have begun, so they pass over a value once, whatever it holds.
+
+Content-Type: the type that the server declares.
+
+The grammar is RFC 9110 section 8.3; the lenience is the MIME Sniffing and Fetch standards' (several fields are one
+list, whose last usable value wins, and inherits the charset of an equal type before it; what is not a parameter ends at
+the next semicolon) and that of what servers really send: a missing semicolon, single quotes, a charset and no type.
+Whether to believe it is for `content` to decide.
+
+The Link field: typed links outside the page (RFC 8288), of which a crawler wants canonical, alternate, next, hub.
+
+Targets and anchors are resolved against the URL of the response; a link whose anchor is another resource says nothing
+of this page, and `WebLink.anchor` is there to tell. A `title*` (RFC 8187) is preferred to a `title`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from urllib.parse import unquote_to_bytes
+
+from msgspec import Struct
+
+from periplus.urls import whatwg
 
 LONGEST_VALUE = 65_536
 """Characters of a field's value that are looked at."""
@@ -86,3 +103,120 @@ def quoted(text: str) -> str:
         return text
     escaped = _UNWRITABLE.sub(" ", text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+_ESSENCE = re.compile(r"([!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+)(?![^\s;,])", re.IGNORECASE)
+
+_NO_PARAMETER = re.compile(r"[\s;]*+[^;]*+")
+
+
+class MediaType(Struct, frozen=True):
+    """`mime` is in lower case and empty where only a charset was named; `charset` is a label as sent, in lower case."""
+
+    mime: str
+    charset: str | None = None
+    boundary: str | None = None
+
+
+def read_content_type(values: str | Iterable[str]) -> MediaType | None:
+    """One value or all of them; `None` if none names a type or a charset."""
+    best: MediaType | None = None
+    for element in elements(values if isinstance(values, str) else ", ".join(values)):
+        best = _prefer(_read_one(element), best)
+    return best
+
+
+def _read_one(element: str) -> MediaType | None:
+    essence = _ESSENCE.match(element)
+    named: dict[str, str] = {}
+    for name, value in _all_parameters(element, essence.end() if essence else 0):
+        value = value.strip().strip("'").strip()
+        if value:
+            named.setdefault(name, value)
+    charset = named["charset"].lower() if "charset" in named else None
+    if essence is None and charset is None:
+        return None
+    return MediaType(essence[1].lower() if essence else "", charset, named.get("boundary"))
+
+
+def _all_parameters(element: str, start: int) -> Iterator[tuple[str, str]]:
+    """The parameters, also those behind a semicolon that follows something else."""
+    while start < len(element):
+        found, end = parameters(element, start)
+        yield from found
+        start = _NO_PARAMETER.match(element, end).end()  # type: ignore[union-attr]  # an empty match is a match
+
+
+def _prefer(later: MediaType | None, earlier: MediaType | None) -> MediaType | None:
+    """Fetch, "extract a MIME type": the later value unless it says nothing; a charset outlives an equal type."""
+    if later is None or earlier is None:
+        return later or earlier
+    if later.mime == "*/*":
+        return earlier
+    if later.mime == "":
+        return MediaType(earlier.mime, earlier.charset or later.charset, earlier.boundary)
+    if later.mime == earlier.mime and later.charset is None:
+        return MediaType(later.mime, earlier.charset, later.boundary or earlier.boundary)
+    return later
+
+
+MOST_LINKS = 1_000
+"""Of one response; more are not read."""
+
+_TARGET = re.compile(r"\s*+<([^<>]*+)>")
+
+
+class WebLink(Struct, frozen=True):
+    """`rel` and `hreflang` are in lower case. `anchor` is what the link leads from; empty for the response itself."""
+
+    url: str
+    rel: tuple[str, ...] = ()
+    hreflang: tuple[str, ...] = ()
+    type: str = ""
+    media: str = ""
+    title: str = ""
+    anchor: str = ""
+
+
+def read_links(values: str | Iterable[str], base: str = "") -> list[WebLink]:
+    """Every link of one value or all of them whose target is a URL; without a `base` targets stay as written."""
+    links: list[WebLink] = []
+    for value in (values,) if isinstance(values, str) else values:
+        value, at = value[:LONGEST_VALUE], 0
+        while at < len(value) and len(links) < MOST_LINKS:
+            target = _TARGET.match(value, at)
+            if target is not None:
+                found, at = parameters(value, target.end())
+                link = _link(target[1].strip(), found, base)
+                if link is not None:
+                    links.append(link)
+            at = end_of_element(value, at) + 1
+    return links
+
+
+def _link(target: str, found: list[tuple[str, str]], base: str) -> WebLink | None:
+    url = whatwg(target, base) if base else target
+    if url is None:
+        return None
+    first: dict[str, str] = {}
+    for name, value in found:
+        first.setdefault(name, value.strip())
+    anchor = first.get("anchor", "")
+    return WebLink(
+        url=url,
+        rel=tuple(first.get("rel", "").strip("'").lower().split()),
+        hreflang=tuple(value.strip().lower() for name, value in found if name == "hreflang"),
+        type=first.get("type", "").lower(),
+        media=first.get("media", ""),
+        title=_extended(first.get("title*", "")) or first.get("title", ""),
+        anchor=(whatwg(anchor, base) or anchor) if base and anchor else anchor,
+    )
+
+
+def _extended(text: str) -> str:
+    """`UTF-8'en'caf%C3%A9` (RFC 8187); empty for what is not in that form or in a charset that it does not allow."""
+    charset, quote, rest = text.partition("'")
+    _, second_quote, value = rest.partition("'")
+    if not quote or not second_quote or charset.lower() not in ("utf-8", "iso-8859-1"):
+        return ""
+    return unquote_to_bytes(value).decode(charset, "replace")

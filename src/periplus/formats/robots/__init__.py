@@ -4,8 +4,8 @@
     robots.allows("Foobot", "https://example.com/a")
     write(Robots([Group(("*",), (Rule(False, "/private/"),), crawl_delay=2.0)], ["https://example.com/sitemap.xml"]))
 
-The lines are read in `reader` (with `charset`, `names`, `grouping` and `extensions` for the parts of that), the result
-is a `Robots` in `document`; `access` is what it means for one crawler, `patterns` decides about a path. Where the
+The lines are read in `reader` (with `fields` for the parts of that), the result is a `Robots` in `document`, where
+`Access` is what it means for one crawler; `patterns` decides about a path. Where the
 standard leaves a choice, Google's open matcher is followed, since sites are written for it. Whether to fetch the file
 again, and what a missing or unreachable one means, is not decided here.
 
@@ -19,17 +19,14 @@ What is wrong with a file is in `Robots.problems`, with one of these reasons:
 * `pattern-without-slash`: a rule that matches no path; `bad-value`: a known field with a value that cannot be read
 """
 
-from .access import Access, is_valid_agent, product_token
-from .charset import looks_like_html
-from .document import Robots
+from .document import Access, Robots, is_valid_agent, product_token, write
+from .fields import looks_like_html
 from .patterns import path_of
-from .reader import MAX_BYTES, MAX_LINE, parse
+from .reader import MAX_BYTES, parse
 from .values import CleanParam, Group, RequestRate, Rule, Ruling, UsageRule, VisitTime
-from .writer import write
 
 __all__ = [
     "MAX_BYTES",
-    "MAX_LINE",
     "Access",
     "CleanParam",
     "Group",

@@ -1,14 +1,121 @@
-"""A whole robots.txt as one value, and the queries of a crawler."""
+"""A whole robots.txt as one value, and the queries of a crawler.
+
+The rules of a robots.txt for one crawler.
+
+RFC 9309 section 2.2.1: a crawler obeys every group that names its product token, in any letter case, as if they were
+one; where none does, those for `*`; where there are none of those either, everything is allowed. A product token
+consists of letters, `_` and `-`, and of an agent line only that much counts: `Foobot/2.1` names Foobot. A crawler
+whose own name holds anything else (`bot2`) cannot be named by a robots.txt; `is_valid_agent` tells beforehand.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from ...model import Problem, Url
 from ...urls import canonical
-from .access import ANY_AGENT, Access, is_robots_txt, named_token, product_token
-from .values import CleanParam, Group, RequestRate, Ruling, VisitTime
+from .patterns import RuleSet, path_of, patterns_of
+from .values import CleanParam, Group, RequestRate, Rule, Ruling, UsageRule, VisitTime
+
+ANY_AGENT = "*"
+
+MAX_USAGE_RULES = 200
+"""Lines about use that are kept for one crawler: each is tried for every page. Files have one or two."""
+
+_TOKEN = re.compile(r"[A-Za-z_-]*")
+_PRODUCT = re.compile(r"([A-Za-z_-]+)(?:\s*[/(]|\Z)")
+_ANY_AGENT_LINE = re.compile(r"\*(?:\s|\Z)")
+
+_UNSPOKEN = Ruling(True)
+
+
+def is_valid_agent(agent: str) -> bool:
+    """Whether a robots.txt can name this crawler: letters, `_` and `-` only."""
+    return bool(agent) and _TOKEN.fullmatch(agent) is not None
+
+
+def product_token(agent: str) -> str:
+    """The name in a User-Agent header (`Foobot/2.1 (+https://...)`) or the name itself, in lower case; or nothing."""
+    match = _PRODUCT.match(agent)
+    return match[1].lower() if match else ""
+
+
+def named_token(agent_line: str) -> str:
+    """The agent that a line names: a product token in lower case, `*`, or empty."""
+    if agent_line.isalpha() and agent_line.isascii():
+        return agent_line.lower()
+    if _ANY_AGENT_LINE.match(agent_line):
+        return ANY_AGENT
+    match = _TOKEN.match(agent_line)
+    return match[0].lower() if match else ""
+
+
+class Access(RuleSet):
+    """The rules and delays of a robots.txt for one crawler: all that it needs to keep.
+
+    Of two conflicting speeds the slower one is kept.
+    """
+
+    __slots__ = ("crawl_delay", "request_rate", "usage", "visit_time")
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self.crawl_delay: float | None = None
+        self.request_rate: RequestRate | None = None
+        self.visit_time: VisitTime | None = None
+        self.usage: tuple[UsageRule, ...] = ()
+        rules: list[Rule] = []
+        for group in groups:
+            self.crawl_delay = slower_delay(self.crawl_delay, group.crawl_delay)
+            self.request_rate = slower_rate(self.request_rate, group.request_rate)
+            self.visit_time = self.visit_time or group.visit_time
+            rules += group.rules
+            if group.usage:
+                self.usage = (self.usage + group.usage)[:MAX_USAGE_RULES]
+        super().__init__(rules)
+
+    def allows(self, url: str) -> bool:
+        """Whether the URL may be fetched."""
+        rule = self.rule_for(url)
+        return rule is None or rule.allows or is_robots_txt(url)
+
+    def verdict(self, url: str) -> Ruling:
+        """Whether the URL may be fetched, and the rule that says so."""
+        rule = self.rule_for(url)
+        return _UNSPOKEN if rule is None or is_robots_txt(url) else Ruling(rule.allows, rule)
+
+    def usage_for(self, url: str) -> list[UsageRule]:
+        """The lines about the use of a URL: for each field those with the longest matching path."""
+        if not self.usage:
+            return []
+        path, found = path_of(url), list[UsageRule]()
+        for rule in self.usage:
+            if any(pattern.matches(path) for pattern in patterns_of(Rule(False, rule.pattern))):
+                found.append(rule)
+        longest: dict[str, int] = {}
+        for rule in found:
+            longest[rule.field] = max(longest.get(rule.field, 0), len(rule.pattern))
+        return [rule for rule in found if len(rule.pattern) == longest[rule.field]]
+
+
+def is_robots_txt(url: str) -> bool:
+    """RFC 9309 section 2.2.2: the file itself is always allowed."""
+    return "/robots.txt" in url and path_of(url) == "/robots.txt"
+
+
+def slower_delay(one: float | None, other: float | None) -> float | None:
+    """The longer of two delays, of which either may not be given."""
+    return other if one is None or (other is not None and other > one) else one
+
+
+def slower_rate(one: RequestRate | None, other: RequestRate | None) -> RequestRate | None:
+    """The lower of two rates, of which either may not be given."""
+    if one is None or other is None:
+        return one or other
+    return other if other.requests * one.seconds < one.requests * other.seconds else one
+
 
 MAX_REMEMBERED_AGENTS = 64
 """Maximum number of crawlers whose rules are cached for one file: a crawl has one name, an audit asks for more."""
@@ -141,3 +248,66 @@ class Robots:
 
     def __repr__(self) -> str:
         return f"Robots(groups={self.groups!r}, sitemaps={self.sitemaps!r})"
+
+
+_BREAKS = frozenset("\r\n#\0")
+_BLANK = " \t\v\f"
+
+
+def write(robots: Robots) -> bytes:
+    """The file for `robots`, in UTF-8.
+
+    Raises `ValueError` for a text that no line can hold: with a line break, a `#`, or white space around it.
+    """
+    blocks = [*map(_group_lines, robots.groups), _site_lines(robots)]
+    return "\n".join("".join(f"{line}\n" for line in lines) for lines in blocks).strip("\n").encode() + b"\n"
+
+
+def _group_lines(group: Group) -> Iterator[str]:
+    """A group that has no rule ends with an empty one: without it the next group's rules would hold for it too."""
+    for agent in group.agents or ("",):
+        yield _line("User-agent", agent)
+    if group.crawl_delay is not None:
+        yield _line("Crawl-delay", f"{Decimal(repr(group.crawl_delay)):f}")
+    if group.request_rate is not None:
+        yield _line("Request-rate", _rate(group.request_rate))
+    if group.visit_time is not None:
+        yield _line("Visit-time", _hours(group.visit_time))
+    for pattern in group.noindex:
+        yield _line("Noindex", pattern)
+    for usage in group.usage:
+        path = "" if usage.pattern == "/" else usage.pattern
+        yield _line(usage.field.title(), f"{path} {usage.value}".strip(_BLANK))
+    for rule in group.rules:
+        yield _line("Allow" if rule.allows else "Disallow", rule.pattern)
+    if not group.rules:
+        yield "Disallow:"
+
+
+def _site_lines(robots: Robots) -> Iterator[str]:
+    if robots.host is not None:
+        yield _line("Host", robots.host)
+    for clean_param in robots.clean_params:
+        yield _line("Clean-param", _clean_param(clean_param))
+    for sitemap in robots.sitemaps:
+        yield _line("Sitemap", sitemap)
+
+
+def _line(name: str, value: str) -> str:
+    if not _BREAKS.isdisjoint(value) or value != value.strip(_BLANK):
+        raise ValueError(f"no line of a robots.txt can hold {value!r}")
+    return f"{name}: {value}" if value else f"{name}:"
+
+
+def _rate(rate: RequestRate) -> str:
+    hours = f" {_hours(rate.hours)}" if rate.hours is not None else ""
+    return f"{rate.requests}/{rate.seconds}{hours}"
+
+
+def _hours(hours: VisitTime) -> str:
+    return f"{hours.start:%H%M}-{hours.end:%H%M}"
+
+
+def _clean_param(clean_param: CleanParam) -> str:
+    names = "&".join(clean_param.params)
+    return f"{names} {clean_param.path}" if clean_param.path else names

@@ -1,6 +1,6 @@
 """The contents of a robots.txt as values: rules, groups, and extensions.
 
-`reader` parses them, `writer` writes them, and `access` applies them to one crawler and one URL.
+`reader` parses them, `document` writes them and applies them to one crawler and one URL.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
 `read` takes bytes while they arrive and gives `Entry`, `Child` and `Problem` values in constant memory, whatever the
 form: XML urlset or index, plain text list, RSS or Atom; plain, gzipped, or gzipped several times; by content alone. It
-never raises for what a site sent and never looks anything up. `read_columns` returns the same by columns. `elements`
+never raises for what a site sent and never looks anything up. `read_columns` returns the same by columns. `writing`
 writes records as XML. `in_scope` is the protocol's location rule, which nothing here enforces. What entries mean for a
 crawl is in `policy`.
 
 The path of a byte: `inflate` (gzip) -> `charset` (text) -> `sniff` (what is it?) -> one of `regular` (urlset and index;
-it tries `columns` for speed, whose values are in `cells`, and leaves to `records` what needs care), `feeds`, `lists` ->
+it tries columns for speed, in `cells`, and leaves to `records` what needs care), `feeds` (and plain lists) ->
 `outbox`. All readers share `fields`, where texts become values, and cut XML with `markup`.
 
 Reasons of problems, stable words that tables count:
@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .reading import ColumnReading, Reading, read, read_columns
-    from .scope import in_scope
+    from .reading import Reading, read, read_columns
     from .values import (
         TITLE_NS,
         Alternate,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
         News,
         Restriction,
         Video,
+        in_scope,
     )
 else:
     __getattr__ = lazy_exports(__name__)
@@ -47,7 +47,6 @@ __all__ = [
     "TITLE_NS",
     "Alternate",
     "Child",
-    "ColumnReading",
     "Entry",
     "Image",
     "Kind",

@@ -2,16 +2,25 @@
 
 An element is known by its name inside its container, whatever its prefix or namespace: of the web's dirt, undeclared
 prefixes and mistyped namespaces are the most common. What Google has retired is passed over.
+
+Images, articles and alternates of a record as programs write them, read by patterns instead of tag by tag.
+
+What the patterns find must account for every tag: each stands for a known number of `<`, and a text that has any other
+is refused (`NotRegularError`), as is one with something to complain about. So what is read here means the same to the
+careful reader (`records`), which gets the rest: videos, comments, other prefixes, empty elements, unusual attributes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from .fields import Fields
-from .values import Image, News, Restriction, Video
+from periplus.formats.dates import read_any
+
+from .fields import EDGES, Fields, NotRegularError, clean_text
+from .values import Alternate, Image, News, Restriction, Video
 
 
 class Container:
@@ -113,3 +122,112 @@ SHAPES = {
     "video": Shape(frozenset((*Video.__struct_fields__, "tag")) - {"tags"}, frozenset(), _video),
     "news": Shape(frozenset(News.__struct_fields__), frozenset({"publication"}), _news),
 }
+
+
+class Extensions(Struct, frozen=True, gc=False):
+    """What a record has beyond the fields of the protocol."""
+
+    images: tuple[Image, ...] = ()
+    news: tuple[News, ...] = ()
+    alternates: tuple[Alternate, ...] = ()
+
+
+Texts = tuple[str, ...]
+"""The groups of a pattern; an empty one for an element that is not there."""
+
+NO_EXTENSIONS = Extensions()
+
+_MOBILE = "<mobile:mobile/>"
+_LANGUAGE, _HREF = r'hreflang="([^"<]*+)"', r'href="([^"<]*+)"'
+_LINK = re.compile(
+    rf'<xhtml:link\s++rel="alternate"\s++(?:{_LANGUAGE}\s++{_HREF}|{_HREF}\s++{_LANGUAGE})\s*+/>',
+)
+_LONGEST = 32 * 1024
+"""Characters of the extensions of one record; the careful reader has bounds for what is longer."""
+
+
+def _elements(prefix: str, names: Iterable[str]) -> str:
+    """Elements with these names in any order, with a group for the text of each."""
+    elements = "|".join(f"{prefix}:{name}>([^<]*+)</{prefix}:{name}" for name in names)
+    return rf"\s*+(?>(?:<(?:{elements})>\s*+)*)"
+
+
+_IMAGE = re.compile(f"<image:image>{_elements('image', Image.__struct_fields__)}</image:image>")
+_NEWS = re.compile(
+    rf"<news:news>\s*+<news:publication>{_elements('news', News.__struct_fields__[:2])}</news:publication>"
+    f"{_elements('news', News.__struct_fields__[2:])}</news:news>"
+)
+"""An article. Its publication has a name and a language, which are the first two fields of `News`."""
+
+
+class PlainExtensions:
+    """Reads the extensions of the records of one document."""
+
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+
+    def read(self, text: str) -> Extensions:
+        """What stands behind the fields of the protocol, up to the end of the record."""
+        if not text:
+            return NO_EXTENSIONS
+        if len(text) > min(self._fields.limits.text, _LONGEST):
+            raise NotRegularError
+        links = self._found(_LINK, text) if "<xhtml:link" in text else []
+        images = self._found(_IMAGE, text) if "<image:image>" in text else []
+        news = self._found(_NEWS, text) if "<news:news>" in text else []
+        if _tags(links, images, news) != text.count("<") - text.count(_MOBILE):
+            raise NotRegularError
+        return Extensions(
+            tuple(map(_plain_image, images)) if images else (),
+            tuple(map(self._news, news)) if news else (),
+            tuple([Alternate(_clean_url(href or also), _clean(one or other)) for one, href, also, other in links]),
+        )
+
+    def _found(self, pattern: re.Pattern[str], text: str) -> list[Texts]:
+        found: list[Texts] = pattern.findall(text)
+        if len(found) > self._fields.limits.items:
+            raise NotRegularError
+        return found
+
+    def _news(self, texts: Texts) -> News:
+        name, language, date, title, keywords, genres, tickers, access = [text and _clean(text) for text in texts]
+        published = read_any(date) if date else None
+        if date and published is None:
+            raise NotRegularError
+        words = self._fields.words
+        return News(
+            name or None,
+            language or None,
+            published,
+            title or None,
+            words(keywords) if keywords else (),
+            words(genres) if genres else (),
+            words(tickers) if tickers else (),
+            access or None,
+        )
+
+
+def _plain_image(texts: Texts) -> Image:
+    loc, *others = texts
+    return Image(_clean_url(loc), *[_clean(text) or None if text else None for text in others])
+
+
+def _tags(links: Sequence[Texts], images: Sequence[Texts], news: Sequence[Texts]) -> int:
+    """How many `<` there are in these: one in a link, two in an element with a text, two or four around elements."""
+    tags = len(links) + 2 * len(images) + 4 * len(news)
+    for texts in (*images, *news):
+        tags += 2 * (len(texts) - texts.count(""))
+    return tags
+
+
+def _clean(text: str) -> str:
+    if "\r" in text:
+        raise NotRegularError
+    return (clean_text(text) if "&" in text else text).strip(EDGES)
+
+
+def _clean_url(text: str) -> str:
+    url = _clean(text)
+    if not url.startswith(("http://", "https://")):
+        raise NotRegularError
+    return url

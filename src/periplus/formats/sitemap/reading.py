@@ -16,10 +16,9 @@ from typing import Protocol
 from periplus.model import Lastmod, Problem
 
 from .charset import decode
-from .feeds import FeedItems
+from .feeds import FeedItems, TextList
 from .fields import Fields
 from .inflate import inflate
-from .lists import TextList
 from .outbox import Outbox, Part
 from .regular import RegularRecords
 from .sniff import Sniffed, sniff

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .capture import Capture
 from .extensions import SHAPES, Container
 from .fields import EDGES, EntityRefusedError, Fields
-from .markup import Markup, attributes, split_name
+from .markup import Capture, Markup, attributes, split_name
 from .outbox import Outbox
 from .values import SITEMAP_NS, Alternate, Child, Entry, Image, Kind, News, Video
 

@@ -1,6 +1,6 @@
 r"""The fast reader of records that are as regular as a program writes them: nearly all of the web's.
 
-Windows of records that all look alike are read by columns (`columns`). Where fields come and go, one pattern cuts the
+Windows of records that all look alike are read by columns (`cells`). Where fields come and go, one pattern cuts the
 window into records. What that does not know either it leaves in its last group: the gap up to the next record, which
 the careful reader of `records` gets. So the three together read every character exactly once and in order, and whatever
 is not certain to mean the same to all of them goes to the careful one.
@@ -16,11 +16,10 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from .cells import Cells, Cut, Texts
-from .columns import ColumnCutter
+from .cells import Cells, ColumnCutter, Cut, Texts
+from .extensions import NO_EXTENSIONS, Extensions, PlainExtensions
 from .fields import Fields, NotRegularError
 from .outbox import Outbox
-from .plain_extensions import NO_EXTENSIONS, Extensions, PlainExtensions
 from .records import Records
 from .values import Kind
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from .feeds import looks_like_list
 from .fields import EDGES
-from .lists import looks_like_list
 from .values import Kind
 
 ENOUGH = 64 * 1024

@@ -14,6 +14,7 @@ from enum import Enum
 from msgspec import Struct
 
 from periplus.model import ChangeFreq, Lastmod
+from periplus.urls import whatwg
 
 SITEMAP_NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 IMAGE_NS = "http://www.google.com/schemas/sitemap-image/1.1"
@@ -148,3 +149,15 @@ class Limits(Struct, frozen=True):
     Together they may hold 1 MiB of text (the same reason)."""
     problems: int = 100
     """Problems of one reason that are reported one by one; the others are counted in a last one ("more-problems")."""
+
+
+def in_scope(sitemap_url: str, url: str) -> bool:
+    """Whether `url` lies under the directory of the sitemap, on the same host, port and scheme.
+
+    A robots.txt that names the sitemap lifts the rule for its own host; that is for the caller to know.
+    """
+    sitemap, page = whatwg(sitemap_url), whatwg(url)
+    if sitemap is None or page is None:
+        return False
+    path = sitemap.partition("#")[0].partition("?")[0]
+    return page.startswith(path[: path.rfind("/") + 1])

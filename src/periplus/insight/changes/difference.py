@@ -1,6 +1,6 @@
 """The difference between two texts, for people: passages that were removed, added or edited, with the words marked.
 
-Texts are compared piece by piece (`wording`), with clocks and counters masked as in the crawl (`content.volatile`).
+Texts are compared piece by piece (`wording`), with clocks and counters masked as in the crawl (`content.digests`).
 Between two unchanged pieces, pieces with nearly the same words are paired and compared word by word; the others are
 removed or added as a whole. A word or two that match by coincidence between two larger changes are merged into them,
 because a reader wants phrases.
@@ -26,7 +26,7 @@ from typing import Final
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
-from periplus.content.volatile import masked
+from periplus.content.digests import masked
 
 from .alignment import Budget, matches
 

@@ -28,7 +28,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from periplus.model import CollectionDamaged, Executor, UsageError
-from periplus.store.damage import repair_hint
+from periplus.store.folders import repair_hint
 from periplus.store.items import item_files
 from periplus.store.tables import (
     Spooled,

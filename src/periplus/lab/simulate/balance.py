@@ -19,7 +19,8 @@ from typing import Final
 from msgspec import Struct
 
 from periplus.model import Lane
-from periplus.policy.balance import BalanceSettings, SiteBalance
+from periplus.policy.balance import SiteBalance
+from periplus.policy.settings import BalanceSettings
 
 from .findings import mean_interval
 

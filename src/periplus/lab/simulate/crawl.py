@@ -45,9 +45,9 @@ from periplus.model import (
     Source,
     Url,
 )
-from periplus.policy.absence import AbsenceSettings
 from periplus.policy.dust import DustSettings
 from periplus.policy.filters import Chain, Guard, Scope, ScopeSettings
+from periplus.policy.settings import AbsenceSettings
 from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
 

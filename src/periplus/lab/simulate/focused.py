@@ -38,7 +38,7 @@ from periplus.policy.topic import (
     nearness,
     words_of,
 )
-from periplus.policy.topic.context_graph import Counts
+from periplus.policy.topic.classifier import Counts
 from periplus.store.export.captures import latest_captures
 from periplus.store.export.documents import read_document
 

@@ -22,8 +22,8 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from periplus.model import ConfigError
-from periplus.policy.names import nearest
 from periplus.policy.refresh import CrawlValue, Ledger
+from periplus.policy.settings import nearest
 
 from .findings import Curve, mean_interval
 from .histories import DAY

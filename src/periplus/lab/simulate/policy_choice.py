@@ -12,8 +12,8 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from periplus.model import ConfigError, Ordering, Url
-from periplus.policy.names import nearest
 from periplus.policy.ordering import ALIASES, ordering
+from periplus.policy.settings import nearest
 
 Value = int | float | str | bool
 _WORDS = {"true": True, "false": False}

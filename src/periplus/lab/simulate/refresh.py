@@ -17,9 +17,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from periplus.model import ConfigError
-from periplus.policy.names import nearest
 from periplus.policy.refresh import AdaptiveSettings, adapted
 from periplus.policy.refresh.allocation import frequencies_for_freshness, harmonic_frequencies, random_frequencies
+from periplus.policy.settings import nearest
 
 from .histories import DAY
 from .learned_refresh import DaySignals, Informed, Learned, RefreshPolicy, Today, Trusting

@@ -21,8 +21,7 @@ from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
 from periplus.graph import pagerank
-from periplus.policy.reputation import budgets_of, networks, star, unique_edges
-from periplus.policy.reputation.trust import trust
+from periplus.policy.reputation import budgets_of, networks, star, trust, unique_edges
 
 from .findings import mean_interval
 

@@ -2,13 +2,13 @@
 
 A rule is one of nine kinds (`rules`): drop a parameter or one value of it, sort the query, drop a prefix or a suffix of
 the path, replace a segment, lower-case the path, or use another host or scheme. Rules are learnt site by site from
-pairs of pages that were both read and whose URLs differ by exactly one rule (`pairs`; Bar-Yossef, Keidar & Schonfeld
+pairs of pages that were both read and whose URLs differ by exactly one rule (Bar-Yossef, Keidar & Schonfeld
 2007; Koppula et al. 2010). Equal and unequal pairs are counted; a rule is accepted when a Beta posterior says that it
 holds (`evidence`), is probed permanently with a small share of the URLs that it would rename, and is withdrawn when
 probes contradict it (`learning`). `renaming` applies the rules of a site to a URL.
 
 Other sources of rules: `Clean-param` of robots.txt and a file that people edit (`given`), the rules of
-duplicate-url-discarder (`discarder`), and names that held on many domains (`priors`), which then need fewer pairs.
+duplicate-url-discarder (`discarder`), and names that held on many domains, which then need fewer pairs.
 
 Everything is pure. What is learnt of a site is one bounded value, `SiteDust`, stored with what filters learn of it.
 """
@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .discarder import DiscarderRules, from_discarder
-    from .early_pairs import anchor_of, anchored, looked_for, open_operations, wanted_anchors
-    from .evidence import Counts, lower_quantile
-    from .given import GivenRule, GivenRules, RuleFile, clean_params, read_rule_file, write_rule_file
+    from .discarder import from_discarder
+    from .evidence import lower_quantile
+    from .given import GivenRule, GivenRules, RuleFile, clean_params, priors_of, read_rule_file, write_rule_file
     from .learning import (
         Observation,
         Pair,
@@ -38,12 +37,19 @@ if TYPE_CHECKING:
         remember,
         target_failed,
         target_read,
-        withdraw,
     )
-    from .pairs import PREFIXES, Operation, key_of, operation_between, operations
-    from .priors import Prior, priors_of
-    from .renaming import Renamed, is_probe, renamed
-    from .rules import KINDS, Rule, apply, describe, parse_rule
+    from .renaming import Renamed, anchor_of, anchored, is_probe, looked_for, open_operations, renamed, wanted_anchors
+    from .rules import (
+        KINDS,
+        PREFIXES,
+        Operation,
+        Rule,
+        apply,
+        describe,
+        operation_between,
+        operations,
+        parse_rule,
+    )
     from .settings import DustSettings
 else:
     __getattr__ = lazy_exports(__name__)
@@ -51,15 +57,12 @@ else:
 __all__ = [
     "KINDS",
     "PREFIXES",
-    "Counts",
-    "DiscarderRules",
     "DustSettings",
     "GivenRule",
     "GivenRules",
     "Observation",
     "Operation",
     "Pair",
-    "Prior",
     "Renamed",
     "Rule",
     "RuleChange",
@@ -77,7 +80,6 @@ __all__ = [
     "is_awaited",
     "is_looked_up",
     "is_probe",
-    "key_of",
     "learn",
     "looked_for",
     "lower_quantile",
@@ -94,6 +96,5 @@ __all__ = [
     "target_failed",
     "target_read",
     "wanted_anchors",
-    "withdraw",
     "write_rule_file",
 ]

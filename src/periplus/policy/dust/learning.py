@@ -28,8 +28,7 @@ from .evidence import (
     Counts,
     is_at_least,
 )
-from .pairs import PREFIXES, Operation, key_of, url_key
-from .rules import ORDER, Rule, parameters
+from .rules import ORDER, PREFIXES, Operation, Rule, key_of, parameters, url_key
 from .settings import DustSettings
 
 MAX_KNOWN: Final = 16

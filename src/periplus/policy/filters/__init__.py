@@ -1,10 +1,10 @@
 """Filters: should this URL be crawled?
 
-Each filter judges one thing: `shape` (bounds of the string), `sessions` (session identifiers), `extensions` (files that
-are not pages; `media` has those that a crawl for files wants), `scope` (how far from the seeds), `patterns` (include
-and exclude), `renames` (duplicate URLs), `budgets` (limits) and `traps` (kinds of URLs that yield nothing new). A
-verdict is `Accept`, `Reject` with a reason from `REASONS` and the rule that the URL broke, or `Rewrite` to another URL
-of the same page. `standard_chain` puts them in order; `Chain` decides which filter is called when.
+Each filter judges one thing: `scope` (how far from the seeds, and bounds of the string), `sessions` (session
+identifiers), `media` (files that are not pages, and those that a crawl for files wants), `patterns` (include and
+exclude), `renames` (duplicate URLs), `chain` (limits), `calendars` and `traps` (kinds of URLs that yield nothing new).
+A verdict is `Accept`, `Reject` with a reason from `REASONS` and the rule that the URL broke, or `Rewrite` to another
+URL of the same page. `standard_chain` puts them in order; `Chain` decides which filter is called when.
 
 Filters slice strings and never parse a URL, because they see every link of every page. They use neither time nor
 randomness. Those that learn keep their data of a site in `FilterStates`, as one small value which the caller stores
@@ -19,26 +19,21 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .budgets import Budgets
-    from .chain import Chain, Guard, LearningFilter
-    from .extensions import NEVER_PAGES, Extensions, ExtensionSettings
-    from .media import MediaSettings, MediaTypes, type_of_header
+    from .chain import Budgets, Chain, Guard, screening_chain, standard_chain
+    from .media import Extensions, ExtensionSettings, MediaSettings, MediaTypes, type_of_header
     from .patterns import Patterns, PatternSettings
     from .reasons import REASONS
     from .renames import Renames
-    from .scope import Scope, ScopeSettings
+    from .scope import Scope, ScopeSettings, Shape, ShapeSettings
     from .sessions import Sessions, SessionSettings
     from .settings import BudgetSettings, FilterSettings, TrapSettings
-    from .shape import Shape, ShapeSettings
     from .site_states import FilterStates, SiteFilterState
-    from .standard import screening_chain, standard_chain
     from .templates import key_of, path_template_of, template_of
     from .traps import Traps
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
-    "NEVER_PAGES",
     "REASONS",
     "BudgetSettings",
     "Budgets",
@@ -48,7 +43,6 @@ __all__ = [
     "FilterSettings",
     "FilterStates",
     "Guard",
-    "LearningFilter",
     "MediaSettings",
     "MediaTypes",
     "PatternSettings",

@@ -20,9 +20,9 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from ...model import Discovery, Reject, Source, Url, Verdict
+from .reasons import ACCEPT
 from .site_states import FilterStates, SiteFilterState
 from .templates import key_of, template_of
-from .verdicts import ACCEPT
 
 AHEAD: Final = 400
 """Days after which a date is far: more than a year, so that next year's events are read."""

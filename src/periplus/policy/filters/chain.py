@@ -12,21 +12,50 @@ asked about the new one. Three questions are asked at three moments:
 
 And `observe` reports the result of a fetch. The chain is a `Guard`: what its filters learn is kept by site
 (see `site_states`).
+
+Limits of a crawl: links from a seed, redirects in a row, URLs of one site.
+
+Reasons: `link-depth`, `redirect-chain`, `site-budget`.
+
+Users seldom go further than a few links into a site (Baeza-Yates & Castillo, "Crawling the infinite web", 2007), and
+what has no end has to end somewhere: these are the bounds that hold when every finer guard has been deceived. URLs of
+a site are counted when they are admitted, after the seen test, not when they are judged: a link that is found a
+thousand times is wanted once. Budgets of domains are not a filter: what is beyond one comes later
+(`crawl.frontier.domains`).
+
+A program's own filter: the function given as `want=`.
+
+Reason: `not-wanted`.
+
+Seeds, where seeds redirect to, and files such as sitemaps are not asked about: a function that accepts product pages
+need not accept the home page from which they are found.
+
+The filters of an ordinary crawl, in their order.
+
+Cheap filters come before expensive ones, and bounds before searches. Filters that rewrite come before those that judge
+places, so that little is judged twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
-from ...model import Accept, Discovery, Filter, Reject, Rewrite, Site, Url, Verdict
-from ..dust import Operation
+from ...model import Accept, Discovery, Filter, Purpose, Reject, Rewrite, Site, Url, Verdict
+from ..dust import GivenRules, Operation
+from ..found import Want, failed_call, found_of
+from .calendars import Calendars
+from .media import Extensions, MediaTypes
+from .patterns import Patterns
+from .reasons import ACCEPT
 from .renames import Renames
+from .scope import Scope, Shape
+from .sessions import Sessions
+from .settings import BudgetSettings, FilterSettings
 from .site_states import FilterStates, SiteFilterState
 from .traps import Traps
-from .verdicts import ACCEPT
 
 MAX_REWRITES = 4
 
@@ -170,3 +199,104 @@ class Chain:
             if not isinstance(verdict, Accept):
                 return verdict
         return ACCEPT
+
+
+class Budgets:
+    """Refuses what is too far from a seed, at the end of too many redirects, or one too many of its site."""
+
+    def __init__(self, lessons: FilterStates, settings: BudgetSettings | None = None) -> None:
+        settings = settings or BudgetSettings()
+        self._lessons = lessons
+        self._max_depth = settings.max_depth
+        self._max_redirects = settings.max_redirects
+        self._max_pages = settings.max_pages_per_site
+
+    def judge(self, discovery: Discovery) -> Verdict:
+        """By its way here, and by how many of its site were admitted so far."""
+        if discovery.depth > self._max_depth:
+            return Reject("link-depth", f"max_depth = {self._max_depth}")
+        if discovery.redirects > self._max_redirects:
+            return Reject("redirect-chain", f"max_redirects = {self._max_redirects}")
+        if self._lessons.about(discovery.url).admitted >= self._max_pages:
+            return self._refusal()
+        return ACCEPT
+
+    def admit(self, discovery: Discovery) -> Verdict:
+        """Count one more, unless a neighbour in the same batch has taken the last place."""
+        lessons = self._lessons.changing(discovery.url)
+        if lessons.admitted >= self._max_pages:
+            return self._refusal()
+        lessons.admitted += 1
+        return ACCEPT
+
+    def observe(self, url: Url, is_unique: bool) -> None:
+        """A budget is spent when a URL is admitted; what comes of it does not matter."""
+
+    def reconsider(self, discovery: Discovery) -> Verdict:  # noqa: ARG002 - a port's shape
+        """What was admitted has its place."""
+        return ACCEPT
+
+    def _refusal(self) -> Reject:
+        return Reject("site-budget", f"max_pages_per_site = {self._max_pages}")
+
+
+class Wanted:
+    """Refuses the URLs for which a function returns a false value. The function must return the same each time."""
+
+    def __init__(self, want: Want) -> None:
+        self._want = want
+
+    def judge(self, discovery: Discovery) -> Verdict:
+        """Ask the function. Raises `UsageError` if it raises."""
+        found = found_of(discovery)
+        if found.is_seed or discovery.purpose is not Purpose.PAGE:
+            return ACCEPT
+        try:
+            is_wanted = bool(self._want(discovery.url, found))
+        except Exception as error:
+            raise failed_call("want", discovery.url, error) from error
+        return ACCEPT if is_wanted else Reject("not-wanted", "want")
+
+
+def standard_chain(
+    seeds: Iterable[Url] | Scope,
+    settings: FilterSettings | None = None,
+    recall: Callable[[Site], SiteFilterState | None] | None = None,
+    want: Want | None = None,
+    given: GivenRules | None = None,
+) -> Chain:
+    """The chain of an ordinary crawl. `recall` returns what was kept of a site (see `FilterStates`).
+
+    `given` are rules for duplicate URLs that a person gave; `want` is a program's own filter, which is asked after
+    those without memory.
+    A caller that widens the scope later makes it and passes it in place of the seeds.
+    """
+    settings = settings or FilterSettings()
+    scope = seeds if isinstance(seeds, Scope) else Scope(seeds, settings.scope)
+    lessons = FilterStates(recall, settings.traps.max_sites)
+    learning: list[Filter] = [
+        Renames(lessons, settings.dust, given),
+        Calendars(lessons),
+        Budgets(lessons, settings.budgets),
+        Traps(lessons, settings.traps),
+    ]
+    return Chain([*_without_memory(scope, settings, want), *learning], lessons)
+
+
+def screening_chain(scope: Scope, settings: FilterSettings | None = None, want: Want | None = None) -> Chain:
+    """The filters that need no memory of a site: for a shard that sends a URL to the shard of its site."""
+    return Chain(_without_memory(scope, settings or FilterSettings(), want))
+
+
+def _without_memory(scope: Scope, settings: FilterSettings, want: Want | None) -> list[Filter]:
+    """Those that have something to refuse."""
+    filters: list[Filter] = [Shape(settings.shape), Sessions(settings.sessions)]
+    if settings.extensions.refused:
+        filters.append(Extensions(settings.extensions, MediaTypes(settings.media)))
+    if scope.kind != "any":
+        filters.append(scope)
+    if settings.patterns.include or settings.patterns.exclude:
+        filters.append(Patterns(settings.patterns))
+    if want is not None:
+        filters.append(Wanted(want))
+    return filters

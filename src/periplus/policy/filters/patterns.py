@@ -14,7 +14,21 @@ to match from end to end:
 
 Globs take linear time. Regular expressions are the user's own, but the URLs are strangers': a repetition of what itself
 repeats or has alternatives, such as `(a+)+`, runs forever on a URL made for it and is refused as a mistake. The
-length of the URL is bounded by `shape`, which must come first.
+length of the URL is bounded by `Shape`, which must come first.
+
+Simple patterns over URLs, in which `*` stands for anything and nothing else is special.
+
+Taking for each star the first place where what follows it occurs is enough to find a match if there is one, so no star
+is ever tried twice: the time is linear, whatever the pattern and the URL. How a pattern is written decides what it is
+laid upon: the whole URL, the URL behind its scheme, or path and query.
+
+Finds regular expressions that may take exponential time: a group that varies inside, repeated without a bound.
+
+`(a+)+`, `(a|ab)*` and similar can split one text in exponentially many ways, and a backtracking matcher tries them all.
+The test looks at the text of the expression and errs on the safe side: `(?:/a|/b)*` is harmless and is refused as well.
+A repetition that ends an atomic group, `(?>(a+)+)`, or is possessive, `(a+)++`, never goes back and is allowed. Atomic
+groups are the better choice: Python before 3.11.5 misreads possessive groups. Polynomial time is accepted: the length
+of a URL is bounded.
 """
 
 from __future__ import annotations
@@ -25,9 +39,74 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from ...model import ConfigError, Discovery, Reject, Source, Verdict
-from .backtracking import backtracks
-from .globs import glob
-from .verdicts import ACCEPT
+from .reasons import ACCEPT
+
+
+def glob(pattern: str) -> Callable[[str], bool]:
+    """A function that says whether a URL matches from end to end."""
+    matches = _matcher(pattern)
+    if pattern.startswith("/"):
+        return lambda url: matches(url[url.index("/", 8) :])
+    if "://" not in pattern and not pattern.startswith("*"):
+        return lambda url: matches(url.partition("://")[2])
+    return matches
+
+
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    first, *others = pattern.split("*")
+    if not others:
+        return pattern.__eq__
+    middle, last = [piece for piece in others[:-1] if piece], others[-1]
+    if len(middle) == 1 and not first and not last:
+        piece = middle[0]
+        return lambda text: piece in text
+
+    def matches(text: str) -> bool:
+        if not text.startswith(first):
+            return False
+        end = len(first)
+        for piece in middle:
+            start = text.find(piece, end)
+            if start < 0:
+                return False
+            end = start + len(piece)
+        return text.endswith(last) and len(text) - len(last) >= end
+
+    return matches
+
+
+_TOKEN = re.compile(
+    r"""
+      \\.                                     # an escaped character
+    | \[\^?\]?(?>(?:\\.|[^\]\\])*)\]          # a class
+    | \(\?\#[^)]*+\)                          # a comment
+    | (?P<open>\() (?P<atomic>\?>)?
+    | (?P<close>\)) (?P<repeat>[*+]|\{\d*+,\d*+\})? (?P<possessive>\+)? (?P<is_last>(?=\)))?
+    | (?P<vary>[*+?|]|\{\d*+,\d*+\}) (?P<kept>\+)?
+    | .
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def backtracks(expression: str) -> bool:
+    """Whether a group that holds a repetition or alternatives is itself repeated in a way that can go back."""
+    varies, atomic = [False], [False]
+    for token in _TOKEN.finditer(expression):
+        if token["open"]:
+            varies.append(False)
+            atomic.append(token["atomic"] is not None)
+        elif token["close"] and len(varies) > 1:
+            inside = varies.pop()
+            atomic.pop()
+            is_kept = token["possessive"] or (token["is_last"] is not None and atomic[-1])
+            if token["repeat"] and not is_kept and inside:
+                return True
+            varies[-1] |= inside or bool(token["repeat"] and not is_kept)
+        elif token["vary"] and not token["kept"]:
+            varies[-1] = True
+    return False
+
 
 MAX_PATTERNS = 1000
 MAX_PATTERN_LENGTH = 2000

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...model import Accept
+
 REASONS: Final = {
     "scheme": "neither http nor https",
     "too-long": "longer than a URL may be",
@@ -28,3 +30,6 @@ REASONS: Final = {
     "rewrite-loop": "rewriting it did not end",
 }
 """The reasons of `Reject`."""
+
+
+ACCEPT: Final = Accept()

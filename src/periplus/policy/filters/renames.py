@@ -25,9 +25,9 @@ from ..dust import (
     remember,
     renamed,
 )
+from .reasons import ACCEPT
 from .site_states import FilterStates
 from .templates import path_template_of
-from .verdicts import ACCEPT
 
 
 class Renames:

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from ...model import ConfigError, Discovery, Rewrite, Source, Url, Verdict
 from ...urls import canonical
-from .verdicts import ACCEPT
+from .reasons import ACCEPT
 
 _NAME = re.compile(r"[A-Za-z0-9_.\[\]-]{1,64}\*?", re.ASCII)
 _MADE_UP = re.compile(r"(?=[^0-9]*[0-9])[0-9A-Za-z_.,!-]{16,256}", re.ASCII)

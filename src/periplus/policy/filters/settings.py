@@ -6,13 +6,11 @@ from msgspec import Struct
 
 from ...model import ConfigError
 from ..dust import DustSettings
-from ..reputation import DomainBudgets, check_score
-from .extensions import ExtensionSettings
-from .media import MediaSettings
+from ..settings import DomainBudgets, check_score
+from .media import ExtensionSettings, MediaSettings
 from .patterns import PatternSettings
-from .scope import ScopeSettings
+from .scope import ScopeSettings, ShapeSettings
 from .sessions import SessionSettings
-from .shape import ShapeSettings
 
 
 class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):

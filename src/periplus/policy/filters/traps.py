@@ -15,7 +15,7 @@ and that the pages say the same (Olston & Najork 2010, section 6.2). So pages ar
 * all URLs of a path that have parameters count together as well: combined filters make many templates, each with few
   pages. A poor window of these throttles only templates of which ten pages were read and hardly one was new;
 * a chain of 20 pages that each led to one more page of their template, and resembled the one before, counts as a poor
-  window of that template, however new each page is (`page_chains`);
+  window of that template, however new each page is (`PageChain`);
 * a parameter of a path that has taken more than 1,000 values is an identifier if its pages differ, and otherwise a
   session, a date or a facet: from then on 20 % of its last 50 pages must be unique, or it is throttled alike.
 
@@ -36,12 +36,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
-from .evidence import MAX_STEPS, MAX_WINDOW, Parameter, Paths, Values, Window
-from .page_chains import follow
+from .reasons import ACCEPT
 from .settings import TrapSettings
-from .site_states import FilterStates, SiteFilterState
-from .templates import directory_of, key_of, parameters_of, path_template_of, template_of
-from .verdicts import ACCEPT
+from .site_states import MAX_STEPS, MAX_WINDOW, FilterStates, Parameter, Paths, SiteFilterState, Values, Window
+from .templates import directory_of, follow, key_of, parameters_of, path_template_of, template_of
 
 _LONGEST_RULE = 200
 FEW_VALUES = 8

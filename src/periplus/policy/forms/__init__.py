@@ -1,8 +1,8 @@
 """Forms: what a form is for, whether it may be submitted, and which submissions bring its records (the deep web).
 
-`kinds` says what a form is for, `submitting` whether we submit it, and the URL that does; `fields` what its fields are
-for, and their values; `words` which word to search for next; `prober` the order of all that for one form; `budget` how
-often, and when a form is left alone. Everything is a pure function of what was read; `crawl.forms` drives it.
+`kinds` says what a form and its fields are for; `submitting` whether we submit it, the URL that does, how often, and
+when a form is left alone; `words` which word to search for next; `prober` the order of all that for one form.
+Everything is a pure function of what was read; `crawl.forms` drives it.
 """
 
 from typing import TYPE_CHECKING
@@ -10,21 +10,25 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .budget import (
+    from .kinds import FormKind, Use, inputs_of, kind_of
+    from .prober import ProbedPage, Prober, ProberState, Results
+    from .settings import FormRules, FormSettings
+    from .submitting import (
         DAY,
         MAX_REFUSALS,
         asks_for_captcha,
+        bounded,
         count_request,
         ending,
+        form_key,
+        is_query,
         is_refusal,
         max_requests,
+        needs_value,
         next_day,
+        refusal,
+        submission,
     )
-    from .fields import Input, Use, inputs_of
-    from .kinds import FormKind, kind_of
-    from .prober import ProbedPage, Prober, ProberState, Results
-    from .settings import FormRules, FormSettings
-    from .submitting import bounded, form_key, is_query, needs_value, refusal, submission
     from .words import Words
 else:
     __getattr__ = lazy_exports(__name__)
@@ -35,7 +39,6 @@ __all__ = [
     "FormKind",
     "FormRules",
     "FormSettings",
-    "Input",
     "ProbedPage",
     "Prober",
     "ProberState",

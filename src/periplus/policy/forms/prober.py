@@ -22,7 +22,7 @@ from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
 from periplus.model import Form, Url
 
-from .fields import Binding, Use, inputs_of
+from .kinds import Binding, Use, inputs_of
 from .submitting import codec_of, is_query, submission
 from .words import Words
 

@@ -3,11 +3,17 @@
 Only a search by GET, on the same domain, whose fields can all be filled. Nothing that signs in, orders, subscribes,
 contacts or deletes (see `kinds`); a hidden field that differs between two loads of the page is a token, and the form is
 left alone.
+
+How often a form may be submitted, and when it is left alone.
+
+A query costs a database more than a page costs a server. So a form has a budget of its own, in all and for each day,
+besides what politeness requires; and a server that refuses queries is not asked again for a day, or ever.
 """
 
 from __future__ import annotations
 
 import codecs
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -15,11 +21,11 @@ from urllib.parse import quote_plus, unquote_plus, urlsplit
 
 from msgspec.structs import replace
 
-from periplus.model import Form, Url
+from periplus.model import Form, FormRow, Page, Url
 from periplus.urls import canonical, domain_of, site_of
 
-from .fields import Input, Use
-from .kinds import FormKind, kind_of
+from .kinds import FormKind, Input, Use, kind_of
+from .settings import FormSettings
 
 MAX_FIELDS: Final = 100
 """Fields of a form that are kept."""
@@ -121,3 +127,90 @@ def _encoded(value: str, encoding: str) -> str:
 
 def _hidden(form: Form) -> dict[str, str]:
     return {field.name: field.value for field in form.fields if field.type == "hidden"}
+
+
+DAY: Final = 86_400.0
+"""Seconds for which a form rests after a refusal."""
+MAX_REFUSALS: Final = 3
+"""Refusals after which a form is not submitted any more."""
+KNOWN_AFTER: Final = 20
+"""Queries after which a form is ended if nearly all its records are known by links."""
+LEAST_NEW: Final = 0.05
+"""The share of records that only the form leads to, below which it is ended."""
+LISTED_AFTER: Final = 20
+"""Records after which a form is ended if a sitemap lists nearly all of them."""
+LISTED: Final = 0.9
+"""That share: what a sitemap lists needs no query."""
+_LEAST: Final = 100
+"""Pages of results that every form may have, however few records it seems to lead to: estimates begin low."""
+_CAPTCHA: Final = re.compile(
+    r"captcha|turnstile|challenge-platform|are you (?:a )?(?:human|robot)|unusual traffic", re.IGNORECASE
+)
+_REFUSALS: Final = frozenset({403, 429})
+"""Statuses besides those of errors of the server with which a query is refused."""
+_LONGEST_TEXT: Final = 2_000
+"""Characters of a page that are searched for signs of a captcha: such pages are short."""
+
+
+def max_requests(settings: FormSettings, size: float) -> int:
+    """How many pages of results may be fetched through a form that leads to about this number of records."""
+    if not settings.size_factor:
+        return settings.max_requests
+    return min(settings.max_requests, max(_LEAST, int(settings.size_factor * math.sqrt(max(size, 0.0)))))
+
+
+def count_request(row: FormRow, settings: FormSettings, now: float) -> bool:
+    """Count a request of today; whether it is within the day's budget."""
+    today = int(now // DAY)
+    if row.day != today:
+        row.day, row.today = today, 0
+    if row.today >= settings.requests_per_day:
+        return False
+    row.today += 1
+    return True
+
+
+def next_day(now: float) -> float:
+    """When the next day begins, in UTC."""
+    return (now // DAY + 1) * DAY
+
+
+def is_refusal(status: int) -> bool:
+    """Whether a status says that the server does not want a query, or cannot serve it."""
+    return status in _REFUSALS or status >= 500
+
+
+def asks_for_captcha(page: Page) -> bool:
+    """Whether a page asks for a captcha instead of showing results."""
+    said = [page.title, page.text[:_LONGEST_TEXT], *(resource.url for resource in page.resources)]
+    said += [field.name for form in page.forms for field in form.fields]
+    return any(_CAPTCHA.search(each) for each in said)
+
+
+def ending(row: FormRow, submitted: int, records: int) -> str:
+    """Why a form is not worth further queries, given how many it had and how many records they led to; or empty."""
+    if records >= LISTED_AFTER and row.listed >= LISTED * records:
+        return "form-listed"
+    if submitted >= KNOWN_AFTER and records and row.known >= (1 - LEAST_NEW) * records:
+        return "form-known"
+    return ""
+
+
+REASONS: Final = {
+    "form-method": "it is not submitted by GET",
+    "form-elsewhere": "it leads to another domain, or to a host that another shard visits",
+    "form-kind": "it is not a search: it signs in, orders, subscribes, contacts, changes or deletes something",
+    "form-token": "a hidden field differs at every load, or is named like a token",
+    "form-signed-in": "requests to its site carry a password, token or cookie, with which a query might do something",
+    "form-nofollow": "its page forbids to follow what it leads to",
+    "form-needs-value": "a required field has no value that could be chosen",
+    "form-too-many": "enough other forms of the site are submitted (`forms.forms_per_site`)",
+    "form-unread": "its page could not be loaded a second time, or does not show it any more",
+    "form-refused": "the server refused queries on three days",
+    "form-known": "links lead to nearly all of its records already",
+    "form-listed": "a sitemap lists nearly all of its records already",
+    "form-budget": "its budget is used up (`forms.max_requests`, `forms.size_factor`)",
+    "complete": "further queries are not expected to find anything new",
+    "robots": "robots.txt forbids its queries",
+}
+"""By reason; the tables have the reasons."""

@@ -17,34 +17,29 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
     from .focused import (
         RELEVANT,
-        BestFirst,
-        ContextGraph,
         Focused,
         Focusing,
         LinkSigns,
-        NBest,
-        Shark,
         inherited,
         inherited_of,
         potential_of,
         shark,
         worth_of,
     )
-    from .learned import (
-        AdaptiveOpic,
-        BatchPageRank,
+    from .importance import (
+        LAST_LEVEL,
+        ZERO_LEVEL,
+        BreadthFirst,
         ByWorth,
-        InDegree,
-        Opic,
-        PartialPageRank,
-        RankMass,
+        LargestSite,
+        RandomOrder,
         Scored,
-        WindowedRankMass,
+        level_of,
+        levels_of,
+        lowered,
     )
-    from .levels import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of, lowered
     from .registry import ALIASES, focused_orderings, ordering, orderings
 else:
     __getattr__ = lazy_exports(__name__)
@@ -54,26 +49,14 @@ __all__ = [
     "LAST_LEVEL",
     "RELEVANT",
     "ZERO_LEVEL",
-    "AdaptiveOpic",
-    "BatchPageRank",
-    "BestFirst",
     "BreadthFirst",
     "ByWorth",
-    "ContextGraph",
     "Focused",
     "Focusing",
-    "InDegree",
     "LargestSite",
     "LinkSigns",
-    "NBest",
-    "Opic",
-    "Optimal",
-    "PartialPageRank",
     "RandomOrder",
-    "RankMass",
     "Scored",
-    "Shark",
-    "WindowedRankMass",
     "focused_orderings",
     "inherited",
     "inherited_of",

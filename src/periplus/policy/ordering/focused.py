@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model import ConfigError, Discovery, KnownLinks, Source
-from .learned import ByWorth
-from .levels import OCTAVES
+from .importance import OCTAVES, ByWorth
 
 TUNNEL: Final = 4
 """Irrelevant pages in a row over which relevance is inherited."""
@@ -68,7 +67,7 @@ class LinkSigns(NamedTuple):
     """What a link says: how much of the topic its anchor and its context have.
 
     `promise` is what was learnt of its folder: the relevance that is expected there, as a multiple of the crawl's mean.
-    `layer` is how many links its page is away from the topic, by its words (see `policy.topic.context_graph`).
+    `layer` is how many links its page is away from the topic, by its words (see `policy.topic.LayerClassifier`).
     """
 
     anchor: float

@@ -12,10 +12,21 @@ import inspect
 from collections.abc import Callable
 
 from ...model import ConfigError, Ordering, Url
-from ..names import nearest
-from .fixed import BreadthFirst, LargestSite, Optimal, RandomOrder
+from ..settings import nearest
 from .focused import BestFirst, ContextGraph, Focused, NBest, Shark
-from .learned import AdaptiveOpic, BatchPageRank, InDegree, Opic, PartialPageRank, RankMass, WindowedRankMass
+from .importance import (
+    AdaptiveOpic,
+    BatchPageRank,
+    BreadthFirst,
+    InDegree,
+    LargestSite,
+    Opic,
+    Optimal,
+    PartialPageRank,
+    RandomOrder,
+    RankMass,
+    WindowedRankMass,
+)
 
 _ORDERINGS: dict[str, Callable[..., Ordering]] = {
     "batch": BatchPageRank,

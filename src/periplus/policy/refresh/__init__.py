@@ -5,7 +5,7 @@ that moved, a feed, a ping. This room learns how often each page changes and how
 and says from that what a visit is worth now, and when it will be worth its price.
 
 *Estimation.* `evidence` is what is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes
-rates and trust of all of them at once, `site_fit` those of one site, and `fresh_share` estimates how many copies are
+rates and trust of all of them at once, `ledger` those of one site, and `fresh_share` estimates how many copies are
 fresh.
 
 *Worth.* `objectives` are what may be wanted, and the policies to compare with, by name; `crawl_value` are their tables:
@@ -27,37 +27,31 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ..settings import RefreshSettings
     from .allocation import AdaptiveSettings, adapted
     from .appraisal import (
         Appraisal,
         Appraiser,
         Hub,
         Price,
-        PriceSettings,
         certainty,
         learnt,
         price_for,
         rate_of,
-        running_rate,
-        signals_heard,
     )
-    from .archive_proof import NO_PROOF, ArchiveProof
-    from .crawl_value import CrawlValue, Outlook
-    from .estimation import Estimates, EstimationSettings, SiteBeliefs, estimate, estimate_pages, parts
-    from .evidence import DAY, PAGE, Observations, PageEvidence, SignalKind, observation, observations_of, unpack_page
-    from .fresh_share import FreshShare, fresh_chances
-    from .gains import MOST_LINKS, NO_GAINS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
-    from .ledger import Ledger
+    from .crawl_value import CrawlValue
+    from .estimation import Estimates, SiteBeliefs, estimate_pages, parts
+    from .evidence import DAY, PAGE, PageEvidence, SignalKind, observation, unpack_page
+    from .fresh_share import FreshShare
+    from .gains import MOST_LINKS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
+    from .ledger import Ledger, fit_site, pages_of
     from .market import Bid, Market, shared_out
-    from .objectives import Objective, objective
-    from .settings import RefreshSettings
-    from .signals import NO_EVIDENCE, KindEvidence, SiteEvidence, believed, without_signals
-    from .site_fit import fit_site, pages_of
+    from .objectives import objective
+    from .signals import NO_EVIDENCE, NO_PROOF, ArchiveProof, KindEvidence, SiteEvidence
     from .weights import (
         WORTHLESS,
         PageWeights,
         RefreshRetirementSettings,
-        Setback,
         Yield,
         after_setback,
         check_importance,
@@ -74,7 +68,6 @@ __all__ = [
     "DAY",
     "MOST_LINKS",
     "NO_EVIDENCE",
-    "NO_GAINS",
     "NO_PROOF",
     "NO_SITE_GAINS",
     "PAGE",
@@ -86,23 +79,17 @@ __all__ = [
     "Bid",
     "CrawlValue",
     "Estimates",
-    "EstimationSettings",
     "FreshShare",
     "Hub",
     "KindEvidence",
     "Ledger",
     "Market",
-    "Objective",
-    "Observations",
-    "Outlook",
     "PageEvidence",
     "PageGains",
     "PageWeights",
     "Price",
-    "PriceSettings",
     "RefreshRetirementSettings",
     "RefreshSettings",
-    "Setback",
     "SignalKind",
     "SiteBeliefs",
     "SiteEvidence",
@@ -110,30 +97,23 @@ __all__ = [
     "Yield",
     "adapted",
     "after_setback",
-    "believed",
     "certainty",
     "check_importance",
-    "estimate",
     "estimate_pages",
     "fit_site",
-    "fresh_chances",
     "hub_ripe_age",
     "hub_worth",
     "learnt",
     "new_page_worth",
     "objective",
     "observation",
-    "observations_of",
     "pages_of",
     "parts",
     "price_for",
     "rate_of",
-    "running_rate",
     "shared_out",
-    "signals_heard",
     "unpack_page",
     "unpack_page_gains",
     "why_worthless",
-    "without_signals",
     "worth_its_cost",
 ]

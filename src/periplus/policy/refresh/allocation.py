@@ -27,7 +27,6 @@ from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from .evidence import DAY
-from .objectives import at_least_two
 
 
 class AdaptiveSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,31 +66,6 @@ def frequencies_for_freshness(
     A page that never changes is never visited; where `most` holds all the others, some of the budget is left.
     """
     return _share_out(rates, budget, weights, most, _steps_for_freshness)
-
-
-def frequencies_for_age(rates: ArrayLike, budget: float, *, weights: ArrayLike = 1.0, most: float = np.inf) -> Floats:
-    """Visits a day of each page that make the mean age least, under the same terms."""
-    return _share_out(rates, budget, weights, most, _steps_for_age)
-
-
-def expected_freshness(rates: ArrayLike, frequencies: ArrayLike) -> Floats:
-    """The share of time that each page is fresh."""
-    rate, frequency = _columns(rates, frequencies)
-    fresh = np.where(rate > 0, 0.0, 1.0)
-    seen = (rate > 0) & (frequency > 0)
-    steps = rate[seen] / frequency[seen]
-    fresh[seen] = -np.expm1(-steps) / steps
-    return fresh
-
-
-def expected_age(rates: ArrayLike, frequencies: ArrayLike) -> Floats:
-    """The mean age of each page in days: how long ago the first change was that the crawler has not seen."""
-    rate, frequency = _columns(rates, frequencies)
-    age = np.where(rate > 0, np.inf, 0.0)
-    seen = (rate > 0) & (frequency > 0)
-    rate, frequency = rate[seen], frequency[seen]
-    age[seen] = 0.5 / frequency - 1 / rate - frequency * np.expm1(-rate / frequency) / rate**2
-    return age
 
 
 def random_frequencies(rates: ArrayLike, budget: float, *, weights: ArrayLike = 1.0) -> Floats:
@@ -205,19 +179,6 @@ def _steps_for_freshness(rate: Floats, weight: Floats, price: float) -> Floats:
 
     steps: Floats = gammaincinv(2, np.minimum(1.0, price * rate / weight))
     return np.maximum(steps, np.finfo(float).tiny)
-
-
-def _steps_for_age(rate: Floats, weight: Floats, price: float) -> Floats:
-    """The same for (w/D^2)(x^2/2 - P(more than one change)), which grows without end: halve in ln x."""
-    goal = price * rate**2 / weight
-    low, high = np.full(len(rate), -40.0), np.full(len(rate), 360.0)
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        x = np.exp(middle)
-        above = x * x / 2 - at_least_two(x) > goal
-        high, low = np.where(above, middle, high), np.where(above, low, middle)
-    found: Floats = np.exp((low + high) / 2)
-    return found
 
 
 def _columns(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:

@@ -30,11 +30,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...model import ConfigError
-from ..ordering.levels import level_of
+from ..ordering.importance import level_of
+from ..settings import RefreshSettings
 from .crawl_value import CrawlValue, Ints, Outlook
 from .evidence import BY_DATE, DAY, PageEvidence, SignalKind
 from .objectives import Floats
-from .settings import RefreshSettings
 from .signals import SiteEvidence
 from .weights import hub_ripe_age, hub_worth
 

@@ -54,7 +54,6 @@ QUIET = 0
 _OF_SHAPE = 1 + _SHARES * _WORTHS
 _SHAPES = (math.inf, 1.0, 2.0, 4.0, 8.0, 16.0)
 _SHAPE_LIST = np.array(_SHAPES)
-CLASSES = _OF_SHAPE * len(_SHAPES)
 _CERTAIN = 24.0
 _LONGEST = 1e6
 """Times in the tables end here, in units of 1/rate."""

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from .appraisal import boost_of, nothing_unheard
 from .change_posterior import ChangePosterior, Pages, Visits
 from .evidence import BY_DATE, DAY, PageEvidence, is_changed_in, observations_of
+from .ledger import pages_of
 from .signals import SiteEvidence
-from .site_fit import pages_of
 
 Floats = NDArray[np.float64]
 
@@ -85,16 +85,6 @@ def fresh_share(
     return FreshShare(
         mean, max(min(float(low), mean) - half_a_page, 0.0), min(max(float(high), mean) + half_a_page, 1.0)
     )
-
-
-def fresh_chances(
-    pages: Sequence[PageEvidence], site: Sequence[int], sites: Sequence[SiteEvidence], now: float
-) -> Floats:
-    """For each page the probability that its copy is as the page is now."""
-    if not pages:
-        return np.zeros(0)
-    chances: Floats = _draws(pages, site, sites, now).mean(axis=1)
-    return chances
 
 
 def _draws(

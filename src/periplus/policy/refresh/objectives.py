@@ -37,7 +37,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from ...model import ConfigError
-from ..names import nearest
+from ..settings import nearest
 
 Floats = NDArray[np.float64]
 Shape = Callable[[Floats], Floats]

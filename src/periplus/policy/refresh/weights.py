@@ -1,7 +1,7 @@
 """How much a page matters, against the mean of all: by links, by what its site says of priorities, by what a user says.
 
 A visit is worth in proportion to it (`appraisal`). Importance comes as a function from URLs to multiples of a mean, of
-the caller (`store.ranks`, `store.listed_ranks` compute it); a user's own weights are patterns as in
+the caller (`store.ranks` computes it); a user's own weights are patterns as in
 `policy.filters.patterns`, of which the first that matches counts. The product is divided by the mean over the pages of
 the collection, so that the price of a visit keeps its meaning whatever the scale: the caller has the pages for that.
 
@@ -33,7 +33,7 @@ from msgspec import Struct
 
 from ...model import ConfigError, Url
 from ..filters.patterns import MAX_PATTERNS, compiled
-from ..names import nearest
+from ..settings import nearest
 from .evidence import DAY
 
 MOST_DAYS = 30.0

@@ -1,8 +1,8 @@
 """Which pages need their scripts, and what is learnt of the templates of a site.
 
-`needs` scores a page as the server sent it; `script_data` reads what such a page has for its scripts, so that some need
-no browser; `templates` decides for all pages of a template, after some were rendered; `routes` has the URLs of pages
-that an application keeps behind `#!`; `pages` completes what was read from a browser's document, or with such data.
+`pages` scores a page as the server sent it, reads what such a page has for its scripts, so that some need no browser,
+has the URLs of pages that an application keeps behind `#!`, and completes what was read from a browser's document, or
+with such data; `templates` decides for all pages of a template, after some were rendered.
 `RenderSettings` is the table `[render]` of the settings. Pure.
 """
 
@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .needs import FEWEST_LINKS, LEAST_NEEDED_SCORE, LONGEST_SHELL, NEEDED_SCORE, ScriptNeed, script_need
-    from .pages import DOCUMENT_TYPE, completed
-    from .routes import escaped, hash_routes, unescaped
-    from .script_data import ScriptData, with_data
+    from .pages import (
+        DOCUMENT_TYPE,
+        FEWEST_LINKS,
+        LEAST_NEEDED_SCORE,
+        LONGEST_SHELL,
+        completed,
+        escaped,
+        hash_routes,
+        script_need,
+        unescaped,
+    )
     from .settings import RenderMode, RenderSettings
     from .templates import (
         MAX_TEMPLATES,
@@ -36,11 +43,8 @@ __all__ = [
     "LEAST_NEEDED_SCORE",
     "LONGEST_SHELL",
     "MAX_TEMPLATES",
-    "NEEDED_SCORE",
     "RenderMode",
     "RenderSettings",
-    "ScriptData",
-    "ScriptNeed",
     "SiteRendering",
     "TemplateDecision",
     "TemplateTest",
@@ -54,5 +58,4 @@ __all__ = [
     "hash_routes",
     "script_need",
     "unescaped",
-    "with_data",
 ]

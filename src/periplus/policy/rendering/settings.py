@@ -70,16 +70,7 @@ class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
         if self.mode not in {mode.value for mode in RenderMode}:
             names = ", ".join(mode.value for mode in RenderMode)
             raise ConfigError(f"render.mode must be one of {names}, got {self.mode!r}")
-        for name in (
-            "timeout",
-            "first_timeout",
-            "settle",
-            "max_busy",
-            "max_requests",
-            "max_bytes",
-            "max_navigations",
-            "tests",
-        ):
+        for name in _POSITIVE:
             if getattr(self, name) <= 0:
                 raise ConfigError(f"render.{name} must be greater than 0, got {getattr(self, name)}")
 

@@ -1,12 +1,12 @@
 """What sites say of themselves, and what to make of it: files, entries, and the worth of both.
 
-Every sitemap file that is known is a node of the `forest`. It is born when a robots.txt, a guess, a person, a ping or
-an index names it (`following` says which children of an index are taken, and why others are not). Once read, it speaks
-for some hosts and not for others (`authority`: a `Voice`). Between two readings its entries are remembered as
-fingerprints and times, so that the next reading tells only what was added, removed, or moved (`difference`), and which
-of the moves are signs of a change (`signals`). What came of a visit changes its node (`visits`), and with it the time
-of the next visit (`revisit`); a file that is dead or useless retires with a reason. What it lists is scored by
-priority, by links, or by both (`scores`), by priority only where a site's priorities tell its pages apart.
+Every sitemap file that is known is a node of the forest (`trees`). It is born when a robots.txt, a guess, a person, a
+ping or an index names it (`follow` says which children of an index are taken, and why others are not). Once read, it
+speaks for some hosts and not for others (a `Voice`). Between two readings its entries are remembered as fingerprints
+and times, so that the next reading tells only what was added, removed, or moved (`difference`), and which of the moves
+are signs of a change. What came of a visit changes its node (`visits`), and with it the time of the next visit
+(`revisit`); a file that is dead or useless retires with a reason. What it lists is scored by priority, by links, or by
+both (`scores`), by priority only where a site's priorities tell its pages apart.
 
 Everything here is a value or a pure function of values and of the time given; nothing grows with a site but what lies
 on disk. Not here: reading a file (`formats.sitemap`), keeping nodes and memories (`store`), and how much of a site's
@@ -18,27 +18,25 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .authority import AuthoritySettings, Voice
     from .difference import (
         NOTHING,
         Change,
         Compared,
         Comparison,
         FileMemory,
+        SignalSettings,
+        floor_to,
         is_appended,
+        is_plausible,
+        is_signal,
         prints_of,
         times_at,
-        times_of,
         unpack,
     )
-    from .following import Followed, TreeLimits, TreeSpending, follow
     from .revisit import IndexTrust, Rate, RevisitSettings, interval
     from .scores import (
         DEFAULT_PRIORITY,
         UNRANKED,
-        ByPageRank,
-        ByPriority,
-        ByPriorityRank,
         Priorities,
         RankOf,
         SitemapScore,
@@ -46,12 +44,13 @@ if TYPE_CHECKING:
         sitemap_score,
     )
     from .settings import DifferenceSettings, ScoreSettings
-    from .signals import SignalSettings, floor_to, is_plausible, is_signal
-    from .trees import WELL_KNOWN, Origin, SitemapNode, twin_key
+    from .trees import WELL_KNOWN, Followed, Origin, SitemapNode, TreeLimits, TreeSpending, follow, twin_key
     from .visits import (
         NO_SITEMAP,
+        AuthoritySettings,
         FileReading,
         RetirementSettings,
+        Voice,
         after_failure,
         after_reading,
         after_same,
@@ -74,9 +73,6 @@ __all__ = [
     "UNRANKED",
     "WELL_KNOWN",
     "AuthoritySettings",
-    "ByPageRank",
-    "ByPriority",
-    "ByPriorityRank",
     "Change",
     "Compared",
     "Comparison",
@@ -114,7 +110,6 @@ __all__ = [
     "prints_of",
     "sitemap_score",
     "times_at",
-    "times_of",
     "trust_after",
     "twin_key",
     "unlisted",

@@ -8,8 +8,6 @@ Of an entry of a file too large to be remembered whole it may have to say `UNKNO
 whether it is new, and its `lastmod` whether it moved. An entry that stands twice in a file is told twice; the counts of
 `Compared` are of different entries, and of those that memory holds.
 
-Which of the later `lastmod`s are signals of a change is in `signals`.
-
 12 bytes an entry, as two arrays sorted by fingerprint: 600 KB for the 50,000 entries that the protocol allows. A file
 with more is remembered in part: only the entries with the smallest fingerprints, as many as fit. Fingerprints are
 hashes, so that these are a fair sample, and what lies below `bound` is known completely: of an entry below it one can
@@ -17,20 +15,29 @@ tell whether it was there before, of an entry above it this cannot be told (`dif
 URLs know).
 
 Times are whole seconds since 1970 in 32 bits, which lasts until 2106; 0 is "not said".
+
+Which `lastmod` is a sign that a page changed since we fetched it.
+
+A `lastmod` that moved may describe what we fetched already: the page changed, we came, and only then was its sitemap
+written. So a signal counts only if it is not older than our visit, as far as its granularity tells, and if it does not
+come just after it. How often signals are right is learnt, not assumed (the noisy change-indicating signals of
+Busa-Fekete et al., WWW 2025, arXiv 2502.02430). A date alone has a granularity of a day: equality with the
+day of our visit counts, and the lower precision is learnt too.
 """
 
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from enum import IntEnum
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from ...model import CollectionDamaged, Fingerprint, Lastmod, Url
+from ...model import CollectionDamaged, Fingerprint, Granularity, Lastmod, Url
 from ...urls import fingerprints
 from .settings import DifferenceSettings
 
@@ -95,12 +102,6 @@ def prints_of(urls: Iterable[Url]) -> Prints:
     """The fingerprints of canonical URLs, as an array."""
     found: list[Fingerprint] = fingerprints(urls)
     return np.array(found, np.uint64)
-
-
-def times_of(lastmods: Sequence[Lastmod | None], now: float) -> tuple[Times, int]:
-    """The times of entries, and how many of them are impossible: later than a day from now."""
-    seconds = [None if lastmod is None else math.inf if math.isnan(lastmod.at) else lastmod.at for lastmod in lastmods]
-    return times_at(np.array(seconds, np.float64), now)
 
 
 def times_at(seconds: NDArray[np.float64], now: float) -> tuple[Times, int]:
@@ -260,3 +261,62 @@ def _memory(prints: Prints, times: Times, bound: int) -> FileMemory:
     common = int(np.count_nonzero(times >= max(newest - _MINUTES, 1))) if newest else 0
     is_common = common >= _COMMON_ENTRIES and common >= _COMMON_SHARE * len(times)
     return FileMemory(prints, times, bound, newest, is_common)
+
+
+_SECONDS_PER_DAY = 86400.0
+_FIRST_SECOND, _LAST_SECOND = -62135596800.0, 253402300799.0
+"""Where the calendar of datetime begins and ends."""
+
+
+class SignalSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """When a `lastmod` that moved counts as evidence of a later version."""
+
+    least_delay: float = 300.0
+    """Seconds after a visit in which signals are taken to describe what was fetched."""
+    trust: float = 0.5
+    """The expected share of right signals, before any was seen to be right or wrong."""
+    generated_trust: float = 0.05
+    """The same for a file whose times are those of its generation."""
+
+    def delay(self, poll_interval: float) -> float:
+        """T_delay: half the time between two readings of the file, but not less than that."""
+        return max(self.least_delay, poll_interval / 2)
+
+    def prior(self, is_generated: bool) -> float:
+        """The initial trust in a file's signals."""
+        return self.generated_trust if is_generated else self.trust
+
+
+def floor_to(at: float, granularity: Granularity) -> float:
+    """The beginning of the period of that length which holds this time (UTC)."""
+    if granularity >= Granularity.DAY:
+        period = granularity.seconds
+        return at if not period else at // period * period
+    if not _FIRST_SECOND <= at <= _LAST_SECOND:
+        return at
+    moment = datetime.fromtimestamp(math.floor(at), UTC)  # which would round to the nearest microsecond
+    month = 1 if granularity is Granularity.YEAR else moment.month
+    return datetime(moment.year, month, 1, tzinfo=UTC).timestamp()
+
+
+def is_plausible(lastmod: Lastmod, now: float) -> bool:
+    """Whether a time can be: not later than a day from now (clocks and zones are set wrongly, but not more)."""
+    return lastmod.at <= now + _SECONDS_PER_DAY
+
+
+def is_signal(
+    before: float,
+    lastmod: Lastmod,
+    visited_at: float | None,
+    now: float,
+    poll_interval: float,
+    settings: SignalSettings,
+) -> bool:
+    """Whether an entry's `lastmod`, which was `before`, says that the page changed since we fetched it.
+
+    Of a page that was never fetched nothing can have changed.
+    """
+    if visited_at is None or not is_plausible(lastmod, now) or not lastmod.at > before:
+        return False
+    is_later = lastmod.at >= floor_to(visited_at, lastmod.granularity)
+    return is_later and now - visited_at > settings.delay(poll_interval)

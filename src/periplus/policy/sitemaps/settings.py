@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from ...model import ConfigError
-from ..names import nearest
+from ..settings import nearest
 
 if TYPE_CHECKING:
     from .scores import Priorities

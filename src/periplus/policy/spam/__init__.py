@@ -1,9 +1,9 @@
 """Judging spam: features of pages and hosts, an additive model, and what follows from its probability.
 
-1. `content_features` has what the text and links of a page show, `host_features` what the name of a host and its place
-   among others show.
+1. `features` has what the text and links of a page show, and the name of a host; `link_features` what its place among
+   others shows.
 2. `model` adds a curve for each feature and explains every verdict by the loudest of them; `training` makes a model
-   from labels, `evaluation` measures one on examples that it does not know.
+   from labels and measures it on examples that it does not know.
 3. `verdict` turns a probability into multipliers. Nothing is refused because of it.
 
 The job that judges a collection is `insight.spam`; the crawl reads its result as a learnt file.
@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .content_features import Features, page_features
-    from .host_features import name_features, name_grams, suffix_kind
+    from .features import Features, name_features, page_features, suffix_kind
     from .model import Model, Part, decoded, encoded, loudest, probability, shipped, shrinkage
     from .scores import SpamScores
     from .verdict import (
@@ -43,7 +42,6 @@ __all__ = [
     "is_retired",
     "loudest",
     "name_features",
-    "name_grams",
     "overridden",
     "page_features",
     "probability",

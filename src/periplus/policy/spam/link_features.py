@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ...graph import pagerank
-from ..reputation.trust import trust
-from .content_features import Features
+from ..reputation import trust
+from .features import Features
 
 Numbers = NDArray[np.int64]
 Values = NDArray[np.float64]

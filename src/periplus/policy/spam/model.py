@@ -4,6 +4,14 @@ p = 1 / (1 + exp(-sum)). A curve is linear between at most `MAX_KNOTS` knots and
 verdict can be explained by the features that raised it most. A feature that is not known adds nothing. Beside curves
 there are weights of kinds (the public suffix), and of n-grams of the host's name where a model was trained on labels of
 real hosts. `shipped` is the model of the package (see `training` for how it was made).
+
+Judges hosts of which few pages were read by their neighbours: what a site links to says what it is.
+
+Hosts and domains cost a farm nothing, so each has few pages. Pages of the same domain count like the host's own, and so
+do those of domains that it links to, and that those link to (Castillo, Donato, Gionis, Murdock & Silvestri, "Know your
+neighbors", 2007). Only links *from* a host count, which are in its owner's hands: a link to a host accuses nothing. And
+neighbours only add to a suspicion that its own pages raise: comments on a good site lead to spam, and links to good
+sites are cheap camouflage.
 """
 
 from __future__ import annotations
@@ -17,11 +25,13 @@ from itertools import pairwise
 from typing import Final
 
 import msgspec
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from ...model import UsageError
-from .content_features import FEATURES, Features
-from .host_features import GRAPH_FEATURES, NAME_FEATURES, SUFFIX, name_features, name_grams, suffix_kind
+from .features import FEATURES, GRAPH_FEATURES, NAME_FEATURES, SUFFIX, Features, name_features, name_grams, suffix_kind
 
 MAX_KNOTS: Final = 16
 """Knots of a curve, at most: finer ones follow the noise of the labels."""
@@ -161,3 +171,43 @@ def _is_curve(curve: Curve) -> bool:
 def shipped() -> Model:
     """The model of the package."""
     return decoded(files(__package__).joinpath("weights.json").read_bytes(), "the spam model of the package")
+
+
+LINKED: Final = 1.0
+"""Weight of a page of a linked domain, compared with an own page; of one that is two links away, its square."""
+MOST_PAGES: Final = 5.0
+"""Pages of a linked domain that count, at most: its size must not outweigh the others."""
+ENOUGH_PAGES: Final = 20
+"""Pages of a host from which it is judged by its own alone."""
+
+Numbers = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+
+def pooled_pages(
+    sources: Numbers, targets: Numbers, domains: int, places: Numbers, sums: Values, counts: Values
+) -> list[tuple[float, float]]:
+    """For each host the weights of all pages that speak for it, added up, and how many pages these are.
+
+    `places` has the number of each host's domain, `sums` the weights of its pages added up, `counts` their number.
+    """
+    own, pages = np.bincount(places, sums, domains), np.bincount(places, counts, domains)
+    means = own / np.maximum(pages, 1.0)
+    few = np.minimum(pages, MOST_PAGES)
+    links = csr_array((np.ones(len(sources)), (sources, targets)), shape=(domains, domains))
+    near, near_pages = links @ (means * few), links @ few
+    mutual: Values = np.asarray(links.multiply(links.T).sum(axis=1)).ravel()  # two links away is also the domain itself
+    far, far_pages = links @ near - mutual * means * few, links @ near_pages - mutual * few
+    total = own + LINKED * near + LINKED**2 * far
+    count = pages + LINKED * near_pages + LINKED**2 * far_pages
+    return list(zip(total[places].tolist(), count[places].tolist(), strict=True))
+
+
+def neighbour_part(total: float, count: float, own: float, pages: int) -> Part | None:
+    """What neighbours add to a host beyond its own pages, which are worth `own` in all; `None` if nothing."""
+    if pages >= ENOUGH_PAGES or count <= pages or own <= 0.0:
+        return None
+    effective = min(count, float(ENOUGH_PAGES))
+    weight = effective / (effective + SHRINKAGE) * total / count - shrinkage(pages) * own / max(pages, 1)
+    words = "pages of its domain and of domains that it links to look like spam"
+    return Part("neighbours", weight, words) if weight > 0.0 else None

@@ -4,6 +4,13 @@ A page is a vector of 2^18 places: each word of its main text counts 1 + ln tf a
 it is among the examples, and the vector has length 1. Weights are found by stochastic gradient descent in a few passes,
 which takes about a second for 600 pages; what it returns is made a probability by Platt's method, on parts that were
 held out. Trained on a site's navigation it would learn the navigation, so pages are given by their main text.
+
+Context graphs (Diligenti et al. 2000): how many links is a page away from the topic, by its words?
+
+Pages on the topic are layer 0, pages that link to them layer 1, and so on back to layer 4. A naive Bayes classifier
+over hashed words tells the layers apart; what resembles none of them is beyond the last. A crawl follows the links of
+pages in near layers first. The layers need links backwards, which a crawl does not know: `periplus simulate focused`
+takes them from a finished collection.
 """
 
 from __future__ import annotations
@@ -178,3 +185,56 @@ def _platt(margins: Floats, targets: Floats) -> tuple[float, float]:
         if abs(slope_step) + abs(shift_step) < 1e-9:
             break
     return (slope, shift) if slope > 0.0 else (_STEEPNESS, 0.0)
+
+
+LAYERS: Final = 5
+"""Layers 0 to 4. Farther than four links from the topic, words say nothing about the distance."""
+LAYER_PLACES: Final = 1 << 13
+"""Places of words: 8,192, so that all counts of a class fit a core's cache."""
+_MAX_DISTINCT: Final = 300
+"""Different words of a page that count, the most frequent."""
+_SMOOTH: Final = 0.5
+"""Added to each count."""
+
+Counts = tuple[NDArray[np.int64], NDArray[np.float64]]
+"""Places of the words of a page, and how much each counts: 1 + ln of its frequency."""
+
+
+def counts_of(words: Sequence[str]) -> Counts:
+    """The words of a page by their places."""
+    found: Counter[int] = Counter()
+    for word, count in Counter(words).most_common(_MAX_DISTINCT):
+        found[xxh3_64_intdigest(word.encode()) % LAYER_PLACES] += count
+    places = np.array(sorted(found), np.int64)
+    return places, np.array([1.0 + math.log(found[place]) for place in places.tolist()])
+
+
+class LayerClassifier:
+    """Naive Bayes over the layers and the rest of the web. All are held equally probable."""
+
+    def __init__(self, layers: Sequence[Sequence[Counts]]) -> None:
+        """`layers` are example pages of each layer; the last class is the rest."""
+        totals = np.full((len(layers), LAYER_PLACES), _SMOOTH)
+        for number, pages in enumerate(layers):
+            for places, counts in pages:
+                totals[number, places] += counts
+        self._logarithms = np.log(totals / totals.sum(axis=1, keepdims=True))
+        self._logarithms[[not pages for pages in layers]] = -math.inf
+
+    def layer(self, page: Counts) -> int:
+        """The most probable layer of a page."""
+        places, counts = page
+        if not len(places):
+            return len(self._logarithms) - 1
+        return int(np.argmax(self._logarithms[:, places] @ counts))
+
+
+def distances(targets: Sequence[int], sources_of: Sequence[Sequence[int]]) -> list[int]:
+    """How many links each page is away from the nearest target; `LAYERS`: more than the last layer."""
+    found = [LAYERS] * len(sources_of)
+    edge = list(dict.fromkeys(targets))
+    for layer in range(LAYERS):
+        for page in edge:
+            found[page] = layer
+        edge = list(dict.fromkeys(source for page in edge for source in sources_of[page] if found[source] == LAYERS))
+    return found

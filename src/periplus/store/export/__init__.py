@@ -2,14 +2,14 @@
 
 `export_stream` and `export_folder` do it (`exporting` has the list of formats). For pages, `captures` finds the last
 good version of every URL in the tables, `exporting` says which of them are wanted, `documents` takes their bytes from
-the archive and parses them again, and `records` or `files` write them.
+the archive and parses them again, and `records` writes them.
 Memory grows with the collection only by a few numbers a fetch.
 
 `markdown` writes the main text of a page from the events of the scanner, as Markdown or as text with lines: `layout`
 looks at tables and images first and puts blocks below each other, `marks` writes inline text, cells and single blocks.
 
 `chunks` cuts the main text for retrieval, `bulk` writes documents for other search engines (both for
-`assembly.retrieval`), `stated` reads what sites say about the use of pages.
+`assembly.retrieval`), `captures` reads what sites say about the use of pages.
 
 Nothing here changes a collection.
 """
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .documents import markdown_of
     from .exporting import (
         FOLDERS,
-        FORMATS,
         STREAMS,
         Committed,
         Exported,
@@ -38,7 +37,6 @@ else:
 
 __all__ = [
     "FOLDERS",
-    "FORMATS",
     "STREAMS",
     "Committed",
     "Exported",

@@ -2,11 +2,16 @@
 
 They are found in `fetches` in two passes. The first keeps three numbers for each fetch of a page (half a gigabyte for
 twenty million); the second yields the selected ones in the order in which they were fetched.
+
+Pages in the order in which they are stored, while a crawl runs: each good version once.
+
+A page is good if it came back with a status of 2xx and its body is in the archive, as for an export (`captures`). The
+reader keeps a position for each shard; the caller may save it and continue there in another process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,10 +23,11 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import Stored, Url
-from periplus.urls import fingerprints
+from periplus.model import NO_PREFERENCES, Preference, Preferences, Stored, Url, UseLimit
+from periplus.urls import fingerprint, fingerprints
 
 from ..tables import Spooled, scan
+from ..tables.tail import Position, Tail, end_of
 
 _FACTS = ["url", "purpose", "outcome", "status", "started_at", "warc_file", "digest", "is_revisit"]
 _COLUMNS = ["url", "status", "started_at", "content_type", "digest", "warc_file", "warc_offset", "warc_length"]
@@ -135,3 +141,104 @@ def _stored(row: dict[str, Any]) -> Stored:
 
 def _plain(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+_STATED_COLUMNS = ["url", "read_at", "search", "ai_input", "train", "use", "tdm", "said_by"]
+
+
+class StatedPreferences:
+    """The preferences of the last version of every page about which anything was ever said.
+
+    Memory grows with those pages by two numbers each; equal preferences are kept once.
+    """
+
+    def __init__(self, tables: Path, spooled: Sequence[Spooled] = ()) -> None:
+        self._values: dict[Preferences, Preferences] = {}
+        self._stated: dict[int, tuple[float, Preferences]] = {}
+        for is_stated in (True, False):
+            for batch in scan(tables, "pages", spooled=spooled, columns=_STATED_COLUMNS):
+                self._read(batch.to_pylist(), is_stated=is_stated)
+
+    def of(self, url: Url) -> Preferences:
+        """What is said about a page."""
+        return self._stated.get(fingerprint(url), (0.0, NO_PREFERENCES))[1]
+
+    def _read(self, rows: list[dict[str, Any]], *, is_stated: bool) -> None:
+        """First the rows that say something; then those that say nothing, for pages about which something was said."""
+        for row in rows:
+            if bool(row["said_by"]) is not is_stated:
+                continue
+            key, at = fingerprint(row["url"]), row["read_at"].timestamp()
+            known = self._stated.get(key)
+            if (known is None and is_stated) or (known is not None and known[0] <= at):
+                said = preferences_of(row)
+                self._stated[key] = at, self._values.setdefault(said, said)
+
+
+def preferences_of(row: dict[str, Any]) -> Preferences:
+    """The preferences in a row of `pages`."""
+    if not row["said_by"]:
+        return NO_PREFERENCES
+    return Preferences(
+        search=Preference(row["search"] or "unknown"),
+        ai_input=Preference(row["ai_input"] or "unknown"),
+        train=Preference(row["train"] or "unknown"),
+        use=UseLimit(row["use"]) if row["use"] else None,
+        tdm=Preference(row["tdm"] or "unknown"),
+        said_by=tuple(row["said_by"]),
+    )
+
+
+TABLE = "fetches"
+MAX_ORIGINALS = 100_000
+"""Maximum number of bodies whose place is remembered: about 20 MB. The place of an older one is
+looked up in the table (`captures.find_original`)."""
+
+Positions = dict[int, Position]
+"""How far each shard was read."""
+
+
+class Arrival(Struct, frozen=True):
+    """A page that was stored. `position` is behind its row: what to save once it was handled."""
+
+    capture: Capture
+    shard: int
+    position: Position
+
+
+class Arrivals:
+    """Reads the pages of all shards as they are committed, from `positions` on."""
+
+    def __init__(self, tables: Path, positions: Mapping[int, Position]) -> None:
+        self._tail = Tail(tables, TABLE, COLUMNS)
+        self._positions: Positions = dict(positions)
+        self._originals: dict[str, Stored] = {}
+
+    def take(self, spooled: Sequence[Spooled]) -> Iterator[Arrival]:
+        """The pages committed up to these marks that were not returned before."""
+        for shard in spooled:
+            since = self._positions.get(shard.shard, Position())
+            for batch, first in self._tail.read(shard, since):
+                for row, capture in good_captures(batch, self._originals):
+                    self._remember(capture)
+                    after = Position(first.number, first.rows + row + 1)
+                    self._positions[shard.shard] = after
+                    yield Arrival(capture, shard.shard, after)
+                self._positions[shard.shard] = Position(first.number, first.rows + batch.num_rows)
+
+    def _remember(self, capture: Capture) -> None:
+        if not capture.stored.is_revisit:
+            self._originals[capture.stored.digest] = capture.stored
+            if len(self._originals) > MAX_ORIGINALS:
+                del self._originals[next(iter(self._originals))]
+
+
+def ends(spooled: Sequence[Spooled]) -> Positions:
+    """The positions after everything that is committed: only pages stored later are returned from there."""
+    return {shard.shard: end_of(shard, TABLE) for shard in spooled}
+
+
+def valid_positions(saved: Mapping[int, Position], spooled: Sequence[Spooled]) -> Positions:
+    """Saved positions, each no further than its shard was committed; a shard without one is read from its beginning."""
+    last = ends(spooled)
+    return {shard: min(position, last[shard]) for shard, position in saved.items() if shard in last}

@@ -33,15 +33,23 @@ from periplus.policy.filters.patterns import compiled
 from periplus.urls import site_of
 
 from ..tables import SCHEMAS, Spooled, scan
-from ..tables.parquet import ParquetFile
 from ..tables.reader import check_digests
+from ..tables.table import ParquetFile
 from ..warc import WarcEnd
 from ..warc.records import WARC, read_name
-from .captures import Capture, latest_captures
+from .captures import Capture, StatedPreferences, latest_captures
 from .documents import NO_TEXT, Document, read_document
-from .files import MARKDOWN, TEXT, prepare_folder, write_file
-from .records import CsvWriter, DocumentTable, PageRecord, record_of, write_line
-from .stated import StatedPreferences
+from .records import (
+    MARKDOWN,
+    TEXT,
+    CsvWriter,
+    DocumentTable,
+    PageRecord,
+    prepare_folder,
+    record_of,
+    write_file,
+    write_line,
+)
 
 OTHER_LANGUAGE, DUPLICATE = "other-language", "duplicate"
 TRAINING, RETRIEVAL = "training", "retrieval"
@@ -118,7 +126,6 @@ class PageFilter:
 
 STREAMS: Final = ("jsonl", "csv", "warc")
 FOLDERS: Final = ("text", "markdown", "parquet")
-FORMATS: Final = (*STREAMS, *FOLDERS)
 _ROWS_PER_GROUP: Final = 100_000
 
 

@@ -14,8 +14,7 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .answers import ForeignAnswer, foreign_answers
-    from .files import ArchiveFile, archive_files
-    from .surveying import Survey, survey
+    from .files import ArchiveFile, Survey, archive_files, survey
     from .wacz import Package, PackagePage, check_package
 else:
     __getattr__ = lazy_exports(__name__)

@@ -16,6 +16,7 @@ What cannot be used is a `Problem`, with the reasons of the reader (`store.warc.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heappop, heappush
@@ -42,10 +43,40 @@ from ..warc import WarcRecord, read_records
 from ..warc.answers import redirect_target
 from ..warc.http import HttpMessage, read_message
 from ..warc.records import UNCHANGED, Answer
-from .chunks import without_chunks
-from .dates import seconds_of
-from .files import ArchiveFile
-from .surveying import Survey
+from .files import ArchiveFile, Survey, seconds_of
+
+_SIZE: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
+
+
+def without_chunks(message: HttpMessage) -> tuple[tuple[tuple[str, str], ...], bytes]:
+    """The fields and the body of a message without its chunks.
+
+    Writers that removed the chunks often left the field: a body that is not in chunks is left as it is. Of one that
+    ends inside a chunk, or is damaged there, what came before is kept.
+    """
+    if not any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in message.fields):
+        return message.fields, message.body
+    return message.fields, _joined(message.body)
+
+
+def _joined(body: bytes) -> bytes:
+    parts: list[bytes] = []
+    position = 0
+    while line := _SIZE.match(body, position):
+        size = int(line[1], 16)
+        part = body[line.end() : line.end() + size]
+        parts.append(part)
+        position = line.end() + size
+        if not size or len(part) < size:
+            return b"".join(parts)
+        if body[position : position + 2] == b"\r\n":
+            position += 2
+        elif body[position : position + 1] == b"\n":
+            position += 1
+        else:
+            break
+    return b"".join(parts) if len(parts) > 1 else body
+
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _CAPTURES: Final = frozenset({"response", "revisit", "resource"})

@@ -38,7 +38,6 @@ from .files import ARCHIVE_FOLDER, ZIP_ERRORS, slice_of
 PAGES_FORMAT: Final = "json-pages-1.0"
 DATAPACKAGE: Final = "datapackage.json"
 DIGEST: Final = "datapackage-digest.json"
-FOLDERS: Final = (ARCHIVE_FOLDER, "indexes/", "pages/")
 _MAX_DATAPACKAGE: Final = 64 << 20
 """Bytes of `datapackage.json`: some hundred thousand resources."""
 _MAX_LINE: Final = 1 << 20

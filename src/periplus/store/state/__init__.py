@@ -1,13 +1,13 @@
 """What a shard remembers, on disk: one LMDB environment, one writer, one open transaction.
 
 `disk` puts the parts together, and is what other rooms see. `environment` and `files` are all that we know of LMDB;
-`sites` gives sites their numbers; `rows` says how values lie on disk, `keys` where. The ports of `model.ports` are in
-`records`, `queues`, `url_scores`, `sitemap_store`, `sketches`, `sites` (robots files too) and
-`exchange`, each on tables of its own. Keys begin with the number of a site, so that the links of a page, which mostly
-stay on its site, land close together. Where the disk of a machine is not the place to lose a state with, `replica`
-copies every commit to another; `redo` is how the copy lies there. `moving` brings whole sites from one state to
-others. `seal` tells a new shard from one whose state was lost, and notices a file that has changed since it was closed.
-`client_queues` are the queues of other crawlers, in environments of their own.
+`sites` gives sites their numbers and says where values lie on disk, `rows` how. The ports of `model.ports` are in
+`records`, `queues`, `url_scores`, `sitemap_store`, `sketches`, `sites` (robots files too) and `exchange`, each on
+tables of its own. Keys begin with the number of a site, so that the links of a page, which mostly stay on its site,
+land close together. Where the disk of a machine is not the place to lose a state with, `replica` copies every commit to
+another; `redo` is how the copy lies there. `moving` brings whole sites from one state to others. `files` also tells a
+new shard from one whose state was lost, and notices a file that has changed since it was closed. `client_queues` are
+the queues of other crawlers, in environments of their own.
 """
 
 from typing import TYPE_CHECKING
@@ -16,28 +16,14 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .disk import DiskState
-    from .exchange import DiskExchange
-    from .queues import DiskQueues
     from .records import DiskUrlRecords
     from .replica import Replica, bring_home, is_begun
-    from .sitemap_store import DiskSitemapStore
-    from .sites import DiskPayloads, DiskRobotsFiles, DiskSites
-    from .sketches import DiskSketches
-    from .url_scores import DiskUrlScores
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
-    "DiskExchange",
-    "DiskPayloads",
-    "DiskQueues",
-    "DiskRobotsFiles",
-    "DiskSitemapStore",
-    "DiskSites",
-    "DiskSketches",
     "DiskState",
     "DiskUrlRecords",
-    "DiskUrlScores",
     "Replica",
     "bring_home",
     "is_begun",

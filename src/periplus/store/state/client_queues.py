@@ -24,9 +24,8 @@ from msgspec import Struct
 from periplus.model import CollectionDamaged, Site
 
 from .environment import Environment
-from .keys import TIME_LENGTH, sortable, time_of
 from .rows import damaged_row, encode
-from .sites import ID_LENGTH, SiteNames
+from .sites import ID_LENGTH, TIME_LENGTH, SiteNames, sortable, time_of
 
 _MAP_SIZE: Final = 1 << 38
 """Bytes of address space for a crawl: 1,000,000,000 URLs, and 256 crawls at once in what a process has."""

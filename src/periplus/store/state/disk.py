@@ -30,19 +30,17 @@ from periplus.model import (
     TreeUse,
     Url,
 )
-from periplus.policy.duplicates import DuplicateSettings
+from periplus.policy.settings import DuplicateSettings
 
 from .environment import Environment
 from .exchange import DiskExchange
-from .files import DATA, MAP_SIZE
-from .keys import sortable, time_of
+from .files import DATA, MAP_SIZE, lost_state, note_begun, was_begun
 from .queues import DiskQueues
 from .records import DiskUrlRecords
 from .replica import Replica, finish_homecoming, followed, has_state, is_copied
 from .rows import damaged_row, encode
-from .seal import lost_state, note_begun, was_begun
 from .sitemap_store import DiskSitemapStore
-from .sites import ID_LENGTH, DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites, SiteNames, name_key
+from .sites import ID_LENGTH, DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites, SiteNames, name_key, sortable, time_of
 from .sketches import DiskSketches
 from .url_scores import DiskUrlScores
 

@@ -22,12 +22,14 @@ import lmdb
 
 from periplus.model import CollectionDamaged, CollectionError, InvariantError
 
-from ..damage import repair_hint
+from ..folders import repair_hint
 from .files import (
     DATA,
     MAP_SIZE,
     OPENING,
+    break_seal,
     check_length,
+    check_seal,
     close_shared,
     hold_still,
     lengthen,
@@ -35,10 +37,10 @@ from .files import (
     open_file,
     open_shared,
     remove_files,
+    seal,
     translated,
 )
 from .redo import Changes
-from .seal import break_seal, check_seal, seal
 
 MAX_KEY = 511
 """The longest key of an LMDB that was built with its defaults."""

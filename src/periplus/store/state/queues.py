@@ -17,9 +17,8 @@ from collections.abc import Iterator, Sequence
 from periplus.model import InvariantError, Lane, Queued, Site, Ticket, Url
 
 from .environment import Environment
-from .keys import sortable, time_of
 from .rows import LANE_CODES, LANES, lengthen, shorten
-from .sites import ID_LENGTH, SiteNames
+from .sites import ID_LENGTH, SiteNames, sortable, time_of
 
 LANE_AT, LEVEL_AT, SEQUENCE_AT = ID_LENGTH, ID_LENGTH + 1, ID_LENGTH + 2
 SEQUENCE = b"sequence"

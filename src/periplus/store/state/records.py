@@ -1,6 +1,6 @@
 """URL records on disk: site number and fingerprint to row. The seen test of the crawl is a look-up here.
 
-Keys are those of `keys`. After `MAX_PROBES` keys that are others' a URL passes for known and is not kept. What was
+Keys are those of `sites`. After `MAX_PROBES` keys that are others' a URL passes for known and is not kept. What was
 recently read or written is in memory together with its key: a URL is looked at several times while it is fetched, and
 a row stays where it is.
 """
@@ -16,9 +16,8 @@ from periplus.model import Site, Url, UrlRecord
 from periplus.urls import site_of
 
 from .environment import Environment
-from .keys import MAX_PROBES, next_place, places_of
 from .rows import decode, lengthen, pack_record, shorten, unpack_record
-from .sites import Recent, SiteNames
+from .sites import MAX_PROBES, Recent, SiteNames, next_place, places_of
 
 REMEMBERED = 8_192
 """Records in each of two generations: many times what is under way. About 1 KB each."""

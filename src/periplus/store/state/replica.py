@@ -39,9 +39,8 @@ from xxhash import xxh3_64_hexdigest
 from periplus.model import CollectionDamaged, CollectionError, CollectionInUse
 
 from .environment import Environment, Table
-from .files import DATA, MAP_SIZE, remove_files
+from .files import DATA, MAP_SIZE, lost_state, remove_files, was_begun
 from .redo import FOLDER, Changes, Contents, RedoLog, Stamp, taken_over
-from .seal import lost_state, was_begun
 
 log = logging.getLogger(__name__)
 

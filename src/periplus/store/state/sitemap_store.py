@@ -21,8 +21,7 @@ from msgspec import Struct
 from periplus.model import CollectionDamaged, InvariantError, Site, SitemapFileRow
 
 from .environment import Environment, Table
-from .keys import TIME_LENGTH, sortable, time_of
-from .sites import ID_LENGTH, SiteNames
+from .sites import ID_LENGTH, TIME_LENGTH, SiteNames, sortable, time_of
 
 SEQUENCE = b"forest"
 PIECE = 4080

@@ -1,6 +1,6 @@
 """Scores of URLs on disk, for orderings that learn; and all links, for orderings that need them.
 
-    standings        site number, fingerprint -> worth, stage, place in its queue, ..., URL (keys: see `keys`)
+    standings        site number, fingerprint -> worth, stage, place in its queue, ..., URL (keys: see `sites`)
     ranks            number // CHUNK -> the worth that CHUNK URLs were given by the last ranking
     standing-links   number -> links, each as the numbers of two URLs
 
@@ -27,9 +27,8 @@ from xxhash import xxh3_64_digest
 from periplus.model import CollectionDamaged, InvariantError, KnownLinks, Site, Stage, Url, UrlScore
 
 from .environment import Environment, Table
-from .keys import KEY_LENGTH, MAX_PROBES, next_place, places_of
 from .rows import LANES, lengthen
-from .sites import ID_LENGTH, Recent, SiteNames
+from .sites import ID_LENGTH, KEY_LENGTH, MAX_PROBES, Recent, SiteNames, next_place, places_of
 
 REMEMBERED = 16_384
 MAX_HELD = 16_384

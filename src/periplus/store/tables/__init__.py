@@ -9,9 +9,9 @@ judges concluded) and `form_probes` (forms, and what their submissions brought).
 
 Rows take three steps. They wait in memory as tuples (`rows`, and a file for each table that makes its own); at a
 checkpoint they become record batches (`columns`, and `links` for the most numerous) in an append-only `spool`; when
-there are enough of them, row groups of a Parquet file (`parquet`). `table` and `writer` move them along so that a
+there are enough of them, row groups of a Parquet file. `table` and `writer` move them along so that a
 crash anywhere leaves exactly the rows of the last committed mark. `manifest` lists the finished files; `reader` gives
-rows back, those still in a spool too, and names files that are missing; `salvage` saves what it can of damaged ones.
+rows back, those still in a spool too, and names files that are missing, and saves what it can of damaged ones.
 `pandas_import` keeps pyarrow from importing pandas.
 """
 
@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ..settings import TableSettings
+    from .manifest import Spooled
     from .reader import count_rows, read, scan
     from .schemas import SCHEMAS
-    from .settings import TableSettings
-    from .spooled import Spooled
     from .writer import Tables
 else:
     __getattr__ = lazy_exports(__name__)

@@ -19,8 +19,7 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged
 
-from ..damage import digest_of, repair_hint
-from ..folder_sync import sync_folder
+from ..folders import digest_of, repair_hint, sync_folder
 
 _PREFIX: Final = "manifest-"
 
@@ -108,3 +107,11 @@ def unlisted(folder: Path, path: Path, shard: int) -> CollectionDamaged:
     if not listed.exists():
         return CollectionDamaged(f"{listed} is missing", hint=repair_hint(listed))
     return CollectionDamaged(f"{listed} does not list {path.name}", hint=repair_hint(listed))
+
+
+class Spooled(Struct, frozen=True):
+    """The folder of a shard's spools, and its last committed mark."""
+
+    shard: int
+    folder: Path
+    mark: bytes | None

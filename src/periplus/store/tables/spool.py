@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from periplus.model import CollectionDamaged
 
-from ..damage import repair_hint
-from ..folder_sync import sync_folder
+from ..folders import repair_hint, sync_folder
 from . import pandas_import  # noqa: F401 - before the first array is made
 
 _OPTIONS = pa.ipc.IpcWriteOptions(use_threads=False)

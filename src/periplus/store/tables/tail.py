@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged
 
+from .manifest import Spooled
 from .reader import scan_file
 from .spool import read_spool
-from .spooled import Spooled
 from .table import Place, parquet_path, spool_path
 from .writer import places_of
 

@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from periplus.model import CollectionDamaged, CollectionError, Event
 
-from ..damage import repair_hint
+from ..folders import repair_hint
+from ..settings import TableSettings
 from .manifest import Files, check_size, manifest_path, read_manifest, unlisted, write_manifest
 from .rows import Rows
 from .schemas import SCHEMAS
-from .settings import TableSettings
 from .spool import whole_batches
 from .table import Place, Table, number_of, parquet_path, spool_path
 

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from ..settings import WarcSettings
     from .answers import ArchivedAnswer, archived_answers
     from .archive import Archive, WarcEnd
     from .cdxj import CdxLine
     from .http import HttpMessage
     from .index import INDEX, lookup, merge_indexes, original, write_index
-    from .reading import MAX_BLOCK, WarcRecord, read_heads, read_record, read_records
-    from .settings import WarcSettings
-    from .slices import FileSlice
+    from .reading import MAX_BLOCK, FileSlice, WarcRecord, read_heads, read_record, read_records
 else:
     __getattr__ = lazy_exports(__name__)
 

@@ -34,8 +34,8 @@ from periplus.model import (
 )
 from periplus.urls import site_of, surt
 
-from ..damage import repair_hint
-from ..folder_sync import sync_folder
+from ..folders import repair_hint, sync_folder
+from ..settings import WarcSettings
 from . import records
 from .cdxj import REVISIT, CdxLine, key_of, mime_of
 from .index import is_indexed, scan, write_lines
@@ -53,7 +53,6 @@ from .records import (
     sha1_base32,
     timestamp,
 )
-from .settings import WarcSettings
 
 
 class AppendedFile:

@@ -13,7 +13,7 @@ from zlib import crc32
 from msgspec import Struct
 
 from periplus.formats.sitemap import Child, Entry
-from periplus.formats.sitemap.elements import INDEX, INDEX_END, URLSET, URLSET_END, sitemap_record, url_record
+from periplus.formats.sitemap.writing import INDEX, INDEX_END, URLSET, URLSET_END, sitemap_record, url_record
 
 _CHUNK = 500
 _STORED = 0xFFFF

@@ -1,0 +1,279 @@
+"""Links as written, `<a>`, `<area>`, `<iframe>` and `<frame>`, with their texts; and pictures, films and sound."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from .columns import (
+    MAX_ANCHOR,
+    MAX_FORMS,
+    MAX_LINKS,
+    MAX_MEDIA,
+    MAX_REDIRECT_PAGE,
+    MAX_SCRIPT,
+    FormElement,
+    HeadElement,
+)
+from .markup import Tag, is_to_itself
+from .state import NONE, Page
+from .tags import FORM_PART, NUMBERS, numbers_of, numbers_with
+from .tokens import decode_references, decode_text, decode_value
+
+_IMAGES: Final = frozenset((NUMBERS["img"], NUMBERS["image"]))
+_KINDS: Final = {
+    NUMBERS["area"]: (1, b"href", b"alt"),
+    NUMBERS["iframe"]: (2, b"src", b"title"),
+    NUMBERS["frame"]: (3, b"src", b"title"),
+}
+"""For links that are not `<a>`: position in `model.LinkKind`, the attribute with the target, that with a text."""
+_PIECE_SIGN: Final = b"\x01"
+"""Between two pieces of a text, so that no reference comes about; removed in the end."""
+_TEXT_SIGN: Final = b"\x02"
+"""Between two texts."""
+
+
+def start_anchor(page: Page, tag: Tag) -> None:
+    """`<a>`: without a target, too, it ends the link before it."""
+    page.is_split = False
+    if tag.href is not None:
+        _open_link(page, tag.href, tag.rel, tag.is_to_itself)
+    elif page.is_linked:
+        close_anchor(page)
+
+
+def close_anchor(page: Page, _: Tag | None = None) -> None:
+    """`</a>`, or the end of an element that a link does not reach beyond."""
+    if page.is_linked:
+        page.link = NONE
+        page.is_split = page.is_linked = False
+        find_sinks(page)
+
+
+def open_link_again(page: Page) -> None:
+    """An element around the open link has ended before it: the HTML Standard opens the link again for the next text."""
+    page.is_split = False
+    _open_link(page, page.hrefs[page.link], page.rels.get(page.link, ""), page.is_link_to_itself)
+
+
+def add_other_link(page: Page, tag: Tag) -> None:
+    """`<area>`, `<iframe>`, `<frame>`: an area leads to the page itself if its href is empty, a frame nowhere."""
+    kind, target, text = _KINDS[tag.number]
+    href = tag.raw.get(target)
+    if target not in tag.raw or not (href or kind == 1):
+        return
+    number = _add_row(page, decode_references(href or b""), tag.value(b"rel"), is_to_itself(href))
+    if number != NONE:
+        page.kinds[number] = kind
+        page.labels[number] = tag.raw.get(text) or b""
+
+
+def add_medium(page: Page, tag: Tag) -> None:
+    """`<img>`, `<video>`, `<audio>`, `<source>`. A picture may stand for the text of the link around it."""
+    if page.link != NONE and tag.number in _IMAGES and b"alt" in tag.raw:
+        page.pictures.setdefault(page.link, tag.raw[b"alt"] or b"")
+    if len(page.media) <= MAX_MEDIA:
+        page.media.append(tag.medium())
+
+
+def find_sinks(page: Page) -> None:
+    """Determine again what gets the text that follows, besides the page."""
+    sinks = () if page.link == NONE else (page.texts[page.link],)
+    page.sinks = sinks if page.text_owner == NONE else (*sinks, page.form_texts[page.text_owner])
+
+
+def _open_link(page: Page, href: bytes, rel: str, is_to_itself: bool) -> None:
+    page.is_linked = True
+    page.is_link_to_itself = is_to_itself
+    page.link_depth = len(page.stack)
+    page.link = _add_row(page, href, rel, is_to_itself)
+    find_sinks(page)
+
+
+def _add_row(page: Page, href: bytes, rel: str, is_to_itself: bool) -> int:
+    """Add a link. Returns its number, none if there are too many of its kind: to the page itself, and to others."""
+    number = len(page.hrefs)
+    if is_to_itself:
+        if len(page.own_links) >= MAX_LINKS:
+            return NONE
+        page.own_links.append(number)
+    elif number - len(page.own_links) > MAX_LINKS:
+        return NONE
+    if rel:
+        page.rels[number] = rel
+    page.hrefs.append(href)
+    page.texts.append([])
+    page.link_elements.append(page.element)
+    return number
+
+
+def anchor_texts(page: Page) -> list[str]:
+    """The texts of all links: what is written in them, or else what their first picture says."""
+    texts = fold_pieces(page, page.texts)
+    for number, picture in page.pictures.items():
+        texts[number] = texts[number] or folded(decode_value(picture))
+    for number, label in page.labels.items():
+        texts[number] = folded(decode_value(label))
+    return texts
+
+
+def fold_pieces(page: Page, written: Sequence[Sequence[bytes]]) -> list[str]:
+    """Texts made of pieces of the page, white space folded: all at once, because there are many, and most are short."""
+    joined = _TEXT_SIGN.join([_PIECE_SIGN.join(pieces) for pieces in written])
+    decoded = decode_text(joined)
+    texts = decoded.translate(None, _PIECE_SIGN).split(_TEXT_SIGN)
+    if page.has_signs or len(texts) != len(written) or decoded.count(_PIECE_SIGN) != joined.count(_PIECE_SIGN):
+        texts = [b"".join(map(decode_text, pieces)) for pieces in written]
+    return [folded(text.decode("utf-8", "replace")) for text in texts]
+
+
+def folded(text: str) -> str:
+    """At most as many characters as are kept of an anchor, white space folded."""
+    return " ".join(text.split())[:MAX_ANCHOR]
+
+
+MAX_FORM_ELEMENTS: Final = 20_000
+"""Elements of forms that are reported of a page."""
+_CONTROLS: Final = numbers_of("input", "select", "textarea", "button")
+_OWNERS: Final = numbers_of("label", "option", "button")
+"""The innermost of these owns the text inside."""
+_HOLDERS: Final = numbers_of("select", "datalist")
+_OPTION: Final = NUMBERS["option"]
+_LABEL: Final = NUMBERS["label"]
+_FIELDSET: Final = NUMBERS["fieldset"]
+_LEGEND: Final = NUMBERS["legend"]
+TRACKED: Final = frozenset(numbers_with(FORM_PART)) | {_FIELDSET, _LEGEND}
+"""Elements that change the state of forms where they begin and end."""
+_IS_DISABLED: Final = 1
+"""A flag of `Page.fieldset`: controls here are disabled."""
+_IS_DISABLED_OUTSIDE: Final = 2
+"""A flag of `Page.fieldset`: controls around the innermost fieldset are disabled."""
+_HAS_LEGEND: Final = 4
+"""A flag of `Page.fieldset`: the innermost fieldset has had its first legend."""
+
+
+def add_form_element(page: Page, tag: Tag) -> int:
+    """Report an element, unless it is a control of a disabled fieldset. Returns its position in the list."""
+    position = len(page.forms)
+    number = tag.number
+    if position >= MAX_FORM_ELEMENTS or (number in _CONTROLS and page.fieldset & _IS_DISABLED):
+        return NONE
+    inside = page.options if number == _OPTION else page.label if number in _CONTROLS else NONE
+    page.forms.append(FormElement(tag.name, tag.attributes, page.form, inside, ""))
+    return position
+
+
+def start_form(page: Page, tag: Tag) -> None:
+    """What follows belongs to the form up to its end tag, however elements are nested."""
+    page.is_form_open = True
+    if page.form_count <= MAX_FORMS:
+        position = add_form_element(page, tag)
+        page.form = NONE if position == NONE else page.form_count
+        page.form_count += 1
+
+
+def end_form(page: Page) -> None:
+    """`</form>`, wherever it stands."""
+    page.is_form_open = False
+    page.form = NONE
+
+
+def enter_form_part(page: Page, tag: Tag, position: int) -> None:
+    """A part of a form was put on the stack: text may be its own from here on, and what follows may be inside it."""
+    number = tag.number
+    page.outer.append((page.text_owner, page.label, page.options, page.fieldset))
+    if number in _OWNERS:
+        page.text_owner = position
+        if position != NONE:
+            page.form_texts[position] = []
+        find_sinks(page)
+    if number == _LABEL:
+        page.label = position
+    elif number in _HOLDERS:
+        page.options = position
+    elif number == _FIELDSET:
+        is_disabled = page.fieldset & _IS_DISABLED
+        page.fieldset = is_disabled and _IS_DISABLED_OUTSIDE
+        page.fieldset |= is_disabled or ("disabled" in tag.attributes and _IS_DISABLED)
+    elif number == _LEGEND and page.stack[-2] == _FIELDSET and not page.fieldset & _HAS_LEGEND:
+        is_outside = page.fieldset & _IS_DISABLED_OUTSIDE
+        page.fieldset = _HAS_LEGEND | (is_outside and _IS_DISABLED | _IS_DISABLED_OUTSIDE)
+
+
+def leave_form_parts(page: Page, closed: bytearray) -> None:
+    """The elements with these tags are closed."""
+    count = sum(1 for number in closed if number in TRACKED)
+    if count:
+        page.text_owner, page.label, page.options, page.fieldset = page.outer[-count]
+        if closed[0] == _LEGEND and page.stack[-len(closed) - 1] == _FIELDSET:
+            page.fieldset |= _HAS_LEGEND
+        del page.outer[-count:]
+        find_sinks(page)
+
+
+def add_textarea(page: Page, tag: Tag, content: bytes) -> None:
+    """A textarea with its content: a first line break does not count."""
+    position = add_form_element(page, tag)
+    if position != NONE:
+        text = decode_text(content).decode("utf-8", "replace")
+        text = text.removeprefix("\r\n") if text.startswith("\r\n") else text[text[:1] in ("\n", "\r") :]
+        page.forms[position] = page.forms[position]._replace(content=text[:MAX_ANCHOR])
+
+
+def form_elements(page: Page) -> list[FormElement]:
+    """All of them, with the texts of labels, options and buttons."""
+    forms = page.forms
+    texts = fold_pieces(page, list(page.form_texts.values()))
+    for position, text in zip(page.form_texts, texts, strict=True):
+        forms[position] = forms[position]._replace(content=text)
+    return forms
+
+
+_WORDS: Final = re.compile(rb"[^\t\n\f\r ]+")
+_RELATIONS: Final = frozenset({b"canonical", b"next", b"prev", b"previous", b"amphtml", b"alternate", b"feed"})
+"""Words of a `rel` that concern another page; most links are to stylesheets and icons."""
+MAX_METAS: Final = 1000
+MAX_HEAD_LINKS: Final = 2000
+"""Elements of a kind that are reported of a page."""
+MAX_TITLE: Final = 8000
+"""Characters of the title as written."""
+
+
+def add_head_element(page: Page, tag: Tag) -> None:
+    """Report an element, if it is relevant."""
+    if _is_reported(page, tag):
+        page.head.append(HeadElement(tag.name, tag.attributes, page.is_in_noscript, ""))
+
+
+def add_script(page: Page, tag: Tag, content: bytes) -> None:
+    """A small script in a small page may redirect its reader."""
+    if content and len(page.html) <= MAX_REDIRECT_PAGE and b"src" not in tag.raw:
+        source = content.decode("utf-8", "replace")
+        if len(source) <= MAX_SCRIPT:
+            page.head.append(HeadElement("script", tag.attributes, page.is_in_noscript, source))
+
+
+def title_of(page: Page) -> str:
+    """The first title, references decoded."""
+    return decode_text(page.title or b"").decode("utf-8", "replace")[:MAX_TITLE]
+
+
+def _is_reported(page: Page, tag: Tag) -> bool:
+    raw = tag.raw
+    match tag.name:
+        case "meta":
+            is_named = raw.get(b"name") or raw.get(b"property") or raw.get(b"http-equiv")
+            is_reported = bool(is_named and raw.get(b"content")) and page.metas < MAX_METAS
+            page.metas += is_reported
+        case "link":
+            words = _WORDS.findall((raw.get(b"rel") or b"").lower())
+            is_reported = not _RELATIONS.isdisjoint(words) and page.head_links < MAX_HEAD_LINKS
+            page.head_links += is_reported
+        case "html":
+            is_reported = not page.has_language and (b"lang" in raw or b"xml:lang" in raw)
+            page.has_language |= is_reported
+        case _:
+            is_reported = not page.has_base and not page.is_in_noscript and b"href" in raw
+            page.has_base |= is_reported
+    return is_reported

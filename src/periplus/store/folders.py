@@ -1,0 +1,112 @@
+"""Folders of a collection: locked, made durable, and what to type when a part of one is missing or damaged.
+
+A lock on a folder itself, so that deleting a lock file does not let a second process in.
+
+Two locks are held: an `flock` on a descriptor of the folder, which lasts whatever is deleted inside, and one on a small
+file inside that names the process. The second is for network file systems, where a lock on a folder is known to this
+machine alone, and one on a file to all. The system releases both when the process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from xxhash import xxh3_128
+
+from periplus.model import PeriplusError
+
+
+class FolderLocked(PeriplusError):  # noqa: N818 - reads as what is the case
+    """Another process holds the folder. `owner` is its process id, or `unknown`."""
+
+    def __init__(self, folder: Path, owner: str) -> None:
+        super().__init__(f"{folder} is in use by process {owner}")
+        self.owner = owner
+
+
+class FolderLock:
+    """Holds a folder until it is closed: for this process alone, or shared with other readers.
+
+    `note` is the name of the file inside that names the process. A reader that finds none locks the folder alone.
+    """
+
+    def __init__(self, folder: Path, note: str, *, shared: bool = False) -> None:
+        self._descriptors: list[int] = []
+        how = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB
+        try:
+            self._hold(os.open(folder, os.O_RDONLY | os.O_CLOEXEC), how, is_folder=True)
+            with suppress(*((FileNotFoundError,) if shared else ())):
+                flags = os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT
+                self._hold(os.open(folder / note, flags | os.O_CLOEXEC, 0o644), how)
+        except BlockingIOError as error:
+            self.close()
+            raise FolderLocked(folder, _owner(folder / note)) from error
+        except BaseException:
+            self.close()
+            raise
+        if not shared:
+            os.ftruncate(self._descriptors[-1], 0)
+            os.pwrite(self._descriptors[-1], f"{os.getpid()}\n".encode(), 0)
+
+    def _hold(self, descriptor: int, how: int, *, is_folder: bool = False) -> None:
+        self._descriptors.append(descriptor)
+        try:
+            fcntl.flock(descriptor, how)
+        except BlockingIOError:
+            raise
+        except OSError:
+            if not is_folder:  # some file systems cannot lock a folder at all: there the file has to do
+                raise
+
+    def close(self) -> None:
+        """Release the folder."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+
+
+def _owner(note: Path) -> str:
+    try:
+        return note.read_text("ascii", "replace")[:20].strip() or "unknown"
+    except OSError:
+        return "unknown"
+
+
+def sync_folder(folder: Path) -> None:
+    """Make durable which files are in a folder."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+_PARTS: Final = frozenset({"state", "tables", "warc"})
+_CHUNK: Final = 1 << 20
+"""Bytes read at a time for a digest: large enough that the calls do not count, small enough to stay in cache."""
+
+
+def repair_hint(path: Path) -> str:
+    """The next step for a person whose collection has this damaged file or folder in it."""
+    return f"periplus repair {shlex.quote(str(collection_of(path)))} checks every part and rebuilds what it can"
+
+
+def collection_of(path: Path) -> Path:
+    """The folder of the collection that a file or folder of its state, tables or archive belongs to."""
+    for folder in (path, *path.parents):
+        if folder.name in _PARTS:
+            return folder.parent
+    return path
+
+
+def digest_of(path: Path) -> str:
+    """XXH3 (128 bits, hexadecimal) of a file's bytes. It finds damage, not forgery."""
+    digest = xxh3_128()
+    with path.open("rb", buffering=0) as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return str(digest.hexdigest())
