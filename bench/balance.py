@@ -23,11 +23,9 @@ from msgspec import Struct
 
 from periplus.assembly import open_crawl, seeds_from
 from periplus.config import Config
-from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.clutter import ClutteredWorld
 from periplus.lab.web.log import Visit
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.lab.web.sites import Profile
 
 TRUE, FORGOTTEN = (Profile.BUILD, Profile.ARCHIVE, Profile.ALWAYS_NOW), Profile.STALE

@@ -40,7 +40,7 @@ from periplus.lab.simulate.focused import (
     topical_web,
 )
 from periplus.lab.simulate.plots import draw
-from periplus.lab.simulate.policy_choice import PolicyChoice
+from periplus.lab.simulate.runs import PolicyChoice
 from periplus.lab.simulate.web import web_from_edges
 from periplus.model import Page, Site, Url
 from periplus.policy.ordering import Focused

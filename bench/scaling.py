@@ -33,9 +33,7 @@ from periplus.crawl.sharding.messages import StatusReport
 from periplus.crawl.stats import CrawlStats, FrontierStats
 from periplus.lab.simulate.web import site_name
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.model import Batch, Discovery, Hints, Site, Source, Url
 from periplus.store import DiskState
 from periplus.urls import site_of

@@ -21,11 +21,9 @@ from periplus.assembly.collection import Collection, held, planned
 from periplus.assembly.facts import collection_facts
 from periplus.assembly.summary import Summary
 from periplus.lab.web import World
-from periplus.lab.web.clock import RunningClock
 from periplus.lab.web.hostile import REGISTRY
 from periplus.lab.web.log import RequestLog
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningClock, RunningLab, Server
 from periplus.lab.web.sites import DOMAIN
 
 from .consoles import stderr_console, stdout_console

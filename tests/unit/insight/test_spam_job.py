@@ -12,7 +12,7 @@ from periplus.insight.spam import SpamJob
 from periplus.insight.verdicts import write
 from periplus.insight.views import QUESTIONS, Views
 from periplus.lab.web import traps
-from periplus.lab.web.exchange import Request
+from periplus.lab.web.http import Request
 from periplus.lab.web.world import World
 from periplus.model import Discovered, Discovery, PageRead, Source, Url
 from periplus.policy.spam import SpamScores, SpamSettings, shipped

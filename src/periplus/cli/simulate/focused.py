@@ -47,7 +47,7 @@ def focused(
     Example: periplus simulate focused --collection docs --topic "regular expressions" --policy shark,focused
     """
     from periplus.lab.simulate.focused import run_focused, topical_collection
-    from periplus.lab.simulate.policy_choice import PolicyChoice
+    from periplus.lab.simulate.runs import PolicyChoice
 
     chosen = [PolicyChoice.parse(name) for name in options.policies(policy or FIRST_POLICIES) or ()]
     files = Files()

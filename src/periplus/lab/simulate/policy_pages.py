@@ -29,8 +29,8 @@ from .generated import WebSettings, generate, small_settings
 from .network import NetworkSettings
 from .orderings import OrderingSummary, compare_orderings, mean_curves, summarise
 from .plots import Plot, save
-from .policy_choice import PolicyChoice
 from .results import write_whole
+from .runs import PolicyChoice
 from .web import Web
 from .workers import Progress
 

@@ -18,7 +18,7 @@ from periplus.policy.spam import Features, page_features
 from periplus.policy.spam.link_features import DomainGraph
 from periplus.urls import domain_of, site_of
 
-from ..web.vocabulary import host_label, sentences, topics, words
+from ..web.randomness import host_label, sentences, topics, words
 
 _KEY_WORDS = (
     "pills", "loans", "watches", "casino", "degrees", "ringtones", "mortgage", "slots", "insurance", "replica",

@@ -17,10 +17,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from .exchange import Answer, Request
-from .randomness import at, key_of
+from .http import Answer, Request
+from .randomness import at, key_of, sentences
 from .sites import Profile
-from .vocabulary import sentences
 from .world import World
 
 KINDS = ("parameters", "calendar", "decay")
