@@ -1,13 +1,10 @@
-"""The bytes of one connection, in the clear or under TLS.
-
-The bytes of one connection, in the clear or under TLS, and the ways to end it: in order, or with a reset.
+"""The bytes of one connection, in the clear or under TLS, and the ways to end it: in order, or with a reset.
 
 HTTP is one layer above, in `connection`, which need not know whether it is encrypted.
 
-TLS as bytes in, bytes out, so that one connection can begin it whenever it likes: at once, or after CONNECT.
-
-asyncio's own TLS hides the handshake; a hostile host must be able to cut it in the middle, and a proxy begins it after
-an exchange in the clear. Which certificate a name gets is the authority's business (`certificates`).
+TLS is bytes in, bytes out, so that one connection can begin it whenever it likes: at once, or after CONNECT. asyncio's
+own TLS hides the handshake; a hostile host must be able to cut it in the middle, and a proxy begins it after an
+exchange in the clear. Which certificate a name gets is the authority's business (`certificates`).
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
-"""One connection of one client.
-
-One connection of one client: heads in, answers out, in order, one at a time (RFC 9112 section 9.3.2).
+"""One connection of one client: heads in, answers out, in order, one at a time (RFC 9112 section 9.3.2).
 
 An answer with all its bytes leaves at once, which is the fast path. A streamed body or a hostile script is handed to a
 `Player`; where the lab has a latency, every answer waits before its first byte. Requests that arrive meanwhile wait.
 Nothing here grows with what a client sends or refuses to read: the input is bounded by pausing the socket, the output
-by the socket's own buffer, and time by the server's sweep.
-
-Acting out a stream of actions on a connection: as fast as the client reads, no faster, and fair to the others.
+by the socket's own buffer, and time by the server's sweep. A stream is played as fast as the client reads, no faster,
+and fair to the others.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""HTTP/1.1 as values and bytes: reading what a client asks, writing what a server says (RFC 9110, RFC 9112). No sockets.
+"""HTTP/1.1 as values and bytes: what a client asks, what a server says (RFC 9110, RFC 9112). No sockets.
 
 The reader takes a whole head (up to the empty line) and answers a `Head`, or a `Refusal` with the status that says why
 not. It reads what crawlers send: origin-form and absolute-form targets (so that the lab is also a proxy), CONNECT,
 keep-alive of 1.0 and 1.1, bodies with a length. The fields of a head are the same bytes on nearly every request of a
 client but for Host and validators, so their reading is remembered.
 
-`Request` and `Answer` are the values between the server and the world, which has the contents. The server adds everything that belongs to the wire: Date, Content-Length, Connection, content coding, chunks, and it
-drops the body of a HEAD. The world decides everything that depends on the state at a moment.
-
-
+`Request` and `Answer` are the values between the server and the world, which has the contents. The server adds
+everything that belongs to the wire: Date, Content-Length, Connection, content coding, chunks, and it drops the body of
+a HEAD. The world decides everything that depends on the state at a moment.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """The dispatcher of host names, and the lab's own pages: for people, for programs, and every host under a path.
 
-`/seeds.txt` (the home page of every site, no trap), `/hosts.txt` (for /etc/hosts), `/visits.jsonl` (the log),
-`/clock` (the virtual time, POSIX seconds), `/ca.pem` (where there is TLS), and `/~host/...`: a site under a path of the machine itself, for browsers that cannot resolve the
-lab's names. Links, forms and redirects to hosts of the lab are led back under such paths, so that a person can walk from site to
-site. A crawler should not come this way: it would see one host where there are many.
-
-
+`/seeds.txt` (the home page of every site, no trap), `/hosts.txt` (for /etc/hosts), `/visits.jsonl` (the log), `/clock`
+(the virtual time, POSIX seconds), `/ca.pem` (where there is TLS), and `/~host/...`: a site under a path of the machine
+itself, for browsers that cannot resolve the lab's names. Links, forms and redirects to hosts of the lab are led back
+under such paths, so that a person can walk from site to site. A crawler should not come this way: it would see one
+host where there are many.
 """
 
 from __future__ import annotations

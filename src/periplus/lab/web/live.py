@@ -1,8 +1,8 @@
 """A site at a moment: which page a slot has, when it last changed, what is new, and which links lead to it.
 
-What pages look like is in `pages`, sitemaps are in `sitemaps`. An anchor names the page that a slot held when the text around it was written, so several generations of one slot are
-wanted at a time. What is kept could be worked out again: anchors up to `MOST_ANCHORS` in a whole world, and for each
-site the places that its prose points at.
+What pages look like is in `pages`, sitemaps are in `sitemaps`. An anchor names the page that a slot held when the text
+around it was written, so several generations of one slot are wanted at a time. What is kept could be worked out again:
+anchors up to `MOST_ANCHORS` in a whole world, and for each site the places that its prose points at.
 
 Links between sites: the bow-tie (Broder et al., "Graph structure in the web", 2000).
 

@@ -8,9 +8,9 @@ test says so. Both are a `model.Clock`: they never run backwards. Everything tha
 here, so that Date, Last-Modified and a sitemap's lastmod agree with each other. What changes at which time is the
 world's business.
 
-The world gives each site an address of its own in 127.0.0.0/8, so that politeness by address can be seen. Linux answers on all
-of them; one socket that is bound to the loopback device, and so deaf to the network, serves them all. Elsewhere the lab
-is at 127.0.0.1 alone.
+The world gives each site an address of its own in 127.0.0.0/8, so that politeness by address can be seen. Linux
+answers on all of them; one socket that is bound to the loopback device, and so deaf to the network, serves them all.
+Elsewhere the lab is at 127.0.0.1 alone.
 """
 
 from __future__ import annotations

@@ -14,9 +14,10 @@ make up for it, so that the shares hold in the whole world.
 Gzip is written without compression (stored blocks, RFC 1951 section 3.2.4), because the same seed must give the same
 bytes on every machine, and compressors differ from one version to the next.
 
-One profile does everything wrong, after the Berkeley survey of web site metadata. An index that names both `.xml` and `.xml.gz` of the same list, indexes in indexes that lead back to where they began, a
-file of 60,000 URLs, bytes that are not the UTF-8 they claim, gzip that ends too early, URLs of another host. Read with
-care, it holds every page of the site. The angle brackets around its URL in robots.txt are in `exclusion`.
+One profile does everything wrong, after the Berkeley survey of web site metadata. An index that names both `.xml` and
+`.xml.gz` of the same list, indexes in indexes that lead back to where they began, a file of 60,000 URLs, bytes that
+are not the UTF-8 they claim, gzip that ends too early, URLs of another host. Read with care, it holds every page of
+the site.
 """
 
 from __future__ import annotations
@@ -36,9 +37,6 @@ from .change import DAY, PREHISTORY, WEEK
 from .live import Census, LiveSite
 from .randomness import at, at_all
 from .sites import Profile, Site
-
-__all__ = ["Presence", "Publisher", "presence_for"]
-
 
 LASTMOD, PRIORITY, CHANGEFREQ = 0.58, 0.61, 0.07
 ALWAYS_DATED = frozenset({Profile.ARCHIVE, Profile.BUILD, Profile.ALWAYS_NOW})

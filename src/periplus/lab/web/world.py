@@ -9,8 +9,9 @@ page but what could be worked out again. How it is built, from the bottom: `rand
 sites), `paths`, `live` and `pages` (what), `exclusion`, `sitemaps` and `database` (what sites say), `residence` (one
 site, answering), and `traps` (hosts of their own).
 
-Some URLs show what others show (Broder et al., "Syntactic clustering of the web", 1997). Exact: a page under a parameter that changes nothing, a home page under its index name, every page of a twin or mirror.
-Nearly: a printable version, a listing in another order.
+Some URLs show what others show (Broder et al., "Syntactic clustering of the web", 1997). Exact: a page under a
+parameter that changes nothing, a home page under its index name, every page of a twin or mirror. Nearly: a printable
+version, a listing in another order.
 """
 
 from __future__ import annotations

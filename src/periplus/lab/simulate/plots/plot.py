@@ -2,8 +2,6 @@
 
 The colours are those of Okabe & Ito (2008) without yellow, which is invisible on a light background. Seven colours and
 four dashes have no common factor, so combining both gives 28 distinct curves.
-
-
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
 
 Each kind of hostility is a `Part`, listed in `PARTS`: it has hosts, or adds to the pages of honest sites, and answers
 for the truth. `part` has the interface, `farm` the link farm, `dust` sites whose pages have many URLs and calendars
-without an end, `judged_hosts` soft 404s, parked domains, cloakers and mirrors. Every name below `lab.test` is a registrable domain here: crawl with
-`[scope] suffixes = ["lab.test"]`.
+without an end, `judged_hosts` soft 404s, parked domains, cloakers and mirrors. Every name below `lab.test` is a
+registrable domain here: crawl with `[scope] suffixes = ["lab.test"]`.
 """
 
 from __future__ import annotations

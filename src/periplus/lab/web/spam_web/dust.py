@@ -1,14 +1,15 @@
 """Sites with more URLs than pages: duplicates under several URLs (DUST), and calendars without an end.
 
-Each site of DUST has its pages, numbered, a way to spell the URL of a page in more than one way, and links that use all of the
-spellings. On most of them one rule would name every page once. Three are deceptive: on two a parameter says nothing on
-95 % of the pages and matters on the others, which are a section of the site or scattered over it; on the third the URL
-without the parameter does not exist.
+Each site of DUST has its pages, numbered, a way to spell the URL of a page in more than one way, and links that use
+all of the spellings. On most of them one rule would name every page once. Three are deceptive: on two a parameter says
+nothing on 95 % of the pages and matters on the others, which are a section of the site or scattered over it; on the
+third the URL without the parameter does not exist.
 
 `page_of` is the truth: what a URL shows, whatever its spelling.
 
-Of the two calendars, one has no events, and on the other all pages differ. Both link every month to the next and the one before, and to its days. The second cannot be told from a newspaper's
-archive by its texts, only by its dates: it goes on for centuries.
+Of the two calendars, one has no events, and on the other all pages differ. Both link every month to the next and the
+one before, and to its days. The second cannot be told from a newspaper's archive by its texts, only by its dates: it
+goes on for centuries.
 """
 
 from __future__ import annotations
