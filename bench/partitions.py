@@ -74,7 +74,6 @@ def measured(graph: Graph, executor: Executor) -> tuple[float, float]:
 
 def _nothing(*_: object) -> None:
     """What workers need is loaded."""
-    import scipy.sparse  # noqa: F401
 
 
 def main() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from bench.world_crawl import WorldCrawl, hurried
 
-from periplus.lab.simulate.world_crawl import WorldCrawl, hurried
 from periplus.lab.web.spam_web import HostileWorld
 from periplus.lab.web.spam_web.dust import Calendars as LabCalendars
 from periplus.model import Accept, Discovery, Reject, Source, Url

@@ -14,11 +14,10 @@ import numpy as np
 from msgspec import Struct
 
 from periplus.content import read_page
+from periplus.lab.web.randomness import host_label, sentences, topics, words
 from periplus.policy.spam import Features, page_features
 from periplus.policy.spam.link_features import DomainGraph
 from periplus.urls import domain_of, site_of
-
-from ..web.randomness import host_label, sentences, topics, words
 
 _KEY_WORDS = (
     "pills", "loans", "watches", "casino", "degrees", "ringtones", "mortgage", "slots", "insurance", "replica",

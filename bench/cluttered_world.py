@@ -17,10 +17,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from .http import Answer, Request
-from .randomness import at, key_of, sentences
-from .sites import Profile
-from .world import World
+from periplus.lab.web.http import Answer, Request
+from periplus.lab.web.randomness import at, key_of, sentences
+from periplus.lab.web.sites import Profile
+from periplus.lab.web.world import World
 
 KINDS = ("parameters", "calendar", "decay")
 _LINK = re.compile(rb'(<a href="/[^"?]*)(\??)([^"]*")')

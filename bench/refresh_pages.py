@@ -1,6 +1,6 @@
 """Measures every refresh policy, for `docs/refresh_policies.md` and the plots in `docs/policies/refresh`.
 
-`policy_pages` runs it along with the orderings. Every policy is measured on the same histories: pages that change at
+`bench.policy_pages` runs it along with the orderings. Every policy is measured on the same histories: pages that change at
 random, at the rates of Figure 2 of Brandman et al. (2000); the same with signals of mixed quality; and changes at
 regular intervals, as in that paper. Real histories may not be published; docs/simulator.md has results on them.
 """
@@ -12,15 +12,15 @@ from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
+from periplus.lab.simulate.policy_pages import write_page
 
-from .findings import Curve
-from .freshness import FreshnessResult, freshness_curves, run_freshness
-from .histories import Histories, HistorySettings, generate_histories
-from .plots import Plot
-from .policy_pages import write_page
-from .refresh import refresh_policies
-from .results import FreshnessRow, freshness_rows
-from .workers import Progress
+from periplus.lab.simulate.findings import Curve
+from periplus.lab.simulate.freshness import FreshnessResult, freshness_curves, run_freshness
+from periplus.lab.simulate.histories import Histories, HistorySettings, generate_histories
+from periplus.lab.simulate.plots import Plot
+from periplus.lab.simulate.refresh import refresh_policies
+from periplus.lab.simulate.results import FreshnessRow, freshness_rows
+from periplus.lab.simulate.workers import Progress
 
 BESIDE = ("uniform", "optimal", "learned", "oracle")
 BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)

@@ -1,6 +1,6 @@
-"""Measures every ordering and refresh policy (`refresh_pages`), and writes their numbers and plots into the docs.
+"""Measures every ordering and refresh policy (`bench.refresh_pages`), and writes their numbers and plots into the docs.
 
-    python -m periplus.lab.simulate.policy_pages docs [--refresh]
+    python -m bench.policy_pages docs [--refresh]
 
 `docs/orderings.md` and `docs/refresh_policies.md` are written by hand, except for the table between two marks, which
 this file measures. Each policy has a plot in `docs/policies`, beside breadth-first, random order and the oracle. The
@@ -21,18 +21,17 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from periplus.lab.simulate.findings import Curve
+from periplus.lab.simulate.generated import WebSettings, generate, small_settings
+from periplus.lab.simulate.network import NetworkSettings
+from periplus.lab.simulate.orderings import OrderingSummary, compare_orderings, mean_curves, summarise
+from periplus.lab.simulate.plots import Plot, save
+from periplus.lab.simulate.results import write_whole
+from periplus.lab.simulate.runs import PolicyChoice
+from periplus.lab.simulate.web import Web
+from periplus.lab.simulate.workers import Progress
 from periplus.model import UsageError
 from periplus.policy.ordering import orderings
-
-from .findings import Curve
-from .generated import WebSettings, generate, small_settings
-from .network import NetworkSettings
-from .orderings import OrderingSummary, compare_orderings, mean_curves, summarise
-from .plots import Plot, save
-from .results import write_whole
-from .runs import PolicyChoice
-from .web import Web
-from .workers import Progress
 
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 BESIDE = ("breadth_first", "random", "optimal")
@@ -176,7 +175,7 @@ def _part(progress: Progress | None, number: int, parts: int) -> Progress | None
 def main(arguments: Sequence[str]) -> int:
     """Measure, and write the pages in the folder of the docs."""
     if not arguments or arguments[1:] not in ([], ["--refresh"]) or not Path(arguments[0]).is_dir():
-        sys.stderr.write("usage: python -m periplus.lab.simulate.policy_pages docs [--refresh]\n")
+        sys.stderr.write("usage: python -m bench.policy_pages docs [--refresh]\n")
         return 2
     is_terminal = sys.stderr.isatty()
 
@@ -184,7 +183,10 @@ def main(arguments: Sequence[str]) -> int:
         if is_terminal:
             sys.stderr.write(f"\r{done / total:.0%} ")
 
-    from .refresh_pages import measure_refreshing, write_refresh_pages  # it has the marks of pages from here
+    from bench.refresh_pages import (  # it has the marks of pages from here
+        measure_refreshing,
+        write_refresh_pages,
+    )
 
     folder = Path(arguments[0])
     refreshing = measure_refreshing(progress=show_progress)
