@@ -24,7 +24,7 @@ import duckdb
 
 from periplus.assembly import open_crawl, seeds_from, settle
 from periplus.assembly.collection import Collection
-from periplus.assembly.host_judgements import judge
+from periplus.assembly.judging import judge
 from periplus.config import Config
 from periplus.content import read_page
 from periplus.lab.web import World

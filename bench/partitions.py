@@ -74,6 +74,7 @@ def measured(graph: Graph, executor: Executor) -> tuple[float, float]:
 
 def _nothing(*_: object) -> None:
     """What workers need is loaded."""
+    import scipy.sparse  # noqa: F401
 
 
 def main() -> None:

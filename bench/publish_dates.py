@@ -71,7 +71,7 @@ def measure(pages: int, days: int, seed: int = 7) -> Dates:
                     )
                 path.write_bytes(body)
                 os.utime(path, (now, now))
-            with Publisher(out, settings_for("https://www.example.org/"), clock=lambda: now) as publisher:
+            with Publisher(out, settings_for("https://www.example.org/"), clock=lambda: now) as publisher:  # noqa: B023
                 known = dict(publisher.ledger.db.execute("select url, lastmod from resources where gone is null"))
                 publisher.scan([FolderInventory(root, publisher.base_url, exclude=())], allows_removals=True)
                 after = dict(publisher.ledger.db.execute("select url, lastmod from resources where gone is null"))

@@ -1,6 +1,6 @@
 """Measures every refresh policy, for `docs/refresh_policies.md` and the plots in `docs/policies/refresh`.
 
-`bench.policy_pages` runs it along with the orderings. Every policy is measured on the same histories: pages that change at
+`bench.policy_pages` runs it with the orderings. Every policy is measured on the same histories: pages that change at
 random, at the rates of Figure 2 of Brandman et al. (2000); the same with signals of mixed quality; and changes at
 regular intervals, as in that paper. Real histories may not be published; docs/simulator.md has results on them.
 """
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
-from periplus.lab.simulate.policy_pages import write_page
 
+from bench.policy_pages import write_page
 from periplus.lab.simulate.findings import Curve
 from periplus.lab.simulate.freshness import FreshnessResult, freshness_curves, run_freshness
 from periplus.lab.simulate.histories import Histories, HistorySettings, generate_histories

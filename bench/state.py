@@ -59,7 +59,7 @@ class Direct:
     def __init__(self, state: State) -> None:
         self.state = state
 
-    def discover(self, discoveries: Sequence[Discovery], now: float) -> None:
+    def discover(self, discoveries: Sequence[Discovery], now: float) -> None:  # noqa: ARG002 - the verb has it
         """Records for all, places in the queues for those that are new."""
         records = [UrlRecord(d.url, (FirstSeen(d.source, d.found_at),), d.depth) for d in discoveries]
         known = self.state.records.add_new(records)

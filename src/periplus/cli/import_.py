@@ -11,7 +11,7 @@ from rich.text import Text
 
 from periplus.assembly.collection import held, planned
 from periplus.assembly.importing import Imported, import_archives
-from periplus.assembly.seed_files import read_seeds
+from periplus.assembly.seeds import read_seeds
 from periplus.crawl.sharding import tune_garbage_collection
 from periplus.model import UsageError
 

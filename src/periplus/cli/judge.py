@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from periplus.assembly.collection import existing
-from periplus.assembly.host_judgements import judge as judge_collection
+from periplus.assembly.judging import judge as judge_collection
 from periplus.model import Judged
 
 from . import options

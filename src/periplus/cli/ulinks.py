@@ -18,7 +18,7 @@ from rich.text import Text
 from periplus.assembly.collection import Collection, existing, held, planned
 from periplus.assembly.facts.site_list import is_collection
 from periplus.assembly.options import wire_settings
-from periplus.assembly.useful_links import SCRATCH, SiteUlinks, Wanted, asked, sampled, ulinks_of
+from periplus.assembly.reporting import SCRATCH, SiteUlinks, Wanted, asked, sampled, ulinks_of
 from periplus.insight.ulinks import (
     Sample,
     Ulink,

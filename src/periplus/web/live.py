@@ -22,7 +22,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from periplus.assembly.control import ControlClient, CrawlRefused, LiveStatus, NoCrawlRuns
-from periplus.assembly.queue import all_waiting, longest_queues, queue_of
+from periplus.assembly.facts.site_list import all_waiting, longest_queues, queue_of
 from periplus.model import Site, UsageError
 
 from . import live_urls

@@ -8,7 +8,7 @@ import pytest
 
 from periplus.assembly import Layout
 from periplus.assembly.collection import Collection
-from periplus.assembly.host_judgements import judge
+from periplus.assembly.judging import judge
 from periplus.config import Config
 from periplus.insight import verdicts
 from periplus.model import ConfigError, Judged

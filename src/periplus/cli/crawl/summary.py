@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import Collection
-from periplus.assembly.estimating import CrawlCost
+from periplus.assembly.mapping import CrawlCost
 from periplus.assembly.summary import Summary
 from periplus.insight.reasons import explained
 

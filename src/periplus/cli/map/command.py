@@ -19,8 +19,7 @@ import typer
 from rich.console import Console
 
 from periplus.assembly.collection import Collection, held, planned, states
-from periplus.assembly.facts.listed_urls import Judging, Verdict
-from periplus.assembly.facts.sitemap_files import MapFiles
+from periplus.assembly.facts.listed_urls import Judging, MapFiles, Verdict
 from periplus.assembly.mapping import map_folder, map_settings
 from periplus.assembly.options import wire_settings
 from periplus.assembly.summary import Summary

@@ -14,8 +14,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from periplus.assembly.facts.listed_urls import Judging, SiteCost, Verdict
-from periplus.assembly.facts.sitemap_files import MapFile, MapFiles
+from periplus.assembly.facts.listed_urls import Judging, MapFile, MapFiles, SiteCost, Verdict
 from periplus.insight.listed import Listed
 from periplus.insight.reasons import explained
 from periplus.model import Url

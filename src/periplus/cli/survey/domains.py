@@ -20,7 +20,7 @@ from typing import TextIO
 
 from msgspec import Struct
 
-from periplus.assembly.seed_files import MAX_SEEDS
+from periplus.assembly.seeds import MAX_SEEDS
 from periplus.model import Url, UsageError
 from periplus.urls import canonical, site_of
 
