@@ -25,7 +25,7 @@ import numpy as np
 from msgspec.structs import replace
 from scipy.stats import rankdata
 
-from periplus.cli.simulate.focused import picture as recall_plot
+from periplus.cli.simulate.ordering import picture as recall_plot
 from periplus.content import RawPage, read_page, read_pages
 from periplus.crawl.focus import Focus
 from periplus.crawl.stats import CrawlStats

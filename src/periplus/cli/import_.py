@@ -12,12 +12,12 @@ from rich.text import Text
 from periplus.assembly.collection import held, planned
 from periplus.assembly.importing import Imported, import_archives
 from periplus.assembly.seeds import read_seeds
+from periplus.assembly.wording import count, top
 from periplus.crawl.sharding import tune_garbage_collection
 from periplus.model import UsageError
 
 from . import options
 from .consoles import stderr_console
-from .crawl.live import count, top
 
 _EVERY = 10_000
 """Captures between two lines of progress."""

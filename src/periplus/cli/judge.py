@@ -9,11 +9,11 @@ import typer
 
 from periplus.assembly.collection import existing
 from periplus.assembly.judging import judge as judge_collection
+from periplus.assembly.wording import count
 from periplus.model import Judged
 
 from . import options
 from .consoles import stdout_console
-from .crawl.live import count
 
 
 def judge(collection: options.Collected, json: options.Json = False) -> None:

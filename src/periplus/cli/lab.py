@@ -19,6 +19,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from periplus.assembly.wording import counted
 from periplus.lab.web import World
 from periplus.lab.web.applications import APPLICATION, ApplicationWorld
 from periplus.lab.web.hostile import REGISTRY
@@ -29,7 +30,6 @@ from periplus.lab.web.spam_web import HostileWorld
 from periplus.model import UsageError
 
 from .consoles import stderr_console, stdout_console
-from .crawl.live import counted
 
 LARGEST_SHOWN = 12
 

@@ -99,26 +99,6 @@ def _root(url: Url) -> str:
     return url[: url.index("/", 8) + 1]
 
 
-__all__ = [
-    "PAGES",
-    "PLAIN_EVERY",
-    "WIDE",
-    "Display",
-    "Row",
-    "View",
-    "by_source",
-    "count",
-    "counted",
-    "host_rows",
-    "hosts",
-    "lasting",
-    "pace",
-    "plain",
-    "screen",
-    "size",
-    "top",
-]
-
 PLAIN_EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
 WIDE = 100

@@ -147,7 +147,7 @@ def _write_parquet(path: Path, report: LogReport) -> None:
 
 
 def _write(path: Path, report: LogReport, *, paper: bool) -> None:
-    from .html_page import page
+    from .tables import page
 
     try:
         path.write_text(page(report, time.time(), paper=paper), encoding="utf-8", newline="")

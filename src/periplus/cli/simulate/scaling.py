@@ -165,7 +165,7 @@ def _sheet(settings: ScalingSettings, rows: Sequence[ScalingRow]) -> Sheet:
 
 
 def _cells(row: ScalingRow) -> list[str]:
-    from ..crawl.live import lasting
+    from periplus.assembly.wording import lasting
 
     return [
         f"{row.shards:,}",

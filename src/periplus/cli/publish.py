@@ -13,21 +13,16 @@ import msgspec
 import typer
 from rich.text import Text
 
-from periplus.assembly.publishing import (
-    inventories,
-    load_settings,
-    save_settings,
-    scans_of_changes,
-    settings_path,
-)
-from periplus.cli import options
-from periplus.cli.consoles import stderr_console, stdout_console
-from periplus.cli.crawl.live import count, counted
+from periplus.assembly.publishing import inventories, load_settings, save_settings, scans_of_changes, settings_path
+from periplus.assembly.wording import count, counted
 from periplus.model import UsageError
 from periplus.publish import Published, Publisher, PublishSettings
 from periplus.publish.push import PushResult
 from periplus.publish.trial_server import folder_app, trial_server
 from periplus.store.folder_lock import FolderLocked
+
+from . import options
+from .consoles import stderr_console, stdout_console
 
 publish = typer.Typer(
     name="publish",

@@ -5,6 +5,8 @@ second, as the crawl does it; `--as` overrules. People get a table of the first 
 every value as a JSON line (`--json`).
 
 Bounded in memory: however many values pass, only the few that are shown are kept.
+
+What `periplus read` shows of a WARC or ARC file: a line for each record.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import Annotated
 
 import msgspec
 import typer
+from msgspec import Struct
 from rich.table import Table
 from rich.text import Text
 
@@ -29,8 +32,9 @@ from periplus.content import decode_body
 from periplus.formats import access_log, feed, metadata_archive, robots, sitemap
 from periplus.model import Granularity, Lastmod, Links, Problem, UsageError
 from periplus.store.importing.files import PACKAGE, SUFFIXES
+from periplus.store.warc import WarcRecord, read_records
 
-from ..consoles import stdout_console
+from .consoles import stdout_console
 
 ROWS = 12
 CELL = 72
@@ -385,3 +389,29 @@ def _as_json(values: Iterable[msgspec.Struct]) -> Digest:
         sys.stdout.buffer.write(encode(line) + b"\n")
     sys.stdout.buffer.flush()
     return digest
+
+
+_MAX_BLOCK = 64 << 10
+"""Bytes of a block that are looked at: the fields of an answer. A longer one is not a problem here."""
+
+
+class Record(Struct, frozen=True):
+    """A record of a WARC or ARC file."""
+
+    kind: str
+    url: str
+    date: str
+    status: int | None
+    offset: int
+    length: int
+
+
+def read_captures(path: Path) -> Iterator[Record | Problem]:
+    """Every record of a file, and what is wrong with it."""
+    for record in read_records(path, max_block=_MAX_BLOCK):
+        if isinstance(record, WarcRecord):
+            status = record.message().status if record.is_http else None
+            date = record.fields.get("warc-date", "")
+            yield Record(record.type, record.url, date, status, record.offset, record.length)
+        elif record.reason != "cut-block":
+            yield record

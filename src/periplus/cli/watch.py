@@ -1,6 +1,6 @@
 """`periplus watch`: keeps a collection fresh within a budget of visits, until it is stopped.
 
-This file turns options into settings and runs the crawl; `output` prints the progress. The budgets and the objective
+It turns options into settings, runs the crawl and prints its progress. The budgets and the objective
 are saved with the collection's settings, so that the same command without options continues; `--for` holds for this
 run.
 
@@ -27,6 +27,7 @@ from periplus.assembly.collection import Collection, existing, held, planned, ta
 from periplus.assembly.facts.freshness_words import share, when, why
 from periplus.assembly.options import duration
 from periplus.assembly.progress import Progress
+from periplus.assembly.wording import count, counted, lasting, top
 from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.crawl.sharding import Gather
 from periplus.crawl.stats import CrawlStats
@@ -34,12 +35,12 @@ from periplus.model import Url, UsageError
 from periplus.policy.refresh import DAY
 from periplus.policy.refresh import objective as check_objective
 
-from .. import options
-from ..app import INTERRUPTED
-from ..consoles import stderr_console, stdout_console
-from ..crawl.live import PLAIN_EVERY, Row, View, count, counted, host_rows, lasting, top
-from ..crawl.resizing import gathering
-from ..crawl.running import run
+from . import options
+from .app import INTERRUPTED
+from .consoles import stderr_console, stdout_console
+from .crawl.live import PLAIN_EVERY, Row, View, host_rows
+from .crawl.resizing import gathering
+from .crawl.running import run
 
 _WIDE = 124
 """Width in columns from which a URL and the reason of its visit share a line."""

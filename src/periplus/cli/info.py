@@ -1,10 +1,16 @@
-"""`periplus info`: prints what is known of a collection, a site or a URL, with the reasons."""
+"""`periplus info`: prints what is known of a collection, a site or a URL, with the reasons.
+
+`periplus info --live`: the status of a running crawl, from its control socket.
+
+How the budget of a site moved between its two sources, as a table for a terminal.
+"""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -13,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from periplus.assembly.collection import existing
+from periplus.assembly.control import ControlClient
 from periplus.assembly.facts import (
     CollectionFacts,
     SiteFacts,
@@ -22,16 +29,104 @@ from periplus.assembly.facts import (
     site_facts,
     url_facts,
 )
-from periplus.assembly.facts.lines import Lines, collection_lines, reasons_of, site_lines, url_lines
-from periplus.assembly.wording import count, counted, size
+from periplus.assembly.facts.lines import MOVES_BY_WORD, Lines, collection_lines, reasons_of, site_lines, url_lines
+from periplus.assembly.facts.sources import BalanceFacts, EpochFacts
+from periplus.assembly.wording import count, counted, lasting, pace, size, top
 from periplus.insight.reasons import explained
 from periplus.model import UsageError
 from periplus.urls import canonical, site_of
 
-from .. import options
-from ..consoles import stdout_console
-from .live import say_live
-from .sources import balance_table
+from . import options
+from .consoles import stdout_console
+
+_LIVE_SITES_SHOWN = 10
+"""Sites on a terminal; `--json` has up to 50."""
+
+
+def say_live(collection: Path, what: str | None, *, is_json: bool) -> None:
+    """Print the status of the crawl that runs in a collection."""
+    if what is not None:
+        raise UsageError(f"--live is about the whole crawl, got {what}", hint="leave out the site, or --live")
+    with ControlClient(collection) as crawl:
+        status = crawl.ask("status")
+    if is_json:
+        typer.echo(msgspec.json.encode(status))
+        return
+    console = stdout_console()
+    console.print(Text(f"{status['collection']}: {status['kind']} in process {status['pid']}", "bold"), soft_wrap=True)
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, said in _lines(status):
+        if said:
+            grid.add_row(f"  {name}", Text(said))
+    console.print(grid)
+    if status["sites"]:
+        console.print(_table(status["sites"]))
+
+
+def _lines(status: dict[str, Any]) -> list[tuple[str, str]]:
+    progress, controls = status["progress"], status["controls"]
+    tally = progress["tally"]
+    state = "stopping" if status["is_stopping"] else "paused" if controls["is_paused"] else ""
+    rate = "" if controls["rate"] is None else f"at most {controls['rate']:g} requests a second"
+    return [
+        ("state", ", ".join(filter(None, (state, rate))) or "running"),
+        ("pages", f"{count(tally['pages'])}, {pace(progress['rate'])}, for {lasting(progress['elapsed'])}"),
+        ("requests", f"{count(tally['fetches'])}, {size(tally['downloaded'])}"),
+        ("known", counted(progress["known"], "URL")),
+        ("queue", counted(progress["queued"], "URL")),
+        ("errors", top(tally["errors"])),
+        ("left", "" if progress["left"] is None else f"about {lasting(progress['left'])}"),
+        ("excluded", ", ".join(status["excluded"])),
+        ("preferred", ", ".join(status["preferred"])),
+    ]
+
+
+def _table(sites: list[dict[str, Any]]) -> Table:
+    table = Table(title="longest queues", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+    table.add_column("  site", style="cyan", overflow="fold")
+    for name in ("queue", "requests", "bytes"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", style="dim")
+    for site in sites[:_LIVE_SITES_SHOWN]:
+        table.add_row(
+            f"  {site['site']}", count(site["queued"]), count(site["pages"]), size(site["bytes"]), site["stage"]
+        )
+    return table
+
+
+def balance_table(facts: BalanceFacts) -> Table:
+    """How the budget moved, epoch by epoch, and why."""
+    table = Table(
+        title="how the budget moved, and why",
+        title_justify="left",
+        title_style="bold",
+        caption="  worth: of the lowest-scored pages of an epoch, those unique and indexable",
+        caption_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    for name in ("  epoch", "to sitemaps", "worth", "to links", "worth"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("then", overflow="fold", style="dim")
+    for number, epoch in enumerate(facts.history, facts.epochs - len(facts.history) + 1):
+        table.add_row(f"  {count(number)}", *_cells(epoch), Text(MOVES_BY_WORD[epoch.move]))
+    return table
+
+
+def _cells(epoch: EpochFacts) -> tuple[str, str, str, str]:
+    return (
+        count(epoch.sitemaps),
+        _worth(epoch.sitemaps_good, epoch.sitemaps_known),
+        count(epoch.links),
+        _worth(epoch.links_good, epoch.links_known),
+    )
+
+
+def _worth(good: int, known: int) -> str:
+    """Of the pages that were looked at, those unique and indexable."""
+    return f"{good} of {known}" if known else "-"
 
 
 def info(
