@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from periplus.insight import verdicts
 from periplus.insight.dust_rules import FILE, learnt_rules
 from periplus.insight.mirrors import JUDGE, PARKED, JudgedHosts, judge_hosts
 from periplus.insight.views import Views
+from periplus.insight.views.kept import write_verdicts
 from periplus.model import ConfigError, UsageError
 from periplus.policy.dust import RuleFile, write_rule_file
 from periplus.policy.mirrors import encode_hosts
@@ -59,7 +59,7 @@ def model_of(name: str, folder: Path) -> Model:
 def judge_spam(collection: Collection) -> SpamJudgement:
     """Judge every host and domain; write the verdicts, and what a running or later crawl follows."""
     from periplus.insight.spam import JUDGE
-    from periplus.insight.verdicts import write
+    from periplus.insight.views.kept import write
 
     with spam_job(collection) as job:
         found = job.judge(time.time())
@@ -127,8 +127,8 @@ def judge(found: Collection, now: float) -> JudgedHosts:
             views, now, settings=config.mirrors, parked_settings=config.parked, suffixes=config.scope.suffixes
         )
         rules = learnt_rules(views, edited, config.scope.suffixes)
-    verdicts.write(found.folder, JUDGE, judged.mirrors)
-    verdicts.write(found.folder, PARKED, judged.parked)
+    write_verdicts(found.folder, JUDGE, judged.mirrors)
+    write_verdicts(found.folder, PARKED, judged.parked)
     learnt = LearntFiles(layout.learnt)
     learnt.write(KIND, encode_hosts(judged.learnt))
     learnt.write(DUST, write_rule_file(rules))

@@ -9,8 +9,8 @@ import pytest
 
 from periplus.content import read_page
 from periplus.insight.spam import SpamJob
-from periplus.insight.verdicts import write
 from periplus.insight.views import QUESTIONS, Views
+from periplus.insight.views.kept import write
 from periplus.lab.web import traps
 from periplus.lab.web.http import Request
 from periplus.lab.web.world import World

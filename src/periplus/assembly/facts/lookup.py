@@ -120,7 +120,7 @@ def verdicts_on(collection: Collection, site: str) -> tuple[VerdictFacts, ...]:
     import pyarrow.compute as pc
     from pyarrow import parquet
 
-    from periplus.insight.verdicts import files_of_judges
+    from periplus.insight.views.kept import files_of_judges
     from periplus.store.tables import scan
 
     layout = collection.layout

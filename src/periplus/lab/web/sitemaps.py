@@ -14,10 +14,9 @@ make up for it, so that the shares hold in the whole world.
 Gzip is written without compression (stored blocks, RFC 1951 section 3.2.4), because the same seed must give the same
 bytes on every machine, and compressors differ from one version to the next.
 
-One profile does everything wrong, after the Berkeley survey of web site metadata. An index that names both `.xml` and
+One profile does everything wrong, after the Berkeley survey: an index that names both `.xml` and
 `.xml.gz` of the same list, indexes in indexes that lead back to where they began, a file of 60,000 URLs, bytes that
-are not the UTF-8 they claim, gzip that ends too early, URLs of another host. Read with care, it holds every page of
-the site.
+are not the UTF-8 they claim, gzip that ends too early, URLs of another host. It holds every page of the site.
 """
 
 from __future__ import annotations
