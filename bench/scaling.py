@@ -23,8 +23,7 @@ import numpy as np
 
 from periplus import __version__
 from periplus.assembly import open_crawl, seeds_from, settle
-from periplus.cluster.leases import LeasedCoordinator
-from periplus.cluster.memory import Remembered
+from periplus.cluster.leases import LeasedCoordinator, Remembered
 from periplus.config import Config
 from periplus.crawl.router import Placement, owner_of
 from periplus.crawl.shard import MakeShard, Shard, ShardOutput, Status

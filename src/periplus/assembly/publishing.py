@@ -18,8 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from periplus.config import Config
-from periplus.config.reading import load, with_options
-from periplus.config.writing import dump
+from periplus.config.toml_files import dump, load, with_options
 from periplus.content import decode_body
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.fetch import AddressGuard, SingleRequests

@@ -26,8 +26,7 @@ from periplus.assembly.facts.site_list import all_waiting, longest_queues, queue
 from periplus.model import Site, UsageError
 
 from . import live_urls
-from .live_feed import MAX_LISTENERS, Feeds, LiveFeed
-from .live_view import TABLES
+from .live_feed import MAX_LISTENERS, TABLES, Feeds, LiveFeed
 from .rendering import json_response, page
 from .routing import Audience, Link, Operation, Parameter, form_of, route
 from .served import Served, ServedCollection, chosen_collection, served_of

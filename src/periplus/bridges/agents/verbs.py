@@ -45,9 +45,11 @@ from .answers import (
     SearchAnswer,
     SearchHit,
     UsefulLink,
+    fenced,
+    fitting,
+    parts_of,
 )
 from .crawl_jobs import CrawlJobs
-from .fencing import fenced, fitting, parts_of
 
 MAX_SQL_ROWS: Final = 1_000
 MAX_SQL_SECONDS: Final = 10.0

@@ -15,7 +15,7 @@ from typing import Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.config.reading import load, with_options
+from periplus.config.toml_files import load, with_options
 from periplus.model import ConfigError
 from periplus.policy.ordering import orderings
 
