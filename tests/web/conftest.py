@@ -12,7 +12,7 @@ from tests.library.small_web import SEED, attentive, quick, shop
 from tests.web.asking import PATIENCE, Site
 
 import periplus
-from periplus.web import browse_settings, browse_tables, live_feed
+from periplus.web import browse_settings, browse_state, browse_tables, live_feed
 from periplus.web.running import running
 from periplus.web.served import Served, ServeSettings
 
@@ -86,7 +86,7 @@ def patience() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(browse_tables, "MAX_SECONDS", PATIENCE)
-        for module in (browse_settings, browse_tables):
+        for module in (browse_settings, browse_state, browse_tables):
             patch.setattr(module, "_PATIENCE", PATIENCE)
         patch.setattr(live_feed, "_CLIENT_TIMEOUT", PATIENCE)
         patch.setattr(live_feed, "EVERY", 0.2)

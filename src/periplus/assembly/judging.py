@@ -59,11 +59,10 @@ def model_of(name: str, folder: Path) -> Model:
 def judge_spam(collection: Collection) -> SpamJudgement:
     """Judge every host and domain; write the verdicts, and what a running or later crawl follows."""
     from periplus.insight.spam import JUDGE
-    from periplus.insight.views.kept import write
 
     with spam_job(collection) as job:
         found = job.judge(time.time())
-    write(collection.folder, JUDGE, found.verdicts)
+    write_verdicts(collection.folder, JUDGE, found.verdicts)
     LearntFiles(collection.layout.learnt).write(JUDGE, found.learnt)
     return found
 

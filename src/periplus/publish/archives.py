@@ -183,7 +183,7 @@ class ResyncFiles:
         yield WELL_KNOWN, resourcesync.write_description(capabilities)
 
     def _resource_lists(self, at: float, capabilities: str) -> Iterator[tuple[str, bytes]]:
-        rows = self._db.execute(f"select url, lastmod, size, mime from resources where {_PUBLISHED} order by id")  # noqa: S608 - our own words
+        rows = self._db.execute(f"select url, lastmod, size, mime from resources where {_PUBLISHED} order by id")
         names: list[str] = []
         while batch := [Listed(*row) for row in rows.fetchmany(PER_LIST)]:
             body = resourcesync.write_resources(batch, at, capabilities)

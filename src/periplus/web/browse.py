@@ -28,25 +28,14 @@ from starlette.responses import Response, StreamingResponse
 
 from periplus.insight.plain_values import word
 
-from .browse_cells import (
-    MAX_EXPORT,
-    Asked,
-    BrowsePage,
-    PageValue,
-    Query,
-    Table,
-    asked_of,
-    cell,
-    cell_style,
-    figure,
-    page_parameter,
-    site_path,
-)
+from .browse_asked import Asked, asked_of, page_parameter
+from .browse_cells import MAX_EXPORT, BrowsePage, PageValue, Query, Table, cell, cell_style, figure, site_path
 from .browse_lists import excluded, forms, freshness_page, runs, sitemaps
 from .browse_settings import report, report_file, settings
 from .browse_sites import overview, site, sites
 from .browse_sql import EXAMPLE, sql, table, tables
-from .browse_tables import close_reader, filled, reader_of
+from .browse_state import close_reader
+from .browse_tables import filled, reader_of
 from .browse_urls import url_page
 from .rendering import json_response, page
 from .routing import Audience, GuardedRoute, Link, Operation, Parameter, route

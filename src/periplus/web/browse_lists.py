@@ -19,9 +19,10 @@ from periplus.crawl.revisit import Freshness
 from periplus.insight.changes import run_beginnings
 from periplus.insight.reasons import explained
 
-from .browse_cells import Asked, BrowsePage, Column, Query, Table, quoted
+from .browse_asked import Asked
+from .browse_cells import BrowsePage, Column, Query, Table, quoted
 from .browse_sites import FILES
-from .browse_tables import read_state, spooled_of
+from .browse_state import read_state, spooled_of
 
 _RUNS: Final = 1000
 """Runs that are listed, the latest first."""

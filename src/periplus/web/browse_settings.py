@@ -17,11 +17,12 @@ from starlette.responses import HTMLResponse, Response
 from periplus.assembly.reporting import described, report_of
 from periplus.assembly.wording import moment
 from periplus.config.fields import settings_of
-from periplus.config.toml_files import written
+from periplus.config.writing import written
 from periplus.model import PeriplusError
 
-from .browse_cells import Asked, BrowsePage, Column, Table, asked_of
-from .browse_tables import read_state
+from .browse_asked import Asked, asked_of
+from .browse_cells import BrowsePage, Column, Table
+from .browse_state import read_state
 from .served import ServedCollection
 
 REPORT_POLICY_MORE: Final = (

@@ -22,8 +22,10 @@ from periplus.insight.ulinks.titles import entitled, pages_of
 from periplus.model import Site
 from periplus.urls import canonical, site_of
 
-from .browse_cells import Asked, BrowsePage, Column, Query, Table, Text, quoted
-from .browse_tables import TableProblem, read_state
+from .browse_asked import Asked
+from .browse_cells import BrowsePage, Column, Query, Table, Text, quoted
+from .browse_state import read_state
+from .browse_tables import TableProblem
 
 _ROBOTS_BYTES: Final = 32 << 10
 """Of a robots.txt that are shown; RFC 9309 has crawlers read at least 500 KiB."""

@@ -12,7 +12,8 @@ from starlette.exceptions import HTTPException
 
 from periplus.model import UsageError
 
-from .browse_cells import MAX_EXPORT, Asked, BrowsePage, Column, Query, Table, quoted
+from .browse_asked import Asked
+from .browse_cells import MAX_EXPORT, BrowsePage, Column, Query, Table, quoted
 from .browse_tables import MAX_SECONDS, TableProblem, columns_of
 
 SHOWN: Final = 200

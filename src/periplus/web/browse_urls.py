@@ -16,8 +16,10 @@ from periplus.insight.reasons import explained
 from periplus.model import PeriplusError, Stored, UrlRecord, UsageError
 from periplus.store.warc import read_record
 
-from .browse_cells import Asked, BrowsePage, Column, Query, Table, quoted
-from .browse_tables import TableProblem, read_state
+from .browse_asked import Asked
+from .browse_cells import BrowsePage, Column, Query, Table, quoted
+from .browse_state import read_state
+from .browse_tables import TableProblem
 
 _MAX_HEADERS: Final = 200
 """Header fields of an answer that are shown."""

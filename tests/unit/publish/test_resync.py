@@ -69,7 +69,7 @@ def test_a_scan_without_a_change_writes_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_large_sites_have_an_index_of_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resync, "PER_LIST", 2)
+    monkeypatch.setattr(archives, "PER_LIST", 2)
     site = Site(tmp_path, 5)
     site.scan(SETTINGS)
     index = document(site, f"{BASE}{archives.RESOURCES}")
