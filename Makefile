@@ -55,7 +55,7 @@ bench: .venv/dev ## compare with every peer, in one run on this machine (QUICK=1
 	@$(BIN)/python -m bench $(if $(QUICK),--quick)
 
 policies: .venv/core ## measure every ordering and refresh policy again, into docs/policies
-	@$(BIN)/python -m periplus.lab.simulate.policy_pages docs
+	@$(BIN)/python -m bench.policy_pages docs
 
 image: ## build the container image and run the demo in it; without docker or podman, check the Dockerfile's steps
 	@PYTHON=$(PYTHON) docker/check $(if $(QUICK),--quick)

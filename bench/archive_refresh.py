@@ -25,8 +25,7 @@ from periplus.crawl.revisit import Revisits, Watching
 from periplus.formats.metadata_archive import ArchiveEntry, read
 from periplus.lab.simulate.brandman import FITTED
 from periplus.lab.simulate.freshness import simulate_freshness
-from periplus.lab.simulate.histories import DAY, Histories, HistorySettings, generate_histories
-from periplus.lab.simulate.window import window
+from periplus.lab.simulate.histories import DAY, Histories, HistorySettings, generate_histories, window
 from periplus.model import (
     ChangeLevel,
     Digests,

@@ -16,8 +16,8 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from periplus.assembly.archive_exports import export_archive_format
 from periplus.assembly.collection import existing
+from periplus.assembly.exporting import export_archive_format
 from periplus.assembly.importing import import_archives
 from periplus.crawl.sharding import tune_garbage_collection
 from periplus.store.export import Committed

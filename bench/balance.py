@@ -1,7 +1,7 @@
 """Two sources, one budget: what a crawl brings by links alone, by sitemaps alone, by halves, and by balance.
 
 Worlds of the lab in which one source of each site is bad: forgotten sitemaps beside good links, and good sitemaps
-beside links that lead astray (`periplus.lab.web.clutter`). Every way of sharing the budget crawls the same world over
+beside links that lead astray (`bench.cluttered_world`). Every way of sharing the budget crawls the same world over
 HTTP, and is given the same number of requests for pages; robots.txt and sitemap files are counted apart. What a request
 brought is the world's to say, not the crawler's: a page counts once, if it is there and may be indexed, by whatever
 name it came.
@@ -21,13 +21,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from bench.cluttered_world import ClutteredWorld
 from periplus.assembly import open_crawl, seeds_from
 from periplus.config import Config
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.clutter import ClutteredWorld
 from periplus.lab.web.log import Visit
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.lab.web.sites import Profile
 
 TRUE, FORGOTTEN = (Profile.BUILD, Profile.ARCHIVE, Profile.ALWAYS_NOW), Profile.STALE

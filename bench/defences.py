@@ -30,9 +30,7 @@ from periplus.crawl.dust import DustLearner
 from periplus.crawl.frontier.domains import Domains
 from periplus.crawl.judging.absence import AbsenceJudge
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.lab.web.sites import DOMAIN
 from periplus.model import PageStatistics
 from periplus.policy.filters.reasons import ACCEPT

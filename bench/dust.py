@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from periplus.lab.simulate.world_crawl import WorldCrawl, hurried
+from bench.world_crawl import WorldCrawl, hurried
 from periplus.lab.web import Answer, Request, World
 from periplus.lab.web.randomness import at, key_of
 from periplus.lab.web.spam_web import Dust, HostileWorld

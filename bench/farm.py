@@ -26,9 +26,7 @@ from msgspec import Struct
 from periplus.assembly import open_crawl, settle
 from periplus.assembly.collection import planned
 from periplus.assembly.jobs import run_jobs
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.lab.web.sites import DOMAIN
 from periplus.lab.web.spam_web import Farm, HostileWorld
 

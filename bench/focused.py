@@ -25,7 +25,7 @@ import numpy as np
 from msgspec.structs import replace
 from scipy.stats import rankdata
 
-from periplus.cli.simulate.focused import picture as recall_plot
+from periplus.cli.simulate.ordering import picture as recall_plot
 from periplus.content import RawPage, read_page, read_pages
 from periplus.crawl.focus import Focus
 from periplus.crawl.stats import CrawlStats
@@ -40,7 +40,7 @@ from periplus.lab.simulate.focused import (
     topical_web,
 )
 from periplus.lab.simulate.plots import draw
-from periplus.lab.simulate.policy_choice import PolicyChoice
+from periplus.lab.simulate.runs import PolicyChoice
 from periplus.lab.simulate.web import web_from_edges
 from periplus.model import Page, Site, Url
 from periplus.policy.ordering import Focused

@@ -12,7 +12,7 @@ import sys
 
 from msgspec.structs import replace
 
-from periplus.lab.simulate.forms import Probed, floor, probe
+from bench.form_probing import Probed, floor, probe
 from periplus.lab.web.database import Database
 from periplus.lab.web.sites import Site
 from periplus.lab.web.world import World

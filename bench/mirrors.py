@@ -24,18 +24,15 @@ import duckdb
 
 from periplus.assembly import open_crawl, seeds_from, settle
 from periplus.assembly.collection import Collection
-from periplus.assembly.host_judgements import judge
+from periplus.assembly.judging import judge
 from periplus.config import Config
 from periplus.content import read_page
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.exchange import Request
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.http import Request
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.lab.web.spam_web import AbsentPages, Cloakers, HostileWorld, Mirrors, ParkedDomains
-from periplus.lab.web.spam_web.cloakers import SIZE
-from periplus.lab.web.spam_web.parked_domains import PARKED
-from periplus.lab.web.spam_web.small_site import SmallSite
+from periplus.lab.web.spam_web.judged_hosts import CLOAKED_SIZE, PARKED
+from periplus.lab.web.spam_web.part import SmallSite
 from periplus.model import Site, Url
 from periplus.policy.absence import ReadPage, SiteAbsence, learn_template, soft_404
 from periplus.policy.cloaking import Copy, SiteProbes, Step, begin_comparison, copy_of, next_step
@@ -132,7 +129,7 @@ def cloaking() -> Figures:
     true = {host for host in Cloakers.hosts if world.is_cloaked(f"http://{host}/")}
     found = {_host(site) for site in judged}
     return {
-        "pages compared": len(Cloakers.hosts) * (SIZE + 4),
+        "pages compared": len(Cloakers.hosts) * (CLOAKED_SIZE + 4),
         "recall of pages": accused,
         "false of honest pages": false,
         "cloaking hosts": len(true),
@@ -149,7 +146,7 @@ def _compared_all(world: HostileWorld) -> tuple[float, int]:
     moment = world.epoch
     found, true, false = 0, 0, 0
     for host in Cloakers.hosts:
-        for path in SmallSite(host, world.seed, SIZE).paths():
+        for path in SmallSite(host, world.seed, CLOAKED_SIZE).paths():
             url, probes, step = f"http://{host}{path}", SiteProbes(), Step.ASK_AS_BROWSER
             begin_comparison(probes, Url(url), _copy(world, url, "Periplus/0.1", moment))
             verdict = None
@@ -180,7 +177,7 @@ def cost() -> Figures:
     host = Cloakers.hosts[0]
     pages = [
         read_page(world.content(f"http://{host}{path}", world.epoch), f"http://{host}{path}", "text/html")
-        for path in SmallSite(host, 7, SIZE).paths()
+        for path in SmallSite(host, 7, CLOAKED_SIZE).paths()
     ]
     read = [ReadPage(page.url, page.title, page.sketch, page.digests.main, 200) for page in pages]
     settings = AbsenceSettings()

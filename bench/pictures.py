@@ -24,9 +24,7 @@ import periplus
 from periplus.assembly.collection import existing, planned
 from periplus.assembly.facts import collection_facts
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.lab.web.sites import Profile
 from periplus.web.running import running
 from periplus.web.served import Served, ServeSettings

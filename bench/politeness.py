@@ -28,10 +28,8 @@ from periplus.assembly import open_crawl, seeds_from, settle
 from periplus.config import Config
 from periplus.crawl.sharding import Crawl
 from periplus.lab.web import Answer, Request, World, exclusion
-from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.log import RequestLog, Visit
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Limits, Server
+from periplus.lab.web.server import Limits, RunningLab, Server, SteppedClock
 from periplus.lab.web.sites import Site
 
 from .politeness_rules import ROBOTS, ROBOTS_AGE, Judge, Terms

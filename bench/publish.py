@@ -13,7 +13,7 @@ from typing import Any
 
 from periplus.formats.sitemap.writing import plain_records, write_urlset
 from periplus.publish import Publisher, PublishSettings, RowInventory
-from periplus.publish.observing import observe
+from periplus.publish.hooks import observe
 from periplus.publish.settings import ArchiveSettings, ServingSettings, SiteSettings
 
 BASE = "https://www.example.org/"

@@ -19,9 +19,7 @@ from periplus.assembly import open_crawl, seeds_from
 from periplus.assembly.shards import ShardMaker
 from periplus.config import Config
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 
 NEVER = 10**9
 SITES, PAGES = 100, 120

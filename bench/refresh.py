@@ -21,12 +21,11 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bench.harness import Group
+from bench.watched_site import STATED_SITES, Stated, changing_site, stated_moments
 from periplus.crawl.frontier import SiteRecords
 from periplus.crawl.revisit import Revisits, Watching
-from periplus.lab.simulate.changing_sites import STATED_SITES, changing_site, stated_moments
 from periplus.lab.simulate.findings import mean_interval
 from periplus.lab.simulate.noisy_refresh import POLICIES, QUALITIES, NoisySettings, compare_noisy
-from periplus.lab.simulate.watched_site import Stated
 from periplus.model import (
     ChangeLevel,
     Digests,

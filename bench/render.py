@@ -30,9 +30,7 @@ from periplus.lab.web.applications import (
     TROUBLE,
     ApplicationWorld,
 )
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.model import Fetched
 from periplus.store.warc import archived_answers
 

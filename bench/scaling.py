@@ -23,8 +23,7 @@ import numpy as np
 
 from periplus import __version__
 from periplus.assembly import open_crawl, seeds_from, settle
-from periplus.cluster.leases import LeasedCoordinator
-from periplus.cluster.memory import Remembered
+from periplus.cluster.leases import LeasedCoordinator, Remembered
 from periplus.config import Config
 from periplus.crawl.router import Placement, owner_of
 from periplus.crawl.shard import MakeShard, Shard, ShardOutput, Status
@@ -33,9 +32,7 @@ from periplus.crawl.sharding.messages import StatusReport
 from periplus.crawl.stats import CrawlStats, FrontierStats
 from periplus.lab.simulate.web import site_name
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.model import Batch, Discovery, Hints, Site, Source, Url
 from periplus.store import DiskState
 from periplus.urls import site_of

@@ -18,8 +18,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from periplus.lab.web import World
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server
 
 KINDS = ("plain", "periplus")
 _PARALLEL = 16

@@ -14,8 +14,8 @@ from random import Random
 
 import numpy as np
 
+from bench.spam_hosts import farm_graph, farm_host, features_of, honest_host, stuffed_host
 from periplus.content import read_page, statistics_of
-from periplus.lab.simulate.spam_hosts import farm_graph, farm_host, features_of, honest_host, stuffed_host
 from periplus.lab.web.world import World
 from periplus.policy.spam import Features, Model, encoded, probability, shipped, shrinkage
 from periplus.policy.spam.link_features import DomainGraph, link_features

@@ -24,7 +24,7 @@ from periplus.crawl.clock import SystemClock
 from periplus.crawl.fetch import AddressGuard, CurlWire, Identity, Resolver, WireSettings
 from periplus.lab.web import Request, World
 from periplus.lab.web.http import write_head
-from periplus.lab.web.loopback import open_loopback
+from periplus.lab.web.server import open_loopback
 from periplus.model import Fetched, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from tests.archives.foreign import Capture, html, write_warc
 
-from periplus.assembly.archive_exports import export_archive_format
 from periplus.assembly.collection import existing
+from periplus.assembly.exporting import export_archive_format
 from periplus.assembly.importing import import_archives
 
 pytestmark = pytest.mark.slow

@@ -13,8 +13,8 @@ import pytest
 from tests.archives.foreign import HOME
 from warcio.archiveiterator import ArchiveIterator
 
-from periplus.assembly.archive_exports import export_archive_format
 from periplus.assembly.collection import existing
+from periplus.assembly.exporting import export_archive_format
 from periplus.assembly.importing import import_archives
 from periplus.model import Problem
 from periplus.store.export import Committed, wacz

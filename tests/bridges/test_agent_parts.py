@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from periplus.bridges.agents import arguments
-from periplus.bridges.agents.fencing import MAX_CHARACTERS, fenced, fitting, parts_of
+from periplus.bridges.agents.answers import MAX_CHARACTERS, fenced, fitting, parts_of
 from periplus.content import without_hidden
 
 

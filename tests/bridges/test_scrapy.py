@@ -18,7 +18,7 @@ import pytest
 from tests.lab.crawling import rows, standing
 
 from periplus.lab.web import World
-from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import RunningLab
 
 pytestmark = pytest.mark.skipif(find_spec("scrapy") is None, reason="Scrapy is not installed")
 

@@ -19,8 +19,8 @@ import pytest
 
 from periplus import __version__
 from periplus.cluster.actors import CoordinatorActor, Plan
+from periplus.cluster.leases import claim
 from periplus.cluster.links import Lease
-from periplus.cluster.memory import claim
 from periplus.crawl.frontier import AddressClaims
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding.messages import Orders, StatusReport

@@ -15,8 +15,8 @@ import pytest
 from tests.archives.foreign import Capture, html, write_warc
 
 import periplus
-from periplus.assembly.archive_exports import export_archive_format
 from periplus.assembly.collection import existing
+from periplus.assembly.exporting import export_archive_format
 from periplus.assembly.importing import import_archives
 from periplus.store.export.columns import SCHEMA
 

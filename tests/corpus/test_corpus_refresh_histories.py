@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from periplus.lab.simulate.freshness import simulate_freshness
-from periplus.lab.simulate.histories import read_histories
-from periplus.lab.simulate.window import window
+from periplus.lab.simulate.histories import read_histories, window
 
 pytestmark = pytest.mark.corpus
 

@@ -16,7 +16,7 @@ import pytest
 
 from periplus.formats.robots import RequestRate, Robots, VisitTime, is_valid_agent, parse, path_of
 from periplus.formats.robots.patterns import escaped
-from periplus.insight.survey.preference_table import AI_AGENTS, said_by_robots
+from periplus.insight.survey.tables import AI_AGENTS, said_by_robots
 
 pytestmark = pytest.mark.corpus
 

@@ -13,7 +13,7 @@ from periplus.crawl.clock import SystemClock
 from periplus.crawl.fetch import AddressGuard, Resolver, ResolverSettings, WireSettings
 from periplus.crawl.render import BrowserPool, Job, Rendered
 from periplus.crawl.render.interception import Document
-from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import RunningLab
 from periplus.model import Url
 from periplus.policy.rendering import RenderSettings
 

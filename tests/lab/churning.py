@@ -11,7 +11,7 @@ import re
 from msgspec.structs import replace
 
 from periplus.lab.web import World
-from periplus.lab.web.exchange import Answer, Request
+from periplus.lab.web.http import Answer, Request
 
 _REGION = re.compile(rb'<aside class="churn">(.*?)</aside>', re.DOTALL)
 

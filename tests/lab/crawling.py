@@ -23,10 +23,8 @@ from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.shard import Status
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.exchange import Request
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.http import Request
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.lab.web.sites import DOMAIN
 from periplus.model import Lane, Queued, Url
 from periplus.store import DiskState

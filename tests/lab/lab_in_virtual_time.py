@@ -23,7 +23,7 @@ from periplus.crawl.fetch import CurlWire
 from periplus.crawl.links import PageReader
 from periplus.lab.simulate.web import Web
 from periplus.lab.web import World
-from periplus.lab.web.exchange import Request
+from periplus.lab.web.http import Request
 from periplus.model import (
     Discovery,
     Fetched,

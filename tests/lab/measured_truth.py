@@ -17,7 +17,7 @@ import numpy as np
 from tests.lab.crawling import place
 
 from periplus.lab.web import World
-from periplus.lab.web.exchange import Request
+from periplus.lab.web.http import Request
 
 _HREF = re.compile(rb'<a href="([^"]*)"')
 _CANONICAL = re.compile(rb'<link rel="canonical" href="([^"]*)"')

@@ -23,7 +23,7 @@ from periplus.assembly import Layout, open_crawl, seeds_from, settle
 from periplus.config import Config
 from periplus.formats.dates import write_w3c
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.server import SteppedClock
 from periplus.lab.web.sites import Profile
 from periplus.model import Granularity, Lastmod, Site
 from periplus.policy.refresh import SignalKind

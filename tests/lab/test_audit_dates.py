@@ -12,7 +12,7 @@ from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from periplus.insight.audit import Audit, AuditSettings, audit
 from periplus.insight.views import Views
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.server import SteppedClock
 from periplus.lab.web.sites import Profile, Site
 from periplus.model import ChangeLevel
 

@@ -14,9 +14,8 @@ from tests.lab.crawling import by_proxy, crawl, standing
 from periplus.assembly import Layout
 from periplus.insight.audit import Area, Audit, AuditSettings, Finding, Severity, audit
 from periplus.insight.views import Views
-from periplus.lab.web import World
-from periplus.lab.web.exchange import Request
-from periplus.lab.web.sitemaps import dirt
+from periplus.lab.web import World, sitemaps
+from periplus.lab.web.http import Request
 from periplus.lab.web.sites import Profile, Site
 from periplus.model import Site as Host
 from periplus.store import DiskState
@@ -218,7 +217,7 @@ def test_what_a_crawl_costs_is_what_the_server_saw(crawled: Crawled) -> None:
 def dirty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     """One site that does everything wrong, but for a file with too many URLs, which takes long to read."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dirt, "HUGE", 2_000)
+        patch.setattr(sitemaps, "HUGE", 2_000)
         world = World(28, 2, pages=60, profiles=(Profile.DIRTY, Profile.NONE), epoch=float(int(time.time())))
         yield crawled_world(tmp_path_factory.mktemp("dirty"), world, **{"traps.min_unique": 0.05})
 

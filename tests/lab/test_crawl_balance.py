@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import pytest
 from bench.balance import BALANCE, WAYS, Yield, crawled, harvest, is_worth
+from bench.cluttered_world import KINDS, ClutteredWorld
 from tests.lab.crawling import rows
 
 from periplus.assembly import Layout
 from periplus.assembly.facts.sources import BalanceFacts, SourceFacts, balance_of, sources_of
-from periplus.lab.web.clutter import KINDS, ClutteredWorld
 from periplus.lab.web.sites import Profile
 from periplus.model import Site
 from periplus.policy.settings import BalanceSettings

@@ -13,7 +13,7 @@ from periplus.config import Config
 from periplus.content import Churn
 from periplus.content.churn import MAX_BLOCKS
 from periplus.crawl.clock import SystemClock
-from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.server import SteppedClock
 from periplus.lab.web.sites import Validation
 from periplus.model import ChangeLevel, Discovery, Site, Source
 from periplus.store import DiskState

@@ -14,7 +14,7 @@ from periplus.assembly.collection import held, planned
 from periplus.assembly.progress import Progress
 from periplus.cli.crawl.running import run
 from periplus.lab.web import World
-from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import RunningLab
 
 HOUR = 3600.0
 

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 import pytest
+from bench.form_probing import floor
 from tests.lab.crawling import by_address, crawl, standing
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from typer.testing import CliRunner
@@ -20,7 +21,6 @@ from periplus.cli.app import app
 from periplus.insight.report.drawing import FIGURES
 from periplus.insight.report.questions import BY_CHAPTER
 from periplus.insight.views import Views
-from periplus.lab.simulate.forms import floor
 from periplus.lab.web import World
 
 HOST = "kaimplolail.lab.test"

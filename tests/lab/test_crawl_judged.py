@@ -9,7 +9,7 @@ import pytest
 from tests.lab.crawling import by_address, crawl, standing
 
 from periplus.assembly.collection import Collection
-from periplus.assembly.host_judgements import judge
+from periplus.assembly.judging import judge
 from periplus.config import Config
 from periplus.insight.views import Views
 from periplus.lab.web.spam_web import AbsentPages, Cloakers, HostileWorld, ParkedDomains

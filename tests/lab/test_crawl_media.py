@@ -10,7 +10,7 @@ from bench.media import PublishedSite, crawl_images
 
 import periplus
 from periplus.assembly.collection import planned
-from periplus.assembly.estimating import estimate
+from periplus.assembly.mapping import estimate
 
 FILES = 60
 IMAGES = 20

@@ -19,7 +19,7 @@ from tests.lab.crawling import by_proxy, crawl, rows, standing
 
 from periplus.assembly import Layout
 from periplus.lab.web import World
-from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import RunningLab
 from periplus.model import Url
 from periplus.policy.ordering import orderings
 from periplus.store import DiskState, known_ranks

@@ -21,7 +21,7 @@ from periplus.crawl.fetch import Identity
 from periplus.crawl.router import owner_of
 from periplus.lab.web import World
 from periplus.lab.web.log import Visit
-from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import RunningLab
 from periplus.model import Url
 from periplus.urls import site_of
 

@@ -17,7 +17,7 @@ from periplus.assembly import Layout
 from periplus.assembly.collection import existing
 from periplus.assembly.facts import collection_facts
 from periplus.assembly.facts.lines import collection_lines
-from periplus.assembly.rendering import check_rendering
+from periplus.assembly.parts import check_rendering
 from periplus.config import Config
 from periplus.crawl.inputs import Answer, Answered
 from periplus.crawl.log import InputLog

@@ -11,7 +11,7 @@ from tests.lab.crawling import by_proxy, crawl, make_due, rows, standing
 from warcio.archiveiterator import ArchiveIterator
 
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.server import SteppedClock
 from periplus.lab.web.sites import Validation
 
 OPTIONS: dict[str, object] = {"scope.kind": "host", "politeness.delay": 0.0, "politeness.slow_factor": 0.0}

@@ -12,9 +12,8 @@ from tests.lab.crawling import by_proxy, crawl, make_files_due, rows, standing
 
 from periplus.assembly import Layout
 from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.lab.web import World
+from periplus.lab.web import World, sitemaps
 from periplus.lab.web.log import Visit
-from periplus.lab.web.sitemaps import dirt
 from periplus.model import Site
 from periplus.policy.sitemaps import SitemapNode
 from periplus.store import DiskState
@@ -60,7 +59,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     folder = tmp_path_factory.mktemp("sitemaps")
     seeds = [site.url for site in world.sites()]
     with standing(world) as lab, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dirt, "HUGE", FORGOTTEN)
+        patch.setattr(sitemaps, "HUGE", FORGOTTEN)
         crawl(folder, seeds, by_proxy(lab) | HURRIED)
         first, read = lab.log.visits(), readings(folder)
         make_files_due(folder)

@@ -18,7 +18,7 @@ from warcio.archiveiterator import ArchiveIterator
 from periplus.cli import main
 from periplus.lab.web import World
 from periplus.lab.web.hostile import DOMAIN
-from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import RunningLab
 
 PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()"]
 SETTINGS = """

@@ -14,10 +14,8 @@ import brotli
 import pytest
 
 from periplus.lab.web import Request, World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.hostile import DOMAIN, REGISTRY, Script, bombs, cuts, perform, redirects, robots
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Limits, Server
+from periplus.lab.web.hostile import DOMAIN, REGISTRY, Script, answers, connections, perform
+from periplus.lab.web.server import Limits, RunningLab, Server, SteppedClock
 
 PACE = 0.01
 SOME = 300_000
@@ -114,8 +112,8 @@ def test_gzip_bomb(lab: RunningLab) -> None:
     """A thousandfold: the first 100 KB are already 90 MB of zeros."""
     status, fields, body = get(lab, "gzip-bomb", most=100_000)
     assert (status, fields["content-encoding"]) == (200, "gzip")
-    inflated = zlib.decompressobj(31).decompress(body, 2 * bombs.MEBIBYTE)
-    assert inflated == bytes(2 * bombs.MEBIBYTE)
+    inflated = zlib.decompressobj(31).decompress(body, 2 * connections.MEBIBYTE)
+    assert inflated == bytes(2 * connections.MEBIBYTE)
     assert len(zlib.decompressobj(31).decompress(body)) > 900 * len(body)
 
 
@@ -124,8 +122,11 @@ def test_gzip_bomb_is_one_stream_of_the_promised_size() -> None:
     reply = perform(now("gzip-bomb"))
     assert isinstance(reply, Script)
     pieces = [action for action in reply.actions if isinstance(action, bytes)]
-    assert sum(len(piece) for piece in pieces) < 11 * bombs.MEBIBYTE
-    assert len(pieces[2]) * len(pieces[2:-1]) == len(bombs._gzip_piece()) * bombs.BOMB_SIZE // bombs.MEBIBYTE
+    assert sum(len(piece) for piece in pieces) < 11 * connections.MEBIBYTE
+    assert (
+        len(pieces[2]) * len(pieces[2:-1])
+        == len(connections._gzip_piece()) * connections.BOMB_SIZE // connections.MEBIBYTE
+    )
 
 
 def test_brotli_bomb(lab: RunningLab) -> None:
@@ -135,15 +136,15 @@ def test_brotli_bomb(lab: RunningLab) -> None:
     assert int(fields["content-length"]) == len(body) < 20_000
     decompressor = brotli.Decompressor()
     inflated = b"".join(decompressor.process(body[place : place + 1]) for place in range(60))
-    assert len(inflated) >= 32 * bombs.MEBIBYTE
+    assert len(inflated) >= 32 * connections.MEBIBYTE
     assert not inflated.strip(b"\0")
 
 
 def test_deep_html(lab: RunningLab) -> None:
     """A hundred thousand elements deep, with a link at the bottom."""
     _, _, body = get(lab, "deep-html", most=2_000_000)
-    assert body.count(b"<div>") == bombs.NESTED
-    assert body.index(b'href="/bottom"') > 5 * bombs.NESTED
+    assert body.count(b"<div>") == connections.NESTED
+    assert body.index(b'href="/bottom"') > 5 * connections.NESTED
 
 
 # Lies.
@@ -202,8 +203,8 @@ def test_cookies_required(lab: RunningLab) -> None:
 
 def test_robots_large(lab: RunningLab) -> None:
     """12.3 MB; a rule in the first line, and one in the last."""
-    _, _, body = get(lab, "robots-large", "/robots.txt", most=robots.LARGE_SIZE * 2)
-    assert len(body) == robots.LARGE_SIZE
+    _, _, body = get(lab, "robots-large", "/robots.txt", most=answers.LARGE_SIZE * 2)
+    assert len(body) == answers.LARGE_SIZE
     assert body.startswith(b"User-agent: *\nDisallow: /private/\n")
     assert body.endswith(b"Disallow: /late/\n")
 
@@ -212,7 +213,7 @@ def test_robots_many_rules(lab: RunningLab) -> None:
     """153,540 rules, all different."""
     _, _, body = get(lab, "robots-many-rules", "/robots.txt", most=10_000_000)
     rules = [line for line in body.splitlines() if line.startswith(b"Disallow:")]
-    assert len(rules) == len(set(rules)) == robots.RULES
+    assert len(rules) == len(set(rules)) == answers.RULES
 
 
 def test_robots_5xx(lab: RunningLab) -> None:
@@ -252,15 +253,15 @@ def test_redirect_chain() -> None:
         if reply.status == 200:
             break
         target, hops = dict(reply.headers)["Location"], hops + 1
-    assert hops == redirects.CHAIN
+    assert hops == answers.CHAIN
 
 
-@pytest.mark.parametrize("target", redirects.PRIVATE)
+@pytest.mark.parametrize("target", answers.PRIVATE)
 def test_redirect_private(lab: RunningLab, target: str) -> None:
     """Each names a private or internal address."""
     status, fields, _ = get(lab, "redirect-private", target)
     assert status == 302
-    assert fields["location"] == redirects.PRIVATE[target].lower()
+    assert fields["location"] == answers.PRIVATE[target].lower()
 
 
 def test_redirect_storm(lab: RunningLab) -> None:
@@ -410,6 +411,9 @@ def test_unknown_hostile_host() -> None:
 
 def test_every_host_has_a_test() -> None:
     """A new behaviour comes with a test of what a client sees of it, here or, for TLS, in the file beside."""
-    tls = {host.removesuffix(f".{DOMAIN}") for host in (cuts.EXPIRED, cuts.WRONG_NAME, cuts.SELF_SIGNED, cuts.CUT)}
+    tls = {
+        host.removesuffix(f".{DOMAIN}")
+        for host in (connections.EXPIRED, connections.WRONG_NAME, connections.SELF_SIGNED, connections.CUT)
+    }
     source = Path(__file__).read_text()
     assert [name for name in sorted(REGISTRY.keys() - tls) if f'"{name}"' not in source] == []

@@ -11,9 +11,8 @@ import pytest
 
 from periplus.lab.web import World
 from periplus.lab.web.hostile import DOMAIN
-from periplus.lab.web.hostile.cuts import CUT, EXPIRED, SELF_SIGNED, WRONG_NAME
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.hostile.connections import CUT, EXPIRED, SELF_SIGNED, WRONG_NAME
+from periplus.lab.web.server import RunningLab, Server
 
 pytest.importorskip("cryptography", reason="TLS of the lab needs the extra `lab`")
 

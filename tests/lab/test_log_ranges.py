@@ -11,7 +11,7 @@ from threading import Thread
 
 import pytest
 
-from periplus.assembly.log_ranges import range_requests, refresh_ranges
+from periplus.assembly.publishing import range_requests, refresh_ranges
 from periplus.config import Config
 from periplus.publish.logs.agents import Crawler
 from periplus.publish.logs.identity import range_urls, read_ranges

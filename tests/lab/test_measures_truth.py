@@ -14,8 +14,7 @@ from tests.lab.measured_truth import Truth
 
 from periplus.insight.measures import Measures, Part, measures, measures_by, urls_of
 from periplus.insight.views import Views
-from periplus.lab.web import World
-from periplus.lab.web.sitemaps import dirt
+from periplus.lab.web import World, sitemaps
 from periplus.lab.web.sites import Profile
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.STALE, Profile.DIRTY, Profile.NONE)
@@ -66,7 +65,7 @@ def first_seen(folder: Path) -> dict[str, dict[bool, int]]:
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     """Six sites, one of each kind, by links and sitemaps together."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dirt, "HUGE", FORGOTTEN)
+        patch.setattr(sitemaps, "HUGE", FORGOTTEN)
         yield from crawled_world(tmp_path_factory.mktemp("measured"))
 
 

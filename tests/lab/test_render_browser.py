@@ -15,8 +15,8 @@ from tests.lab.crawling import standing
 
 from periplus.crawl.render.browser import kill, processes_of, profiles_of
 from periplus.lab.web.applications import APPLICATION, ENDLESS, GROWING, LOOP, POLLER, TROUBLE, ApplicationWorld
-from periplus.lab.web.exchange import Request
-from periplus.lab.web.running import RunningLab
+from periplus.lab.web.http import Request
+from periplus.lab.web.server import RunningLab
 
 pytest.importorskip("cryptography", reason="TLS of the lab needs the extra `lab`")
 pytestmark = needs_browser

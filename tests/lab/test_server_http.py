@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.lab.web.exchange import Answer
-from periplus.lab.web.framing import frame
-from periplus.lab.web.http import Head, Refusal, chunked, read_head
+from periplus.lab.web.http import Answer, Head, Refusal, chunked, frame, read_head
 
 HTML = (("content-type", "text/html"),)
 

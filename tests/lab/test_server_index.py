@@ -9,13 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from periplus.lab.web.exchange import Answer
 from periplus.lab.web.hostile import REGISTRY
+from periplus.lab.web.http import Answer
+from periplus.lab.web.index import PROFILES, lead_back
 from periplus.lab.web.log import Visit
-from periplus.lab.web.profiles import PROFILES
-from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import RunningLab
 from periplus.lab.web.sites import Profile
-from periplus.lab.web.through import lead_back
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "lab.md"
 pytest_plugins = ["periplus.lab.pytest_plugin"]

@@ -9,7 +9,7 @@ import pytest
 from tests.lab.crawling import standing
 
 from periplus.lab.web import World
-from periplus.lab.web.exchange import Request
+from periplus.lab.web.http import Request
 
 WAIT = 0.15
 

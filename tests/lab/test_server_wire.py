@@ -13,11 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from periplus.lab.web.clock import RunningClock, SteppedClock
-from periplus.lab.web.exchange import Answer, Request
+from periplus.lab.web.http import Answer, Request
 from periplus.lab.web.log import RequestLog
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Limits, Server
+from periplus.lab.web.server import Limits, RunningClock, RunningLab, Server, SteppedClock
 from periplus.lab.web.world import World
 from periplus.model import UsageError
 

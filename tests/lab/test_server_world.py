@@ -12,9 +12,7 @@ import pytest
 from periplus.formats import robots, sitemap
 from periplus.formats.dates import read_http
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.lab.web.sites import Profile, Validation
 
 DAY = 86_400

@@ -10,7 +10,7 @@ from tests.lab.watching import Watched, watched
 
 from periplus.assembly import Layout
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.server import SteppedClock
 from periplus.lab.web.sites import Profile
 from periplus.model import ChangeLevel, Discovery, Source, Url
 from periplus.policy.refresh import KindEvidence, SignalKind

@@ -13,9 +13,7 @@ from periplus.config import Config
 from periplus.crawl.clock import Timescale
 from periplus.crawl.machine_settings import ShardMeta
 from periplus.lab.web import World
-from periplus.lab.web.clock import RunningClock, SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningClock, RunningLab, Server, SteppedClock
 from periplus.lab.web.sites import Profile
 from periplus.store import DiskState
 

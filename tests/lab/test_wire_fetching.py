@@ -27,9 +27,7 @@ from periplus.crawl.fetch.request import Requests
 from periplus.crawl.fetch.transfer import Buffers, Transfer
 from periplus.formats.headers import Headers, validators_of
 from periplus.lab.web import World
-from periplus.lab.web.clock import RunningClock, SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningClock, RunningLab, Server, SteppedClock
 from periplus.model import (
     ConfigError,
     Excluded,

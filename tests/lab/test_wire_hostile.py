@@ -14,10 +14,8 @@ from tests.lab.loopback_guard import LoopbackGuard
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.fetch import CurlWire, Identity, Resolver, ResolverSettings, WireSettings
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.hostile import DOMAIN, REGISTRY
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.model import Excluded, Failed, Fetched, FetchOutcome, FetchTask, Lane, Located, Purpose, Redirected
 from periplus.urls import canonical, site_of
 

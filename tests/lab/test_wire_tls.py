@@ -20,8 +20,7 @@ from tests.lab.loopback_guard import LoopbackGuard
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.fetch import CurlWire, Identity, Resolver, WireSettings
 from periplus.lab.web import World
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server
 from periplus.model import Failed, Fetched, FetchOutcome, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from periplus.lab.web import Request, World
-from periplus.lab.web.signposts import MOST_ANCHORS
+from periplus.lab.web.live import MOST_ANCHORS
 
 MILLION = """
 from periplus.lab.web import World
@@ -33,7 +33,7 @@ def test_a_million_pages() -> None:
 
 def test_memory_does_not_grow_with_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept for speed is bounded, and letting it go changes nothing."""
-    monkeypatch.setattr("periplus.lab.web.signposts.MOST_ANCHORS", 100)
+    monkeypatch.setattr("periplus.lab.web.live.MOST_ANCHORS", 100)
     small, large = World(seed=9, sites=4, pages=800), World(seed=9, sites=4, pages=800)
     for site in small.sites():
         for url in small.urls(site.host, small.epoch):
@@ -41,6 +41,6 @@ def test_memory_does_not_grow_with_requests(monkeypatch: pytest.MonkeyPatch) -> 
             request = Request("GET", host, f"/{target}", (), small.epoch + 86_400)
             answer = small.answer(request)
             assert len(small._lives[0].signs._kept) <= 100
-            monkeypatch.setattr("periplus.lab.web.signposts.MOST_ANCHORS", MOST_ANCHORS)
+            monkeypatch.setattr("periplus.lab.web.live.MOST_ANCHORS", MOST_ANCHORS)
             assert answer == large.answer(request)
-            monkeypatch.setattr("periplus.lab.web.signposts.MOST_ANCHORS", 100)
+            monkeypatch.setattr("periplus.lab.web.live.MOST_ANCHORS", 100)

@@ -10,9 +10,8 @@ import pytest
 
 from periplus.formats import robots, sitemap
 from periplus.formats.sitemap import Child, Entry
-from periplus.lab.web import Request, World
-from periplus.lab.web.sitemaps import dirt
-from periplus.lab.web.sitemaps.documents import stored_gzip
+from periplus.lab.web import Request, World, sitemaps
+from periplus.lab.web.sitemaps import stored_gzip
 from periplus.lab.web.sites import Profile
 from periplus.model import ChangeFreq, Problem
 
@@ -234,7 +233,7 @@ def test_dirt_can_be_read_with_care() -> None:
     paths = {urlsplit(url).path: entries for url, entries in found.items()}
     assert paths["/sitemap-a.xml"] == paths["/sitemap-a.xml.gz"]
     assert f"http://{site.host}/sitemap_index.xml" in children
-    assert len(paths["/sitemap-huge.xml"]) == dirt.HUGE > 50_000
+    assert len(paths["/sitemap-huge.xml"]) == sitemaps.HUGE > 50_000
     assert {urlsplit(entry.url).netloc for entry in paths["/sitemap-foreign.xml"]} == {other.host}
     assert problems["too-many-urls"]
     assert problems["gzip-truncated"]

@@ -9,8 +9,21 @@ import numpy as np
 import pytest
 
 from periplus.lab.web import World
-from periplus.lab.web.change import CLASSES, Changes, History, Pattern, mean_interval, mean_intervals
-from periplus.lab.web.life import DAY, PREHISTORY, WEEK, Arrivals, birth_of, generation, generations
+from periplus.lab.web.change import (
+    CLASSES,
+    DAY,
+    PREHISTORY,
+    WEEK,
+    Arrivals,
+    Changes,
+    History,
+    Pattern,
+    birth_of,
+    generation,
+    generations,
+    mean_interval,
+    mean_intervals,
+)
 from periplus.lab.web.randomness import at_all, key_of
 
 NOW = PREHISTORY + 3 * DAY + 12345

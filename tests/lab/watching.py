@@ -18,9 +18,7 @@ from periplus.config import Config
 from periplus.crawl.fetch import CurlWire
 from periplus.crawl.revisit import Freshness
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.model import ChangeLevel, FetchOutcome, UrlRecord
 from periplus.store import DiskState
 

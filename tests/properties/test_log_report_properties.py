@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.publish.log_lines import line
 
-from periplus.cli.logs.html_page import page
+from periplus.cli.logs.tables import page
 from periplus.publish.logs import LogReport, read_logs
 
 PIECES = st.one_of(

@@ -34,7 +34,7 @@ from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.stats import CrawlStats
 from periplus.lab.web import World
 from periplus.lab.web.log import RequestLog, Visit
-from periplus.lab.web.running import RunningLab
+from periplus.lab.web.server import RunningLab
 from periplus.lab.web.sites import Profile
 from periplus.model import Site
 from periplus.store import DiskState

@@ -26,10 +26,8 @@ from msgspec import Struct
 from tests.system.raylets import ROOT, STORE, children_of, command_of
 
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
 from periplus.lab.web.log import RequestLog
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 
 PORT, LAB_PORT = 6379, 8000
 NETWORK = "10.213.0"

@@ -15,7 +15,7 @@ from tests.lab.scripted_web import ScriptedWeb
 from tests.system.typed import Run, Said
 
 from periplus.cli import main
-from periplus.cli.changes.json_lines import iso
+from periplus.cli.changes.output import iso
 from periplus.formats import feed
 
 HOME = "http://site.test"

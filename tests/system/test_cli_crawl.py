@@ -16,9 +16,7 @@ from tests.system.typed import Program, Run, Said
 
 from periplus.assembly import Layout
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.store import DiskState
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]

@@ -12,9 +12,7 @@ from typer.testing import CliRunner
 import periplus
 from periplus.cli.app import app
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 

@@ -13,9 +13,7 @@ from periplus.cli import main
 from periplus.config import Config, settings_of
 from periplus.config.settings import CrawlSettings
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.model import Discovery, Source, Url
 from periplus.policy.ordering import orderings
 

@@ -14,8 +14,7 @@ from tests.system.typed import Run
 from periplus.assembly import open_crawl, seeds_from
 from periplus.config import Config
 from periplus.lab.web import World
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server
 
 HOME = "http://site.test"
 QUICK = ("--delay", "0", "--workers", "1", "--no-sitemaps")

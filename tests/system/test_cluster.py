@@ -21,9 +21,7 @@ from tests.system.crawled import CLUSTER_SETTINGS, asked, assert_polite, crawled
 from tests.system.raylets import Raylets, raylets
 from tests.system.typed import Program
 
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 
 pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")
 pytest_plugins = ["periplus.lab.pytest_plugin"]

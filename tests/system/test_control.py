@@ -22,9 +22,7 @@ from tests.system.typed import Run, running, wait_until
 from periplus.assembly.control import MAX_LINE, SOCKET, ControlClient, LiveStatus, NoCrawlRuns, is_running
 from periplus.assembly.control_server import MAX_CLIENTS
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.model import CollectionError
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]

@@ -32,9 +32,7 @@ from tests.system.crawled import (
     wait_until_gone,
 )
 
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 

@@ -9,9 +9,7 @@ import pytest
 from tests.system.crawled import Asked, asked, crawled, killed_and_whole, lost, small_world
 
 from periplus.assembly import Layout
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.store import DiskState
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]

@@ -29,9 +29,7 @@ from tests.system.crawled import (
 )
 
 from periplus.assembly import Layout
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.store import is_begun
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]

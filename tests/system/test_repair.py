@@ -39,9 +39,7 @@ from periplus.assembly import Layout, Repaired, repair, seeds_from
 from periplus.assembly.inspecting import INDEXES, inspect
 from periplus.config import Config
 from periplus.crawl.machine_settings import ShardMeta
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.store import DiskState
 from periplus.store.tables import SCHEMAS
 from periplus.store.warc import archived_answers

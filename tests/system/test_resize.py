@@ -41,9 +41,7 @@ from periplus.assembly import Layout, Resized, ShardMaker, bring_to_rest, open_c
 from periplus.assembly.collection import tally_of
 from periplus.config import Config
 from periplus.crawl.router import owner_of
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.model import CollectionError, ConfigError, FirstSeen, Lane, Site, Source, Url, UrlRecord
 from periplus.store import DiskState, Replica, SiteState
 from periplus.urls import site_of

@@ -22,9 +22,7 @@ from periplus.crawl.shard import MakeShard, Shard, ShardOutput, Status
 from periplus.crawl.sharding import Crawl, PageBudget
 from periplus.crawl.sharding.processes import WorkerProcess
 from periplus.crawl.stats import CrawlStats, FrontierStats
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.model import Batch, CollectionDamaged, CollectionError, ConfigError, Discovery, Source, Url
 from periplus.store import DiskState
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from periplus.config import Config, settings_of
-from periplus.config.writing import written
+from periplus.config.toml_files import written
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "settings.md"
 LONGEST_DEFAULT = 60

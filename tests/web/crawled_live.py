@@ -12,9 +12,7 @@ from tests.system.typed import running, wait_until
 
 from periplus.assembly.control import ControlClient, is_running
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 
 QUIET = 1.0
 """Seconds without a request after which those that were under way when a crawl was paused have ended."""

@@ -18,10 +18,8 @@ from tests.web.conftest import Serving
 from tests.web.crawled_live import QUIET, crawling, hosts, settled, small_lab
 
 from periplus.assembly.control import ControlClient
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
-from periplus.web.live_feed import MAX_LISTENERS
-from periplus.web.live_view import changed_fields, view_of_facts
+from periplus.lab.web.server import RunningLab, Server
+from periplus.web.live_feed import MAX_LISTENERS, changed_fields, view_of_facts
 from periplus.web.running import running
 from periplus.web.served import Served, ServeSettings
 

@@ -18,8 +18,7 @@ import periplus
 from periplus.assembly.collection import tally_of
 from periplus.assembly.control import ControlClient
 from periplus.assembly.layout import Layout
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 

@@ -30,15 +30,15 @@ from periplus.web.receivers.keys import (
     KeyChecks,
     KeyState,
 )
-from periplus.web.receivers.subscriptions import (
+from periplus.web.receivers.websub import (
     MAX_RETRY,
     MAX_SUBSCRIPTIONS,
     RETRY_AFTER,
     VERIFY_WITHIN,
     FeedHubs,
     Subscriptions,
+    hubs_of,
 )
-from periplus.web.receivers.websub import hubs_of
 
 KEY = "0123456789abcdef"
 FEED, HUBS = "http://a.test/feed", (Url("http://hub.test/"), Url("http://other.test/"))

@@ -13,8 +13,7 @@ from tests.web.asking import Site
 from tests.web.crawled_live import crawling, small_lab
 
 from periplus.assembly.control import SOCKET, ControlClient, is_running
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
 

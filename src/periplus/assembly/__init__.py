@@ -8,7 +8,7 @@ a collection another number of shards, after `resting` has brought them to rest.
 `refreshing` asks the pages of a collection again.
 
 `inspecting` looks for damage, `repairing` repairs it: `rebuilding` gives archived answers to the state machine of a
-shard, and `missing_rows` adds to the tables what these lack.
+shard, and adds to the tables what these lack.
 """
 
 from typing import TYPE_CHECKING

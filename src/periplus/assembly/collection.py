@@ -17,9 +17,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.assembly import Layout, seeds_from
-from periplus.assembly.rendering import check_rendering
-from periplus.assembly.seed_files import MAX_SEEDS, read_seeds
-from periplus.assembly.seeds import seeds_and_credentials, split_userinfo
+from periplus.assembly.parts import check_rendering
+from periplus.assembly.seeds import MAX_SEEDS, read_seeds, seeds_and_credentials, split_userinfo
 from periplus.config import Config
 from periplus.crawl.fetch import NO_CREDENTIALS, Credentials
 from periplus.crawl.stats import CrawlStats

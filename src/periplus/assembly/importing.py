@@ -46,7 +46,7 @@ from periplus.urls import canonical
 
 from .collection import Collection, planned
 from .opening import seed_discovery, settle
-from .seed_files import MAX_SEEDS
+from .seeds import MAX_SEEDS
 from .shards import ShardMaker, open_machine
 
 _BETWEEN_CHECKPOINTS: Final = 2_000

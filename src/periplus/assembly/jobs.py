@@ -28,7 +28,7 @@ from periplus.policy.spam import SpamScores
 from periplus.store import LearntFiles
 
 from .collection import Collection, existing, tally_of
-from .spam import judge_spam
+from .judging import judge_spam
 
 log = logging.getLogger(__name__)
 

@@ -21,8 +21,7 @@ from periplus.store.tables.reader import files_of
 from periplus.store.warc import merge_indexes
 
 from .layout import Layout, meta_of
-from .parts import NO_PARTS, OwnParts
-from .rendering import check_rendering
+from .parts import NO_PARTS, OwnParts, check_rendering
 from .resizing import check_whole
 from .shards import ShardMaker, learning_name
 

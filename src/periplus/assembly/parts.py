@@ -1,23 +1,33 @@
-"""A program's own parts of a crawl: a filter, an ordering, an extractor, and credentials for single sites.
+"""Parts of a crawl: a program's own filter, ordering, extractor and credentials; its topic; its browser.
 
 A part is a function, or the name of one that an installed package offers as an entry point. Names and functions of
 modules can be sent to worker processes and may be given again by every command; lambdas and nested functions run in
-the process that made them.
+the process that made them. Nothing of the browser is loaded where no page is rendered.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import EntryPoints, entry_points
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import Struct
 
+from periplus.config import Config
 from periplus.crawl.fetch import NO_CREDENTIALS, Credentials
-from periplus.model import ConfigError, UsageError
+from periplus.crawl.focus import MakeTopic
+from periplus.model import Clock, CollectionDamaged, ConfigError, UsageError
 from periplus.policy.found import Score, Want
 from periplus.policy.settings import nearest
+from periplus.policy.topic import Examples, Relevance, Topic, TopicSettings, TopicTerms
+from periplus.store import LearntFiles
+
+if TYPE_CHECKING:
+    from periplus.crawl.fetch import AddressGuard, CurlWire
+    from periplus.crawl.render import RenderingWire
+
 
 FILTERS: Final = "periplus.filters"
 ORDERINGS: Final = "periplus.orderings"
@@ -101,3 +111,47 @@ def _is_picklable(part: object) -> bool:
     except Exception:  # whatever a foreign object's own pickling raises
         return False
     return True
+
+
+KIND: Final = "topic"
+"""The kind of the files with examples, among what was learnt."""
+
+
+def topic_maker(settings: TopicSettings, files: LearntFiles) -> MakeTopic | None:
+    """What makes the topic of a crawl; `None` if it has none."""
+    if not settings:
+        return None
+    terms = TopicTerms.parse(settings.words) if settings.words else None
+    program = cast("Relevance | None", load_part(TOPICS, settings.program or None))
+    examples = None
+    if settings.like:
+        content = files.read(KIND, settings.examples)
+        if content is None:
+            raise CollectionDamaged("the examples of the topic are missing", hint="give --like again")
+        examples = Examples.decode(content)
+    return partial(Topic, terms, examples, program)
+
+
+def check_rendering(config: Config) -> None:
+    """Raise `ConfigError` if pages are to be rendered and cannot be on this machine."""
+    if config.render.is_on:
+        from periplus.crawl.render import check_browser
+
+        check_browser(config.render, config.wire.proxy)
+
+
+def rendering_wire(config: Config, wire: CurlWire, *, guard: AddressGuard, clock: Clock, count: int) -> RenderingWire:
+    """A wire that opens pages in a browser, in front of one that fetches. `count` shards share the machine."""
+    from periplus.crawl.fetch import Resolver
+    from periplus.crawl.render import BrowserPool, RenderingWire
+
+    pool = BrowserPool(
+        config.render,
+        wire=config.wire,
+        agent=config.identity.agent,
+        resolver=Resolver(config.dns, clock=clock),
+        guard=guard,
+        clock=clock,
+        processes=count,
+    )
+    return RenderingWire(wire, pool, max_decoded=config.reading.max_decoded_bytes)

@@ -50,9 +50,8 @@ from periplus.urls import site_of
 
 from .inspecting import ARCHIVE, INDEXES, SPOOL, STATE, TABLE, Inspection, Part, inspect, last_whole, was_ever_begun
 from .layout import Layout
-from .missing_rows import AnswerTimes, MissingRows
 from .opening import keep_earlier_ranks, seed_discovery
-from .rebuilding import Rebuild, answers_of
+from .rebuilding import AnswerTimes, MissingRows, Rebuild, answers_of
 from .resizing import MAX_SHARDS, FileEnds, ResizeState
 from .shards import ShardMaker, open_machine
 

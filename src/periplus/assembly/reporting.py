@@ -1,28 +1,46 @@
-"""The report of a collection: its tables, and what only the committed state of the shards holds.
+"""What a collection shows of itself and its sites: the report, the audit of a site, and its useful links.
 
 The state holds how the budget of a site is divided, how reliable its signals are, how fresh its copies are, and its
 robots.txt.
+
+The audit of one site of a collection: which site is meant, and what the state of its shard adds to the tables.
+
+The useful links of the sites of a collection: from what was crawled, or from what sitemaps list if nothing was.
 """
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from heapq import nlargest
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from periplus.crawl.router import owner_of
+from periplus.insight.listed import listed_urls
 from periplus.insight.reasons import explained
-from periplus.model import Executor, Lane, RobotsFile, UsageError
+from periplus.insight.ulinks import Listed, Sample, TreeStatistics, Ulink, chosen_ulinks, exact_ulinks, tree_statistics
+from periplus.insight.ulinks.titles import entitled, grouped, pages_of, sites_of
+from periplus.model import Executor, Lane, RobotsFile, Site, Url, UsageError
 from periplus.store import DiskState, SiteState
+from periplus.urls import site_of
 
 from .collection import Collection, states
 from .facts import freshness
 from .facts.freshness import SignalFacts
+from .facts.listed_urls import Judging
+from .facts.site_list import key_of, names_of
 from .facts.sources import balance_of
 
 if TYPE_CHECKING:
+    from periplus.insight.audit import Audit, AuditSettings, Judged
     from periplus.insight.report import CrawlState, Report
+    from periplus.insight.views import Views
+
 
 _SITES = 50
 """Sites whose state is shown, those with the most pages: as many rows as a table of the report has."""
@@ -105,3 +123,145 @@ def _largest(opened: Iterable[DiskState]) -> list[tuple[DiskState, SiteState]]:
     """The sites with the most pages, each with the state of its shard."""
     sites = ((state, kept) for state in opened for kept in state.sites)
     return nlargest(_SITES, sites, key=lambda each: (each[1].pages, each[1].site))
+
+
+log = logging.getLogger("periplus")
+
+_SHOWN = 5
+"""Sites that an error names: enough to recognise the collection."""
+
+
+def audited(
+    collection: Collection, site: str | None = None, settings: AuditSettings | None = None, say: Say = log.info
+) -> Audit:
+    """The audit of one site of a collection, without any request."""
+    return judged(collection, site, settings, say).audit
+
+
+def judged(
+    collection: Collection, site: str | None = None, settings: AuditSettings | None = None, say: Say = log.info
+) -> Judged:
+    """The audit of one site of a collection, and what could be requested to complete it."""
+    from periplus.insight.audit import judge, load_checks  # imports DuckDB: not before a crawl
+    from periplus.insight.views import Views
+
+    spooled = collection.layout.spooled
+    with Views(collection.folder, spooled=spooled, say=say) as views:
+        counts = [
+            (str(row["site"]), int(row["pages"]))
+            for row in views.rows("select site, count(*) filter (where is_page) as pages from urls group by site")
+        ]
+        sites = _chosen(collection, counts, site)
+        if not sites:
+            raise UsageError(f"{collection.folder} has no site", hint="crawl something into it first")
+        robots, is_whole = _known(collection, sites)
+        checks = load_checks(collection.folder)
+        return judge(views, sites, robots, is_whole=is_whole, settings=settings, checks=checks)
+
+
+def still_referred(collection: Collection, urls: Sequence[Url]) -> list[Url]:
+    """Those of the URLs that their sites link to, redirect to or list now."""
+    from periplus.insight.audit.site_table import referred  # imports DuckDB: not before a crawl
+    from periplus.insight.views import Views
+
+    if not urls:
+        return []
+    sites = sorted({site_of(url) for url in urls})
+    with Views(collection.folder, spooled=collection.layout.spooled) as views:
+        return [Url(url) for url in referred(views, sites, urls)]
+
+
+def _chosen(collection: Collection, counts: list[tuple[str, int]], wanted: str | None) -> list[str]:
+    """All host names of the site: the one that was asked for, or the only one."""
+    groups = grouped(counts)
+    if wanted is not None:
+        return names_of(groups, wanted, collection.folder)
+    have_pages = {key_of(name): None for name, pages in counts if pages}
+    seeds = dict.fromkeys(key_of(seed) for seed in collection.seeds)
+    meant = [seed for seed in seeds if seed in have_pages] or list(have_pages) or list(seeds)[:1]
+    if len(meant) > 1:
+        some = ", ".join(meant[:_SHOWN]) + (", ..." if len(meant) > _SHOWN else "")
+        raise UsageError(f"{collection.folder} has {len(meant):,} sites: {some}", hint="pick one: --site NAME")
+    return groups.get(meant[0], meant) if meant else []
+
+
+def _known(collection: Collection, sites: Sequence[str]) -> tuple[RobotsFile | None, bool]:
+    """The robots.txt of a site, and whether no URL of it waits to be fetched."""
+    shards = max(collection.layout.shards, 1)
+    robots, waiting = None, 0
+    with states(collection.layout) as opened:
+        for name in map(Site, sites):
+            state = opened.get(owner_of(name, shards))
+            if state is not None:
+                robots = robots or state.robots.get(name)
+                waiting += sum(state.queues.length(name, lane) for lane in (Lane.DISCOVERY, Lane.SITEMAPS))
+    return robots, not waiting
+
+
+SITES_SHOWN = 20
+"""Sites whose links are chosen where none is named: the largest."""
+SCRATCH = "periplus-ulinks-"
+"""How temporary folders begin."""
+
+
+class SiteUlinks(Struct, frozen=True):
+    """The links of a site. `urls`: from how many they were chosen; `tree` counts a sample of them."""
+
+    site: str
+    source: str
+    urls: int
+    ulinks: list[Ulink]
+    tree: TreeStatistics
+
+
+class Wanted(Struct, frozen=True):
+    """How many links, by which algorithm."""
+
+    k: int
+    m: int
+    is_exact: bool
+
+    def of(self, sample: Sample, pages: frozenset[str] = frozenset()) -> list[Ulink]:
+        """The links of a sample; `pages` are others that are known to be there."""
+        if self.is_exact:
+            return exact_ulinks(sample, self.k, self.m)
+        return chosen_ulinks(sample, self.k, self.m, is_page=lambda urls: [url in pages for url in urls])
+
+
+def ulinks_of(collection: Collection, wanted: Wanted, site: str | None) -> list[SiteUlinks]:
+    """The links of a site, or of the largest ones. Raises `UsageError` if the collection has no such site."""
+    if collection.config.sitemaps.only:
+        with TemporaryDirectory(prefix=SCRATCH) as scratch:
+            sample = sampled(collection, Path(scratch), repairs=not wanted.is_exact)
+        name = str(site_of(collection.seeds[0]))
+        tree = tree_statistics(one.url for one in sample.urls)
+        return [SiteUlinks(name, "sitemaps", sample.total, wanted.of(sample), tree)]
+    with asked(collection) as views:
+        groups = grouped(sites_of(views))
+        chosen = [names_of(groups, site, collection.folder)] if site else list(groups.values())[:SITES_SHOWN]
+        found = []
+        for names in chosen:
+            sample = Sample(pages_of(views, names), repairs=not wanted.is_exact)
+            links = entitled(wanted.of(sample), views)
+            tree = tree_statistics(one.url for one in sample.urls)
+            found.append(SiteUlinks(names[0], "crawl", sample.total, links, tree))
+        return found
+
+
+def asked(collection: Collection) -> Views:
+    """Its tables, in SQL. DuckDB is loaded here: a crawl freezes what is loaded before it, and it complains of that."""
+    from periplus.insight.views import Views
+
+    return Views(collection.folder, spooled=collection.layout.spooled)
+
+
+def sampled(collection: Collection, folder: Path, *, repairs: bool = True) -> Sample:
+    """A sample of what the sitemaps of a collection list and a crawl would fetch."""
+    spooled = collection.layout.spooled
+    with TemporaryDirectory(dir=folder) as scratch, states(collection.layout) as opened:
+        judging = Judging(collection, opened)
+        listed = listed_urls(collection.layout.tables, Path(scratch), judging.names, spooled=spooled)
+        return Sample(
+            (Listed(one.url, one.priority, one.lastmod) for one in listed if not judging.judge(one).reason),
+            repairs=repairs,
+        )

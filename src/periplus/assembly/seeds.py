@@ -1,13 +1,23 @@
-"""Reads seeds as people write them."""
+"""Reads seeds as people write them.
+
+Files of seeds: text, CSV, JSON lines, bookmarks or OPML (`formats.url_lists`), plain or compressed with gzip.
+"""
 
 from __future__ import annotations
 
+import gzip
 import re
+import sys
+import zlib
 from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, Final
 from urllib.parse import unquote
 
 from periplus.crawl.fetch import NO_CREDENTIALS, Credentials, basic_auth, origin_of
-from periplus.model import ConfigError, Url
+from periplus.formats.url_lists import read_urls
+from periplus.model import ConfigError, Url, UsageError
 from periplus.urls import canonical
 
 _LOCAL = re.compile(r"localhost|[\w.-]+\.(?:localhost|test|internal|local)|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE)
@@ -67,3 +77,30 @@ def seeds_and_credentials(texts: Sequence[str]) -> tuple[list[str], Credentials]
 def shown(text: str) -> str:
     """A seed as an error may show it: without anything that could be a password."""
     return f"...@{text.rpartition('@')[2]}" if "@" in text else text
+
+
+MAX_SEEDS: Final = 10_000_000
+"""Maximum number of seeds of one collection."""
+_GZIP: Final = b"\x1f\x8b"
+
+
+def read_seeds(file: str | Path) -> list[str]:
+    """The seeds of a file; `-` is standard input."""
+    name = str(file)
+    try:
+        if name == "-":
+            return list(islice(read_urls(sys.stdin.read().splitlines()), MAX_SEEDS))
+        with Path(file).open("rb") as raw, _opened(raw) as data:
+            lines = (line.decode("utf-8").rstrip("\r\n") for line in data)
+            return list(islice(read_urls(lines), MAX_SEEDS))
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        what = "not in UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or error
+        raise UsageError(
+            f"{name}: {what}", hint="give a file of URLs, one a line, or CSV, JSON lines, bookmarks, OPML"
+        ) from error
+
+
+def _opened(raw: BinaryIO) -> BinaryIO:
+    is_packed = raw.read(2) == _GZIP
+    raw.seek(0)
+    return gzip.open(raw, "rb") if is_packed else raw  # type: ignore[return-value]

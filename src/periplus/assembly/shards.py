@@ -39,9 +39,7 @@ from periplus.store.tables import Tables
 from periplus.urls import site_of
 
 from .layout import Layout
-from .parts import NO_PARTS, OwnParts
-from .rendering import rendering_wire
-from .topics import topic_maker
+from .parts import NO_PARTS, OwnParts, rendering_wire, topic_maker
 
 _MMAP_THRESHOLD = -3
 """`M_MMAP_THRESHOLD` of glibc's malloc.h."""

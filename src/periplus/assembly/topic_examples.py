@@ -23,8 +23,7 @@ from periplus.store import LearntFiles
 from periplus.urls import canonical
 
 from .collection import Collection
-from .parts import TOPICS, load_part
-from .topics import KIND
+from .parts import KIND, TOPICS, load_part
 
 MAX_BYTES: Final = 4 * 2**20
 """Bytes of an example page that are read."""

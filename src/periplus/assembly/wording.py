@@ -1,9 +1,15 @@
-"""Numbers, sizes, durations and times as people read them, the same on a terminal and on a page of the web server."""
+"""Numbers, sizes, durations and times as people read them, the same on a terminal and on a page of the web server.
+
+The harvest of a focused crawl in words: how many of its pages are on the topic, and whether it dries up.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+
+from periplus.crawl.focus import DRY, DRY_PAGES
+from periplus.crawl.stats import CrawlStats
 
 _REASONS = 3
 """Reasons named in a line."""
@@ -63,3 +69,19 @@ def by_source(told: Mapping[str, int], known: int) -> str:
 def moment(at: float) -> str:
     """Return a time in UTC."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if at > 0 else "now"
+
+
+def harvest(tally: CrawlStats) -> str:
+    """The harvest rate of the last pages and of all."""
+    recent = tally.recent_relevant / max(tally.recent, 1)
+    return f"harvest {recent:.0%} of the last {tally.recent:,}, {tally.relevant / max(tally.appraised, 1):.0%} of all"
+
+
+def dried_up(tally: CrawlStats) -> str:
+    """A warning with the next step, if the crawl finds next to no page on its topic any more; otherwise empty."""
+    if tally.dry < DRY_PAGES:
+        return ""
+    return (
+        f"fewer than {DRY:.0%} of the last {tally.dry:,} pages are on the topic: stop with Ctrl-C, and continue with "
+        "other words (--topic), more examples (--like) or seeds nearer to the topic"
+    )

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from periplus.model import PeriplusError, UsageError
-from periplus.publish.push.http_client import Reply, ask
+from periplus.publish.push.sender import Reply, ask
 
 BATCH_BYTES: Final = 10 << 20
 """Bytes of a batch before compression: servers recommend 5 to 15 MB."""

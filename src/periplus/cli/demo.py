@@ -20,19 +20,17 @@ from rich.text import Text
 from periplus.assembly.collection import Collection, held, planned
 from periplus.assembly.facts import collection_facts
 from periplus.assembly.summary import Summary
+from periplus.assembly.wording import counted, lasting, pace
 from periplus.lab.web import World
-from periplus.lab.web.clock import RunningClock
 from periplus.lab.web.hostile import REGISTRY
 from periplus.lab.web.log import RequestLog
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningClock, RunningLab, Server
 from periplus.lab.web.sites import DOMAIN
 
 from .consoles import stderr_console, stdout_console
-from .crawl.live import counted, lasting, pace
 from .crawl.running import exit_code, run
 from .crawl.summary import say_places
-from .info.command import say_collection
+from .info import say_collection
 from .report import written_report
 
 SEED, SITES, PAGES = 9, 30, 1000

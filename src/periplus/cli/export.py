@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 import typer
 from rich.text import Text
 
-from periplus.assembly.archive_exports import ARCHIVE_FORMATS, export_archive_format, write_urls
 from periplus.assembly.collection import Collection, existing
-from periplus.assembly.exporting import committed_of, export_file
+from periplus.assembly.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file, write_urls
 from periplus.assembly.options import moment_of
 from periplus.assembly.retrieval import DEFAULT_INDEX, check_index_name, export_bulk, export_chunks
+from periplus.assembly.wording import count, top
 from periplus.bridges.bulk import BulkTarget
 from periplus.model import PeriplusError, UsageError
 from periplus.store.export import FOLDERS, Exported, PageFilter, Selection, export_folder, export_stream
@@ -26,7 +26,6 @@ from periplus.store.export.bulk import mapping
 
 from . import options
 from .consoles import stderr_console
-from .crawl.live import count, top
 
 NOTHING_WRITTEN = 1
 MAPPING = ".mapping.json"

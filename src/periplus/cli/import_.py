@@ -14,13 +14,13 @@ from rich.text import Text
 
 from periplus.assembly.collection import held, planned
 from periplus.assembly.importing import Imported, import_archives
-from periplus.assembly.seed_files import read_seeds
+from periplus.assembly.seeds import read_seeds
+from periplus.assembly.wording import count, counted, top
 from periplus.crawl.sharding import tune_garbage_collection
 from periplus.model import UsageError
 
 from . import INTERRUPTED, options
 from .consoles import stderr_console
-from .crawl.live import count, counted, top
 
 _INTERVAL = 5.0
 """Seconds between two lines of progress, at least."""

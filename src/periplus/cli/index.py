@@ -14,10 +14,10 @@ from rich.text import Text
 
 from periplus.assembly.collection import Collection, existing
 from periplus.assembly.indexing import Indexed, follow_index, update_index
+from periplus.assembly.wording import count, counted, lasting
 
 from . import options
 from .consoles import stderr_console, stdout_console
-from .crawl.live import count, counted, lasting
 
 FOLLOW_EVERY = 20.0
 """Seconds between two updates with `--follow`: a page that changed is found within a minute."""

@@ -8,12 +8,12 @@ import msgspec
 import typer
 
 from periplus.assembly.collection import existing
-from periplus.assembly.host_judgements import judge as judge_collection
+from periplus.assembly.judging import judge as judge_collection
+from periplus.assembly.wording import count
 from periplus.model import Judged
 
 from . import options
 from .consoles import stdout_console
-from .crawl.live import count
 
 
 def judge(collection: options.Collected, json: options.Json = False) -> None:

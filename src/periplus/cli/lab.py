@@ -19,19 +19,17 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from periplus.assembly.wording import counted
 from periplus.lab.web import World
 from periplus.lab.web.applications import APPLICATION, ApplicationWorld
-from periplus.lab.web.clock import RunningClock
 from periplus.lab.web.hostile import REGISTRY
 from periplus.lab.web.log import DEFAULT_CAPACITY, RequestLog
-from periplus.lab.web.loopback import HOME
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import HOME, RunningClock, Server
 from periplus.lab.web.sites import DOMAIN
 from periplus.lab.web.spam_web import HostileWorld
 from periplus.model import UsageError
 
 from .consoles import stderr_console, stdout_console
-from .crawl.live import counted
 
 LARGEST_SHOWN = 12
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from periplus.model import Executor
 from periplus.policy.ordering import focused_orderings, orderings
 from periplus.policy.rendering import RenderMode
 
@@ -300,3 +303,26 @@ DryRun = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Collected = Annotated[Path, typer.Argument(metavar="DIR", show_default=False, help="The folder of a collection.")]
+
+
+JobsCluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Compute PageRank and near-duplicates on Ray: auto, local, or the address of a cluster.",
+    ),
+]
+
+
+@contextmanager
+def executor_at(address: str | None) -> Iterator[Executor | None]:
+    """Connect to Ray and return its executor; `None` without an address: this machine computes."""
+    if address is None:
+        yield None
+        return
+    from periplus.cluster import RayExecutor  # Ray, only if it is wanted
+    from periplus.cluster.connection import connected
+
+    with connected(address):
+        yield RayExecutor()

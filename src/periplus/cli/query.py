@@ -26,8 +26,8 @@ from periplus.model import UsageError
 
 from . import options
 from .closed_pipe import unless_closed
-from .cluster_option import Cluster, executor_at
 from .consoles import one_line, stderr_console, stdout_console
+from .options import JobsCluster, executor_at
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -57,7 +57,7 @@ def query(
     limit: Rows = SHOWN,
     json: options.Json = False,
     csv: Csv = False,
-    cluster: Cluster = None,
+    cluster: JobsCluster = None,
 ) -> None:
     """Query a collection in SQL: its tables, every known URL, and every measure. Works while a crawl runs.
 

@@ -26,13 +26,14 @@ from periplus.assembly import (
 from periplus.assembly.collection import Collection, existing, held, planned, states, tally_of
 from periplus.assembly.options import duration
 from periplus.assembly.progress import Progress
+from periplus.assembly.wording import count, lasting, pace, top
 from periplus.crawl.stats import CrawlStats
 from periplus.model import UsageError
 
 from . import options
 from .app import INTERRUPTED
 from .consoles import stderr_console, stdout_console
-from .crawl.live import Row, View, count, host_rows, lasting, pace, top
+from .crawl.live import Row, View, host_rows
 from .crawl.resizing import gathering
 from .crawl.running import run
 

@@ -14,11 +14,11 @@ from rich.text import Text
 from periplus.assembly import Part, Repaired, check_whole
 from periplus.assembly import repair as repair_collection
 from periplus.assembly.collection import Collection, existing, held
+from periplus.assembly.wording import count
 from periplus.model import CollectionDamaged
 
 from . import options
 from .consoles import stderr_console, stdout_console
-from .crawl.live import count
 
 _NAMES = {"state": "state", "table": "tables", "spool": "tables", "archive": "archive", "index": "indexes"}
 """What the kinds of parts are called in the summary."""

@@ -21,8 +21,8 @@ from periplus.assembly.facts.freshness_words import TELLERS, trust
 from periplus.assembly.reporting import report_of, write_report
 
 from . import options
-from .cluster_option import Cluster, executor_at
 from .consoles import stderr_console, stdout_console
+from .options import JobsCluster, executor_at
 
 if TYPE_CHECKING:
     from periplus.insight.report import Report
@@ -38,7 +38,9 @@ Out = Annotated[
 ]
 
 
-def report(collection: options.Collected, out: Out = None, json: options.Json = False, cluster: Cluster = None) -> None:
+def report(
+    collection: options.Collected, out: Out = None, json: options.Json = False, cluster: JobsCluster = None
+) -> None:
     """Write a report of a collection as one HTML file: problems, figures, tables, and what to do about them.
 
     Example: periplus report docs

@@ -13,10 +13,10 @@ from rich.text import Text
 from periplus.assembly.collection import existing
 from periplus.assembly.facts.site_list import is_collection
 from periplus.assembly.indexing import open_index
+from periplus.assembly.wording import count, counted
 
 from . import options
 from .consoles import stdout_console
-from .crawl.live import count, counted
 
 if TYPE_CHECKING:
     from periplus.search import Results

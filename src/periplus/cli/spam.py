@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from periplus.assembly.collection import existing
-from periplus.assembly.spam import judge_spam, labels_of, model_of, spam_job
+from periplus.assembly.judging import judge_spam, labels_of, model_of, spam_job
 from periplus.model import UsageError
 from periplus.policy.spam import encoded, loudest, probability
 from periplus.urls import canonical, site_of

@@ -18,7 +18,8 @@ from rich.text import Text
 from periplus.assembly.collection import Collection, existing, held, planned
 from periplus.assembly.facts.site_list import is_collection
 from periplus.assembly.options import wire_settings
-from periplus.assembly.useful_links import SCRATCH, SiteUlinks, Wanted, asked, sampled, ulinks_of
+from periplus.assembly.reporting import SCRATCH, SiteUlinks, Wanted, asked, sampled, ulinks_of
+from periplus.assembly.wording import count, counted
 from periplus.insight.ulinks import (
     Sample,
     Ulink,
@@ -29,7 +30,6 @@ from periplus.urls import canonical, site_of
 
 from . import NOTHING_FETCHED, options
 from .consoles import one_line, stderr_console, stdout_console
-from .crawl.live import count, counted
 from .crawl.running import run
 from .survey.output import FILES
 

@@ -26,9 +26,8 @@ from periplus.crawl.sharding.worker import run_shard
 from periplus.model import CollectionInUse, Discovery, PeriplusError
 
 from .connection import load
-from .leases import LeasedCoordinator
+from .leases import LeasedCoordinator, Remembered, check, load_memory, save_memory, succeed
 from .links import Inbox, Lease, Overview, Renewal, Transfer, Wait
-from .memory import Remembered, check, load_memory, save_memory, succeed
 from .outbound import LOST_LEASE, Outbound, Watchdog
 
 COORDINATOR = "coordinator"

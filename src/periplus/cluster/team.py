@@ -23,8 +23,8 @@ from periplus.model import CollectionError, CollectionInUse, Discovery, Url, Usa
 
 from .actors import COORDINATOR, CoordinatorActor, Plan, ShardActor, shard_name
 from .connection import LOCAL, connected, processors
+from .leases import claim
 from .links import Overview
-from .memory import claim
 
 NAME_TIMEOUT = 60.0
 """Maximum seconds until the actor names of a run that was killed are free."""

@@ -58,7 +58,7 @@ from periplus.policy.topic import TopicSettings
 from periplus.store.tables import TableSettings
 from periplus.store.warc import WarcSettings
 
-from . import reading, writing
+from . import toml_files
 
 
 class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -259,20 +259,20 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def load(cls, path: Path) -> Self:
         """The settings of a file, over the defaults. Raises `ConfigError`, which names file, table and key."""
-        return reading.load(cls, path)
+        return toml_files.load(cls, path)
 
     @classmethod
     def parse(cls, text: str, source: str = "the settings") -> Self:
         """As `load`, from a text; `source` is what errors call it."""
-        return reading.parse(cls, text, source)
+        return toml_files.parse(cls, text, source)
 
     def with_options(self, options: Mapping[str, object], source: str = "the options") -> Self:
         """A copy with these changes, named as `table.key`; `None` changes nothing."""
-        return reading.with_options(self, options, source)
+        return toml_files.with_options(self, options, source)
 
     def dump(self) -> str:
         """As a file that says every setting and explains it; defaults are commented out."""
-        return writing.dump(self)
+        return toml_files.dump(self)
 
     def check(self) -> None:
         """Raise `ConfigError` for a value that some room would not take."""

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from periplus.store.tables import Spooled
 
 from .executors import Workplace
-from .links import Hashes, Numbers, places
+from .links import Block, Hashes, Links, Numbers, Ranks, WholeLinks, places
 from .parted_links import parted_links
-from .whole_links import Block, Links, Ranks, WholeLinks
 
 __all__ = ["Ranked", "Seen", "places", "ranked"]
 

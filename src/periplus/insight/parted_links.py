@@ -30,8 +30,7 @@ from periplus.store.tables import Spooled
 from periplus.store.tables.reader import count_rows, files_of
 
 from .executors import Workplace, bounds, load, save
-from .links import Hashes, LinkBatch, Newest, Numbers, newest_of, other_links, read_links
-from .whole_links import Block, Ranks
+from .links import Block, Hashes, LinkBatch, Newest, Numbers, Ranks, newest_of, other_links, read_links
 
 BYTES_A_LINK: Final = 64
 """What the hungriest jobs take for each link: 67 were measured to spill, 42 to compress."""

@@ -5,26 +5,263 @@
 reads what is new of the tables (`domain_graph`), scores all domains (`policy.reputation`), and returns a table of
 budgets, of which the caller writes the bytes as the learnt file "reputation". It also writes verdicts of the judge
 "reputation", for people.
+
+The graph of registrable domains, from the tables: who links to whom, and whose sitemaps list whom. Only Parquet files
+that were not read before are read; the graph is kept beside the other results in `insight/`, as two files that belong
+together:
+
+    insight/domains.parquet         the name of each domain, and which shards have sites of it
+    insight/domain-edges.parquet    pairs of domains: links, and listings; in its metadata the files that were read
+
+Rows that are still in spools are read every time and not kept. An edge counts once for a pair of domains, however many
+pages have the link (`policy.reputation`); a redirect is a link of the domain that redirects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+import duckdb
+import msgspec
 import numpy as np
+import pyarrow as pa
 from msgspec import Struct
 from numpy.typing import NDArray
+from pyarrow import parquet
 
 from periplus.model import Judged, Url
 from periplus.policy.reputation import KnownReputation, budgets_of, domain_hash, networks, of_listed, star, trust
 from periplus.policy.spam import SpamScores
 from periplus.store.tables import Spooled
-from periplus.urls import site_of
+from periplus.store.tables.reader import files_of, read_spooled
+from periplus.urls import domain_of, site_of
 
-from . import verdicts
-from .domain_graph import DomainGraph, networks_of
+from .views.kept import write_verdicts
+
+# ruff: noqa: S608 - SQL is put together from our own words here
+
+
+MAX_DOMAINS: Final = 1 << 22
+"""Domains of a graph, at most: 4 million. Links to others do not count; they have the base budget anyway."""
+MEMORY: Final = "500MB"
+"""What DuckDB may hold while it reads one file; the rest waits on disk."""
+_MERGE_AT: Final = 4_000_000
+"""New edges that are held before they are merged with the others."""
+_SPEC: Final = 1
+_HOST: Final = r"'^https?://(?:[^/@]*@)?([^/?#]+)', 1"
+_PAIRS: Final = {
+    "links": """select distinct site::varchar, target_site::varchar from {rows} where not is_internal
+        and not regexp_matches(rel::varchar, '\\b(nofollow|ugc|sponsored)\\b', 'i')""",
+    "fetches": f"""select distinct site::varchar, regexp_extract(target, {_HOST}) from {{rows}}
+        where outcome = 'redirected' and target is not null""",
+    "sitemap_entries": f"""select * from (select distinct site::varchar as lister, regexp_extract(url, {_HOST}) as host
+        from {{rows}}) where host <> lister""",
+}
+"""The pairs of sites in each table."""
+Keys = NDArray[np.uint64]
+
+
+class _Read(Struct, frozen=True):
+    """Of what the kept graph was made: files with their sizes; public suffixes and shards that it was made with."""
+
+    spec: int = _SPEC
+    files: dict[str, int] = {}
+    suffixes: tuple[str, ...] = ()
+    shards: int = 1
+    domains: int = 0
+
+
+class DomainGraph:
+    """Domains by number, their edges, and the shards that have sites of each. `owner` returns the shard of a site."""
+
+    def __init__(
+        self, suffixes: tuple[str, ...] = (), shards: int = 1, owner: Callable[[str], int] | None = None
+    ) -> None:
+        self._suffixes = suffixes
+        self._shards = shards
+        self._owner = owner or (lambda _site: 0)
+        self.names: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._sites: dict[str, int] = {}
+        self._bits: list[int] = []
+        self._links = _EdgeSet()
+        self._listings = _EdgeSet()
+        self._files: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def links(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Sources and targets of links between different domains, each pair once."""
+        return self._links.ends()
+
+    @property
+    def listings(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Domains whose sitemaps list pages of other domains, each pair once."""
+        return self._listings.ends()
+
+    @property
+    def shards(self) -> NDArray[np.int64]:
+        """How many shards have sites of each domain, at least 1."""
+        return np.maximum(np.array([bits.bit_count() for bits in self._bits], np.int64), 1)
+
+    def number(self, site: str) -> int:
+        """The number of the domain of a site, which is added if it is new; -1 if there is no room for more."""
+        known = self._sites.get(site)
+        if known is not None:
+            return known
+        name = domain_of(site, self._suffixes) or site
+        number = self._numbers.get(name, -1)
+        if number < 0 and len(self.names) < MAX_DOMAINS:
+            number = self._numbers[name] = len(self.names)
+            self.names.append(name)
+            self._bits.append(0)
+        if number >= 0 and self._shards > 1:
+            self._bits[number] |= 1 << self._owner(site)
+        if len(self._sites) >= MAX_DOMAINS // 4:
+            self._sites.clear()
+        self._sites[site] = number
+        return number
+
+    def add(self, table: str, pairs: pa.Table) -> None:
+        """Add pairs of sites that were found in a table."""
+        sources, targets = (self._numbers_of(column.combine_chunks()) for column in pairs.columns)
+        known = (sources >= 0) & (targets >= 0) & (sources != targets)
+        edges = self._listings if table == "sitemap_entries" else self._links
+        edges.add(sources[known], targets[known])
+
+    def _numbers_of(self, sites: pa.Array) -> NDArray[np.int64]:
+        encoded = sites.dictionary_encode()
+        numbers = np.array([self.number(site) if site else -1 for site in encoded.dictionary.to_pylist()], np.int64)
+        codes = encoded.indices.fill_null(len(numbers)).to_numpy(zero_copy_only=False)
+        found: NDArray[np.int64] = np.append(numbers, -1)[codes]
+        return found
+
+    # files
+
+    def read(self, folder: Path, spooled: Sequence[Spooled] = ()) -> int:
+        """Add what is new in the tables of the collection in `folder`, and keep the graph there; how many files."""
+        place = folder / "insight"
+        new = self._load(place, folder / "tables", spooled)
+        with duckdb.connect(":memory:", config={"memory_limit": MEMORY, "threads": 1}) as database:
+            for table, path in new:
+                self.add(table, _pairs(database, table, f"read_parquet('{_quoted(path)}')"))
+                self._files[f"{table}/{path.name}"] = path.stat().st_size
+            if new:
+                self._keep(place)
+            for table in _PAIRS:
+                rows = read_spooled(table, spooled)
+                if len(rows):
+                    database.register("spooled", rows)
+                    self.add(table, _pairs(database, table, "spooled"))
+                    database.unregister("spooled")
+        return len(new)
+
+    def _load(self, place: Path, tables: Path, spooled: Sequence[Spooled]) -> list[tuple[str, Path]]:
+        """Take over the kept graph, if it was made of files that are there still. The files that it was not made of."""
+        files = [(table, path) for table in _PAIRS for path in files_of(tables, table, spooled)]
+        sizes = {f"{table}/{path.name}": path.stat().st_size for table, path in files}
+        kept = _kept(place)
+        if kept is not None:
+            read, names, edges = kept
+            is_same = (read.spec, read.suffixes, read.shards) == (_SPEC, self._suffixes, self._shards)
+            if is_same and read.files.items() <= sizes.items() and read.domains == len(names):
+                self._take_over(read, names, edges)
+        return [(table, path) for table, path in files if f"{table}/{path.name}" not in self._files]
+
+    def _take_over(self, read: _Read, names: pa.Table, edges: pa.Table) -> None:
+        self._files = dict(read.files)
+        self.names = names["name"].to_pylist()
+        self._bits = names["shards"].to_pylist()
+        self._numbers = {name: number for number, name in enumerate(self.names)}
+        keys, is_listing = edges["pair"].to_numpy(), edges["is_listing"].to_numpy()
+        self._links.keys, self._listings.keys = keys[~is_listing], keys[is_listing]
+
+    def _keep(self, place: Path) -> None:
+        place.mkdir(exist_ok=True)
+        links, listings = self._links.merged(), self._listings.merged()
+        read = _Read(_SPEC, self._files, self._suffixes, self._shards, len(self.names))
+        edges = pa.table(
+            {
+                "pair": np.concatenate([links, listings]),
+                "is_listing": np.repeat([False, True], [len(links), len(listings)]),
+            }
+        ).replace_schema_metadata({"read": msgspec.json.encode(read)})
+        names = pa.table({"name": pa.array(self.names, pa.string()), "shards": pa.array(self._bits, pa.uint64())})
+        for name, table in (("domains", names), ("domain-edges", edges)):
+            draft = place / f".{name}.{os.getpid()}"
+            parquet.write_table(table, draft)
+            draft.replace(place / f"{name}.parquet")
+
+
+class _EdgeSet:
+    """Pairs of numbers, each once: the source in the upper half of a key, the target in the lower."""
+
+    def __init__(self) -> None:
+        self.keys: Keys = np.zeros(0, np.uint64)
+        self._new: list[Keys] = []
+        self._waiting = 0
+
+    def add(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> None:
+        keys = np.unique(sources.astype(np.uint64) << np.uint64(32) | targets.astype(np.uint64))
+        self._new.append(keys)
+        self._waiting += len(keys)
+        if self._waiting >= _MERGE_AT:
+            self.merged()
+
+    def merged(self) -> Keys:
+        if self._new:
+            self.keys = np.unique(np.concatenate([self.keys, *self._new]))
+            self._new, self._waiting = [], 0
+        return self.keys
+
+    def ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        keys = self.merged()
+        return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+
+
+def _pairs(database: duckdb.DuckDBPyConnection, table: str, rows: str) -> pa.Table:
+    return database.sql(_PAIRS[table].format(rows=rows)).to_arrow_table()
+
+
+def _kept(place: Path) -> tuple[_Read, pa.Table, pa.Table] | None:
+    """The graph that was kept; `None` if there is none, or it cannot be read: then it is made again."""
+    try:
+        names, edges = (parquet.read_table(place / f"{name}.parquet") for name in ("domains", "domain-edges"))
+        return msgspec.json.decode(edges.schema.metadata[b"read"], type=_Read), names, edges
+    except (OSError, pa.ArrowException, msgspec.MsgspecError, KeyError, TypeError):
+        return None
+
+
+def networks_of(folder: Path, names: Iterable[str], spooled: Sequence[Spooled] = ()) -> NDArray[np.int64]:
+    """A number for the network of each domain: /24 of an IPv4 address, /48 of IPv6. Without an address: its own."""
+    files = [str(path) for path in files_of(folder / "tables", "fetches", spooled)]
+    found: dict[str, str] = {}
+    with duckdb.connect(":memory:", config={"memory_limit": MEMORY, "threads": 1}) as database:
+        rows = read_spooled("fetches", spooled)
+        sources = [f"read_parquet([{','.join(repr(_quoted(Path(each))) for each in files)}])"] if files else []
+        if len(rows):
+            database.register("spooled", rows)
+            sources.append("spooled")
+        for source in sources:
+            question = f"""select coalesce(domain, site)::varchar, min(ip::varchar) from {source}
+                where ip is not null group by 1"""
+            found |= {name: _network(ip) for name, ip in database.execute(question).fetchall()}
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(found.get(name, name), len(numbers)) for name in names], np.int64)
+
+
+def _network(ip: str) -> str:
+    return ":".join(ip.split(":")[:3]) if ":" in ip else ip.rpartition(".")[0]
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")
+
 
 SPAM_ABOVE: Final = 0.5
 """Probability of spam above which the links of a domain do not count."""
@@ -88,7 +325,7 @@ def learn_reputation(
     scores = of_listed(scores, *graph.listings)
     budgets = budgets_of(scores, settings.base, settings.largest)
     found = Reputation(graph.names, scores, budgets, supporters, graph.shards)
-    verdicts.write(folder, "reputation", _verdicts(found, settings.score, now))
+    write_verdicts(folder, "reputation", _verdicts(found, settings.score, now))
     return found
 
 

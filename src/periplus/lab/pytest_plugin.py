@@ -16,9 +16,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from .web import World
-from .web.clock import SteppedClock
-from .web.running import RunningLab
-from .web.server import Server
+from .web.server import RunningLab, Server, SteppedClock
 
 QUICK = 0.01
 """Hostile hosts wait a hundredth of their time."""

@@ -20,17 +20,15 @@ from msgspec import Struct
 
 from periplus.assembly import Refreshed, Selection
 from periplus.assembly import collection as plans
-from periplus.assembly.archive_exports import ARCHIVE_FORMATS, export_archive_format
-from periplus.assembly.auditing import audited
 from periplus.assembly.collection import existing
-from periplus.assembly.exporting import committed_of, export_file
+from periplus.assembly.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file
 from periplus.assembly.facts import UrlFacts, url_facts
 from periplus.assembly.facts.forms import FormFacts, form_facts
 from periplus.assembly.indexing import Indexed, open_index, update_index
 from periplus.assembly.options import duration, moment_of
 from periplus.assembly.parts import OwnParts
 from periplus.assembly.refreshing import refresh
-from periplus.assembly.reporting import described, report_of, write_report
+from periplus.assembly.reporting import audited, described, report_of, write_report
 from periplus.config import Config
 from periplus.insight.changes import (
     Change,

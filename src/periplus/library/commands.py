@@ -14,7 +14,7 @@ from periplus.assembly import Layout
 from periplus.assembly import collection as plans
 from periplus.assembly.options import crawl_settings, wire_settings
 from periplus.assembly.parts import EXTRACTORS, load_part, own_parts
-from periplus.assembly.seed_files import read_seeds
+from periplus.assembly.seeds import read_seeds
 from periplus.crawl.sharding import Gather
 from periplus.policy.found import Score, Want
 

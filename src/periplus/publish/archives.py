@@ -1,11 +1,14 @@
-"""Metadata archives of a ledger: date, path and size of every resource, in segments that keep their boundaries.
+"""Metadata archives and ResourceSync documents of a ledger: date, path and size of every resource, in segments.
 
 As in Brandman et al. 2000, section 3.3, but a segment is a span of time that stays from day to day: a page that changes
 leaves its segment and enters the newest, and only the files of these two are written again. The newest is cut at 2,000
 entries; neighbours that together have fewer than 500 become one.
+
+ResourceSync documents of a ledger: what exists, and what was created, updated and deleted, for harvesters. The ledger
+keeps digests for its own comparisons, which are not those that ResourceSync knows (MD5, SHA-256): entries have sizes
+and types, and no hash.
 """
 
-# ruff: noqa: S608 - SQL is put together from our own words here
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,10 +18,15 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from periplus.formats import resourcesync
 from periplus.formats.metadata_archive import SEGMENT, ArchiveEntry, write_segment
+from periplus.formats.resourcesync import WELL_KNOWN, Change, Listed
 
 from .files import digest_of, write_file
 from .ledger import Ledger
+
+# ruff: noqa: S608 - SQL is put together from our own words here
+
 
 LIST: Final = "archives.txt"
 """The file that lists all archives, a name a line."""
@@ -131,3 +139,66 @@ def robots_lines(names: list[str], folder_url: str) -> list[str]:
 def _path(url: str) -> str:
     parts = urlsplit(url)
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+RESYNC_FOLDER: Final = "resync"
+CAPABILITIES: Final = f"{RESYNC_FOLDER}/capabilitylist.xml"
+RESOURCES: Final = f"{RESYNC_FOLDER}/resourcelist.xml"
+CHANGES: Final = f"{RESYNC_FOLDER}/changelist.xml"
+PER_LIST: Final = 50_000
+"""Resources of one list, and changes of the change list: what a sitemap may hold."""
+_KINDS: Final = {"new": "created", "changed": "updated", "removed": "deleted"}
+
+
+class ResyncFiles:
+    """Writes the documents of one site into a folder."""
+
+    def __init__(self, ledger: Ledger, folder: Path, base_url: str) -> None:
+        self._db = ledger.db
+        self._folder = folder
+        self._base = base_url
+
+    def update(self) -> list[str]:
+        """Bring the files up to date with the ledger; returns their names."""
+        names = []
+        for name, body in self._documents():
+            path = self._folder / name
+            if not path.exists() or path.read_bytes() != body:
+                write_file(path, body)
+            names.append(name)
+        for path in (self._folder / RESYNC_FOLDER).glob("resourcelist-*.xml"):
+            if f"{RESYNC_FOLDER}/{path.name}" not in names:
+                path.unlink(missing_ok=True)
+        return names
+
+    def _documents(self) -> Iterator[tuple[str, bytes]]:
+        """Every document, those that others name first."""
+        capabilities = self._base + CAPABILITIES
+        first, last = self._db.execute("select min(at), max(at) from events").fetchone()
+        at = last or 0.0  # the time of the last event: the same bytes until something happens
+        yield from self._resource_lists(at, capabilities)
+        yield CHANGES, resourcesync.write_changes(self._changes(), first or 0.0, at, capabilities)
+        lists = (("resourcelist", self._base + RESOURCES), ("changelist", self._base + CHANGES))
+        yield CAPABILITIES, resourcesync.write_capabilities(self._base + WELL_KNOWN, lists)
+        yield WELL_KNOWN, resourcesync.write_description(capabilities)
+
+    def _resource_lists(self, at: float, capabilities: str) -> Iterator[tuple[str, bytes]]:
+        rows = self._db.execute(f"select url, lastmod, size, mime from resources where {_PUBLISHED} order by id")
+        names: list[str] = []
+        while batch := [Listed(*row) for row in rows.fetchmany(PER_LIST)]:
+            body = resourcesync.write_resources(batch, at, capabilities)
+            if not names and len(batch) < PER_LIST:
+                yield RESOURCES, body
+                return
+            names.append(f"{RESYNC_FOLDER}/resourcelist-{len(names) + 1}.xml")
+            yield names[-1], body
+        lists = [self._base + name for name in names]
+        yield RESOURCES, resourcesync.write_resource_index(lists, at, capabilities)
+
+    def _changes(self) -> Iterator[Change]:
+        rows = self._db.execute(
+            "select url, kind, at, lastmod from (select * from events order by id desc limit ?) order by id",
+            (PER_LIST,),
+        )
+        for url, kind, at, lastmod in rows:
+            yield Change(url, _KINDS[kind], at, None if kind == "removed" else lastmod)

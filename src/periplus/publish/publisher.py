@@ -1,4 +1,7 @@
-"""A published site: its ledger, and the files that tell crawlers of it."""
+"""A published site: its ledger, and the files that tell crawlers of it.
+
+What is published, what is not and why, and what changed last.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,77 @@ from periplus.model import UsageError
 from periplus.store.folders import FolderLock
 from periplus.urls import whatwg
 
-from . import archives, changes_feed, hooks, llms_guide, resync
-from .files import write_file
+from . import archives, changes_feed, hooks, llms_guide
+from .files import NotOurs, with_block, write_file
 from .inventory.application import Asgi, Wsgi
 from .ledger import Ledger
 from .middleware import AsgiMiddleware, WsgiMiddleware
 from .middleware.live import Live
 from .push import PushResult, Sender, feed, key_of
 from .resources import Inventory
-from .robots_block import NotOurs, with_block
 from .scan import ScanResult, hidden_reason, scan
 from .settings import PublishSettings
 from .sitemaps import SitemapFiles, Written
-from .status import PublishStatus, status_of
+
+SHOWN: Final = 10
+"""Changes that are shown."""
+
+
+_CRAWLERS: Final = """
+select agent, sum(hits), sum(hits * (verified > 0)), sum(hits * (verified < 0)), sum(needless) from visits
+where minute > (select max(minute) from visits) - 1440 group by agent order by sum(hits) desc, agent limit ?
+"""
+
+
+class Change(Struct, frozen=True):
+    """An event: a page is `new`, `changed` or `removed`."""
+
+    url: str
+    kind: str
+    at: float
+
+
+class CrawlerDay(Struct, frozen=True):
+    """Visits of a crawler on the last day: from verified addresses, from others that claim its name, and in vain."""
+
+    name: str
+    visits: int
+    verified: int
+    false_claims: int
+    needless: int
+
+
+class PublishStatus(Struct, frozen=True):
+    """The state of a published site. `dated` of the published addresses have a date; `hidden` is by reason."""
+
+    published: int
+    dated: int
+    hidden: dict[str, int]
+    gone: int
+    scanned_at: float | None
+    files: list[str]
+    last_changes: list[Change]
+    waiting: int
+    """Messages that wait to be sent."""
+    crawlers: list[CrawlerDay]
+    """Crawlers that the middleware counted on the last day, those with the most visits first."""
+
+
+def status_of(ledger: Ledger) -> PublishStatus:
+    """The state of the site of a ledger."""
+    db = ledger.db
+    return PublishStatus(
+        ledger.count(),
+        ledger.count("gone is null and hidden = '' and lastmod is not null"),
+        dict(db.execute("select hidden, count(*) from resources where gone is null and hidden != '' group by 1")),
+        ledger.count("gone is not null"),
+        ledger.note("scanned_at"),
+        [name for (name,) in db.execute("select name from files where dropped_at is null order by name")],
+        [Change(*row) for row in db.execute("select url, kind, at from events order by id desc limit ?", (SHOWN,))],
+        db.execute("select count(*) from outbox where done_at is null").fetchone()[0],
+        [CrawlerDay(*row) for row in db.execute(_CRAWLERS, (SHOWN,))],
+    )
+
 
 LEDGER: Final = ".periplus-publish"
 """The folder of the ledger inside the folder of the published files. Servers do not serve what begins with a dot."""
@@ -91,7 +152,7 @@ class Publisher:
             or path in (changes_feed.NAME, "robots.txt", self._key_name())
             or (self.settings.llms.enabled and path == llms_guide.NAME)
             or path.startswith(f"{self.settings.archives.folder}/")
-            or (self.settings.resync.enabled and path.startswith(f"{resync.FOLDER}/"))
+            or (self.settings.resync.enabled and path.startswith(f"{archives.RESYNC_FOLDER}/"))
         )
 
     def scan(
@@ -181,7 +242,7 @@ class Publisher:
         if self.settings.feed.enabled:
             self._write_feed()
         if self.settings.resync.enabled:
-            resync.ResyncFiles(self.ledger, self.folder, self.base_url).update()
+            archives.ResyncFiles(self.ledger, self.folder, self.base_url).update()
         if self.settings.llms.enabled:
             self._write_changed(llms_guide.NAME, llms_guide.guide_of(self.ledger, self.base_url, self.settings.llms))
         if self.settings.push.indexnow:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .evaluation import PLAIN, TITLE_BOOST, Judged, Measures, evaluate
     from .index import Document, Index, IndexOutdated
     from .query import Query, parse_query
-    from .results import Hit, Results, Sitelink
+    from .ranking import Hit, Results, Sitelink
 else:
     __getattr__ = lazy_exports(__name__)
 

@@ -38,8 +38,7 @@ from .documents import Documents, Record, hash_of, id_of
 from .engine import Entry, Found, Question, SearchEngine, Weights
 from .evaluation import looked_up, question_of
 from .query import Query, corrected, parse_query
-from .ranking import Candidate, Ranked, grouped, rank
-from .results import EXACT_COUNT, Hit, Results, rounded, site_looked_for, sitelinks
+from .ranking import EXACT_COUNT, Candidate, Hit, Ranked, Results, grouped, rank, rounded, site_looked_for, sitelinks
 from .snippets import LENGTH, snippet_of
 
 MAX_TEXT = 200_000

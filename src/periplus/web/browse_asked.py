@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from periplus.assembly.collection import Collection
 from periplus.insight.report.few_sites import RATE
-from periplus.insight.report.figures.scales import STEPS
+from periplus.insight.report.figures import STEPS
 
 from .browse_cells import MAX_EXPORT, PER_PAGE
 from .browse_tables import TableProblem, TableReader, reader_of

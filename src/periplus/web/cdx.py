@@ -33,7 +33,7 @@ from periplus.store.warc.cdx_query import (
     value_of,
 )
 
-from .memento import base_url, copy_url, http_date
+from .cached import base_url, copy_url, http_date
 from .rendering import json_response
 from .routing import Audience, Operation, Parameter, route
 from .search_api import COLLECTION

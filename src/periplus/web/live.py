@@ -22,12 +22,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from periplus.assembly.control import ControlClient, CrawlRefused, LiveStatus, NoCrawlRuns
-from periplus.assembly.queue import all_waiting, longest_queues, queue_of
+from periplus.assembly.facts.site_list import all_waiting, longest_queues, queue_of
 from periplus.model import Site, UsageError
 
 from . import live_urls
-from .live_feed import MAX_LISTENERS, Feeds, LiveFeed
-from .live_view import TABLES
+from .live_feed import MAX_LISTENERS, TABLES, Feeds, LiveFeed
 from .rendering import json_response, page
 from .routing import Audience, Link, Operation, Parameter, form_of, route
 from .served import Served, ServedCollection, chosen_collection, served_of

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from .rendering import page
 from .routing import Audience, Link, route
-from .search_answer import Asked, answer_of, asked_of
+from .search_api import Asked, answer_of, asked_of
 from .served import ServedCollection, chosen_collection
 
 NAVIGATION = (Link("Search", "/", Audience.PUBLIC),)

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from periplus.assembly.facts import RobotsFacts, SiteFacts, site_facts
 from periplus.assembly.facts.freshness import SiteFreshness
-from periplus.assembly.useful_links import SiteUlinks, Wanted, ulinks_of
+from periplus.assembly.reporting import SiteUlinks, Wanted, ulinks_of
 from periplus.model import UsageError
 from periplus.urls import canonical, site_of
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from periplus.cli.changes.json_lines import ChangeLine, VersionPlace
-from periplus.cli.changes.page import PageLine, VisitLine
+from periplus.cli.changes.command import PageLine, VisitLine
+from periplus.cli.changes.output import ChangeLine, VersionPlace
 from periplus.insight.changes import Mark, Passage, Run
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()

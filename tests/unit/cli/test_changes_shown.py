@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from periplus.assembly.options import moment_of
-from periplus.cli.changes.request import Asked, nothing_of, share_of
+from periplus.cli.changes.output import Asked, nothing_of, share_of
 from periplus.cli.changes.terminal import about, passage_text, percent, say_changes
 from periplus.insight.changes import Change, Detail, Kind, LinkChange, diff
 from periplus.model import Url, UsageError

@@ -8,7 +8,7 @@ import pytest
 
 from periplus.assembly import with_scheme
 from periplus.assembly.collection import SEEDS_IN_SETTINGS, cores, existing, held, planned
-from periplus.assembly.seed_files import read_seeds
+from periplus.assembly.seeds import read_seeds
 from periplus.config import Config
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, UsageError
 

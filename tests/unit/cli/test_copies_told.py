@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from periplus.assembly.facts.duplicates import page_duplicates
 from periplus.assembly.facts.lines import BELIEFS, duplicate_lines
+from periplus.assembly.facts.lookup import page_duplicates
 from periplus.content import sketch_of
 from periplus.model import FirstSeen, Sketched, Source, Url, UrlRecord
 from periplus.policy import duplicates

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.cli.survey.domains import MOST_BAD, BadLine, listed, read_domains
+from periplus.cli.survey.command import MOST_BAD, BadLine, listed, read_domains
 from periplus.model import UsageError
 
 

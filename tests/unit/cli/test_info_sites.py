@@ -8,7 +8,7 @@ from io import StringIO
 from rich.console import Console
 
 from periplus.assembly.facts import CollectionFacts, SiteLine, SiteTotals
-from periplus.cli.info.command import say_collection
+from periplus.cli.info import say_collection
 from periplus.crawl.stats import CrawlStats
 from periplus.model import Site
 

@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 from periplus.assembly.progress import Progress
-from periplus.cli.crawl.live import PLAIN_EVERY, Display, lasting, pace, plain, screen, size, top
+from periplus.assembly.wording import lasting, pace, size, top
+from periplus.cli.crawl.live import PLAIN_EVERY, Display, plain, screen
 from periplus.crawl.stats import CrawlStats
 from periplus.model import Site
 

@@ -9,12 +9,11 @@ import pytest
 from rich.console import Console
 
 from periplus.assembly.collection import Collection
-from periplus.assembly.facts.listed_urls import ALLOWED, Judging, Verdict
-from periplus.assembly.facts.sitemap_files import MapFiles
+from periplus.assembly.facts.listed_urls import ALLOWED, Judging, MapFiles, Verdict
 from periplus.assembly.progress import Progress
 from periplus.cli.crawl.live import screen
-from periplus.cli.map.output import MapSummary, say_files, say_rows, say_summary
-from periplus.cli.survey.domains import BadLine, DomainList
+from periplus.cli.map import MapSummary, say_files, say_rows, say_summary
+from periplus.cli.survey.command import BadLine, DomainList
 from periplus.cli.survey.output import FILES, say_bad_lines
 from periplus.config import Config
 from periplus.crawl.sitemaps.store import SitemapStore

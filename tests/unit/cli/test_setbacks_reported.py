@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from periplus.assembly.failures import failure_of, failures_of
 from periplus.assembly.progress import Meter
+from periplus.assembly.summary import failure_of, failures_of
 from periplus.cli.crawl.live import MAX_WATCHED, SeedFailures, waiting_for, words_of
 from periplus.crawl.fetch import reasons
 from periplus.crawl.frontier import Setback

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from periplus.assembly.facts.lines import MOVES, balance_line, source_lines
 from periplus.assembly.facts.sources import BalanceFacts, Brought, SourceFacts, balance_of, sources_of
-from periplus.cli.crawl.live import by_source
-from periplus.cli.info.sources import balance_table
+from periplus.assembly.wording import by_source
+from periplus.cli.info import balance_table
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import FirstSeen, Lane, Site, Source, Url, UrlRecord
 from periplus.policy.balance import Move, SiteBalance

@@ -53,7 +53,7 @@ def test_settings_load_no_room() -> None:
 
 def test_info_loads_no_tables_and_no_wire() -> None:
     """What is known of a collection is in its state: neither Arrow nor DuckDB nor a client of HTTP is needed."""
-    code = "import sys, periplus.cli.info.command; print(*sys.modules)"
+    code = "import sys, periplus.cli.info; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120, check=True)
     modules = set(done.stdout.decode().split())
     assert "periplus.assembly.facts.lookup" in modules

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from periplus.cli.map.output import MapSummary, MapUrl
+from periplus.cli.map import MapSummary, MapUrl
 from periplus.cli.survey.output import SurveySummary
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from periplus.assembly.collection import Collection
-from periplus.cli.watch.command import for_this_run, visits_a_day
+from periplus.cli.watch import for_this_run, visits_a_day
 from periplus.config import Config
 from periplus.model import Url, UsageError
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from periplus.assembly.progress import Meter, Progress
 from periplus.cli.crawl.live import PLAIN_EVERY, screen
-from periplus.cli.watch.command import Foretold, Teller, WatchLine, line_of, plain_line, since, view_of
+from periplus.cli.watch import Foretold, Teller, WatchLine, line_of, plain_line, since, view_of
 from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.crawl.shard import Status
 from periplus.crawl.stats import CrawlStats, FrontierStats

@@ -5,9 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from periplus import __version__
-from periplus.cluster.leases import INHERITED, LeasedCoordinator
+from periplus.cluster.leases import INHERITED, LeasedCoordinator, Remembered
 from periplus.cluster.links import Lease
-from periplus.cluster.memory import Remembered
 from periplus.crawl.frontier import AddressClaims
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding.messages import StatusReport

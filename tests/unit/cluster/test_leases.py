@@ -8,9 +8,17 @@ import msgspec
 import pytest
 
 from periplus import __version__
-from periplus.cluster.leases import DEPOSED, INHERITED, LeasedCoordinator
+from periplus.cluster.leases import (
+    DEPOSED,
+    INHERITED,
+    LeasedCoordinator,
+    Remembered,
+    check,
+    claim,
+    load_memory,
+    save_memory,
+)
 from periplus.cluster.links import Lease, Renewal, Wait
-from periplus.cluster.memory import Remembered, check, claim, load_memory, save_memory
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding.coordinator import MAX_STARTS
 from periplus.crawl.sharding.messages import Orders, ShardFailure, StatusReport

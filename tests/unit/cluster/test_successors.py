@@ -9,8 +9,8 @@ import pytest
 from periplus import __version__
 from periplus.cluster import actors
 from periplus.cluster.actors import CoordinatorActor, Plan
+from periplus.cluster.leases import Remembered, claim, load_memory, succeed
 from periplus.cluster.links import Lease
-from periplus.cluster.memory import Remembered, claim, load_memory, succeed
 from periplus.crawl.shard import Shard
 
 

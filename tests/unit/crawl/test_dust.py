@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from bench.world_crawl import WorldCrawl, hurried
 
-from periplus.lab.simulate.world_crawl import WorldCrawl, hurried
 from periplus.lab.web import Answer, Request
 from periplus.lab.web.spam_web import Dust, HostileWorld
 from periplus.lab.web.spam_web.dust import page_of

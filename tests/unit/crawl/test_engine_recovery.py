@@ -20,9 +20,7 @@ from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.shard import Shard, Status
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.model import Discovery, FetchOutcome, Lane, Purpose, Queued, Site, Source, Url
 from periplus.policy.refresh import SiteGains, unpack_page_gains
 from periplus.store import DiskState

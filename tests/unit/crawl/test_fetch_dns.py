@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from periplus.crawl.fetch import Address, NoAddress, Resolver, ResolverSettings
-from periplus.lab.web.clock import SteppedClock
+from periplus.lab.web.server import SteppedClock
 from periplus.model import ConfigError
 
 

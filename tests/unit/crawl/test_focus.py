@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from periplus.assembly import Layout, ShardMaker, seeds_from
-from periplus.assembly.harvest import dried_up, harvest
 from periplus.assembly.shards import open_machine
+from periplus.assembly.wording import dried_up, harvest
 from periplus.config import Config
 from periplus.crawl.focus import DRY_PAGES, FocusState
 from periplus.crawl.inputs import Answer, Answered, Discovered, Effect, Emit, Fetch, Flushed, Granted

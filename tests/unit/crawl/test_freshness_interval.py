@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bench.watched_site import STATED_SITES, PageChanges, Stated, WatchedSite, stated_moments
 from numpy.random import Generator
 from numpy.typing import NDArray
 from tests.unit.crawl.poisson_web import Moment, PoissonWeb
 
-from periplus.lab.simulate.changing_sites import STATED_SITES, stated_moments
 from periplus.lab.simulate.histories import DAY, Histories, read_histories
-from periplus.lab.simulate.watched_site import PageChanges, Stated, WatchedSite
 from periplus.policy.refresh import RefreshSettings
 
 FEW = (22, 31, 42)

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from periplus.insight.changes import Difference, Mark, diff
-from periplus.insight.changes.alignment import Budget, matches
-from periplus.insight.changes.difference import pieces_of, words_of
+from periplus.insight.changes.difference import Budget, matches, pieces_of, words_of
 
 
 def marked(difference: Difference) -> str:

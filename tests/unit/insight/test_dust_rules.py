@@ -8,9 +8,9 @@ import pytest
 
 from periplus.assembly import Layout
 from periplus.assembly.collection import Collection
-from periplus.assembly.host_judgements import judge
+from periplus.assembly.judging import judge
 from periplus.config import Config
-from periplus.insight import verdicts
+from periplus.insight.views.kept import write_verdicts
 from periplus.model import ConfigError, Judged
 from periplus.policy.dust import GivenRule, Rule, RuleFile, describe, read_rule_file, write_rule_file
 from periplus.store import LearntFiles
@@ -25,7 +25,7 @@ def verdict(site: str, rule: Rule, at: float, reason: str = "") -> Judged:
 
 def written(folder: Path, *found: Judged) -> bytes:
     """The file after a judgement of a collection with these verdicts."""
-    verdicts.write(folder, "dust", found)
+    write_verdicts(folder, "dust", found)
     judge(Collection(folder, Config(), (), False), 0.0)
     return (folder / "insight" / "dust.json").read_bytes()
 

@@ -18,9 +18,18 @@ from tests.unit.insight.asked_collection import Made, at
 from periplus.insight.report import Budget, CrawlState, KnownFreshness, Report, Trust, gather_report, page
 from periplus.insight.report.drawing import FIGURES
 from periplus.insight.report.few_sites import FEW
-from periplus.insight.report.figures import Scale, linear, logarithmic
-from periplus.insight.report.figures.canvas import LETTER, TITLE, WIDTH
-from periplus.insight.report.figures.points import Curve, Point, line_plot, scatter_plot
+from periplus.insight.report.figures import (
+    LETTER,
+    TITLE,
+    WIDTH,
+    Curve,
+    Point,
+    Scale,
+    line_plot,
+    linear,
+    logarithmic,
+    scatter_plot,
+)
 from periplus.insight.report.questions import BY_CHAPTER, CHAPTERS
 from periplus.insight.report.wording import clean, link, prose, share
 

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from periplus.insight.domain_graph import DomainGraph
-from periplus.insight.reputation import ReputationSettings, learn_reputation
+from periplus.insight.reputation import DomainGraph, ReputationSettings, learn_reputation
 from periplus.model import Url
 from periplus.store.tables import SCHEMAS
 

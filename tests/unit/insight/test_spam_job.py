@@ -9,10 +9,10 @@ import pytest
 
 from periplus.content import read_page
 from periplus.insight.spam import SpamJob
-from periplus.insight.verdicts import write
 from periplus.insight.views import QUESTIONS, Views
+from periplus.insight.views.kept import write_verdicts
 from periplus.lab.web import traps
-from periplus.lab.web.exchange import Request
+from periplus.lab.web.http import Request
 from periplus.lab.web.world import World
 from periplus.model import Discovered, Discovery, PageRead, Source, Url
 from periplus.policy.spam import SpamScores, SpamSettings, shipped
@@ -58,7 +58,7 @@ def test_farm_is_found_and_sites_are_not(collection: Path) -> None:
     scores.learn(found.learnt)
     assert scores.of_host(traps.FARM[0]) > 0.5
     assert scores.budget(traps.FARM[0]) < 0.6
-    write(collection, "spam", found.verdicts)
+    write_verdicts(collection, "spam", found.verdicts)
     with Views(collection) as views:
         rows = views.rows(QUESTIONS["wasted"].sql)
     assert {row["subject"] for row in rows} >= set(traps.FARM)

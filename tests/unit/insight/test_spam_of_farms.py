@@ -11,7 +11,7 @@ from periplus.content import read_page
 from periplus.insight.reputation import ReputationSettings, learn_reputation
 from periplus.insight.spam import SpamJob, SpamJudgement
 from periplus.insight.views import Views
-from periplus.lab.web.exchange import Request
+from periplus.lab.web.http import Request
 from periplus.lab.web.spam_web import Farm, HostileWorld
 from periplus.model import Discovered, Discovery, PageRead, Source, Url
 from periplus.policy.spam import SpamScores, SpamSettings, shipped

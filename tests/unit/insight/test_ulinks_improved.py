@@ -8,7 +8,7 @@ import pytest
 
 from periplus.insight.ulinks import Listed, Ulink, ulinks
 from periplus.insight.ulinks.branches import shape_of
-from periplus.insight.ulinks.names import repaired
+from periplus.insight.ulinks.sampling import repaired
 from periplus.insight.ulinks.titles import anchors_of, without_site
 from periplus.model import Url
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from periplus.lab.simulate.freshness import simulate_freshness
-from periplus.lab.simulate.histories import HistorySettings, generate_histories
+from periplus.lab.simulate.histories import HistorySettings, Window, generate_histories, window
 from periplus.lab.simulate.learned_refresh import day_signals
 from periplus.lab.simulate.noisy_refresh import SignalQuality
-from periplus.lab.simulate.window import Window, window
 from periplus.model import ConfigError
 
 

@@ -17,8 +17,7 @@ from periplus.lab.simulate.generated import WebSettings, generate
 from periplus.lab.simulate.graph_files import ranked, store_web, stored_web
 from periplus.lab.simulate.network import NetworkSettings
 from periplus.lab.simulate.orderings import OrderingResult, compare_orderings, mean_curves, summarise
-from periplus.lab.simulate.policy_choice import PolicyChoice, Value
-from periplus.lab.simulate.runs import CURVE_POINTS, mass_of, oracle_of, run_ordering
+from periplus.lab.simulate.runs import CURVE_POINTS, PolicyChoice, Value, mass_of, oracle_of, run_ordering
 from periplus.lab.simulate.web import Web, web_from_edges
 from periplus.lab.simulate.workers import run_jobs
 from periplus.model import ConfigError, Site, Url, UsageError

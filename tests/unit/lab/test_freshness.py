@@ -12,9 +12,8 @@ from tests.hypothesis_depth import examples
 from tests.reference.visit_frequencies import expected_freshness
 
 from periplus.lab.simulate.freshness import WARM_UP, FreshnessResult, simulate_freshness
-from periplus.lab.simulate.histories import DAY, Histories, HistorySettings, generate_histories
+from periplus.lab.simulate.histories import DAY, Histories, HistorySettings, generate_histories, window
 from periplus.lab.simulate.refresh import RefreshSettings, refresh_policies
-from periplus.lab.simulate.window import window
 from periplus.model import ConfigError
 from periplus.policy.refresh.allocation import frequencies_for_freshness
 

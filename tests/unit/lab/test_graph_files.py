@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from periplus.lab.simulate.edge_lists import edge_list, gaps
 from periplus.lab.simulate.graph_files import read_graph, read_ranks
 from periplus.lab.simulate.orderings import compare_orderings
-from periplus.lab.simulate.policy_choice import PolicyChoice
+from periplus.lab.simulate.runs import PolicyChoice
 from periplus.lab.simulate.web import Web
 from periplus.model import ConfigError
 

@@ -20,10 +20,9 @@ from tests.hypothesis_depth import examples
 
 from periplus.lab.simulate.findings import Curve
 from periplus.lab.simulate.plots import Mark, Plot, draw, save, sparkline
-from periplus.lab.simulate.plots.axes import rounded_text, time_step, value_text
-from periplus.lab.simulate.plots.layout import spread, text_width, wrapped
-from periplus.lab.simulate.plots.style import COLOURS, GROUND, pen
-from periplus.lab.simulate.plots.thinning import thin
+from periplus.lab.simulate.plots.axes import rounded_text, spread, text_width, time_step, value_text, wrapped
+from periplus.lab.simulate.plots.plot import COLOURS, GROUND, pen
+from periplus.lab.simulate.plots.traces import thin
 from periplus.model import UsageError
 
 SVG = "{http://www.w3.org/2000/svg}"

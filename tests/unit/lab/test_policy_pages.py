@@ -8,10 +8,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from bench import policy_pages
+from bench.policy_pages import BEGIN, END, PAGE, PLOTS, measure, section_of, write_pages
 
-from periplus.lab.simulate import policy_pages
 from periplus.lab.simulate.generated import WebSettings
-from periplus.lab.simulate.policy_pages import BEGIN, END, PAGE, PLOTS, measure, section_of, write_pages
 from periplus.model import UsageError
 from periplus.policy.ordering import ordering, orderings
 

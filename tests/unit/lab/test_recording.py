@@ -11,9 +11,8 @@ from periplus.lab.simulate.generated import WebSettings, generate
 from periplus.lab.simulate.graph_files import ranked
 from periplus.lab.simulate.histories import HistorySettings, generate_histories
 from periplus.lab.simulate.network import NetworkSettings
-from periplus.lab.simulate.policy_choice import PolicyChoice
-from periplus.lab.simulate.recorded_refresh import record_refresh
-from periplus.lab.simulate.recording import record_crawl
+from periplus.lab.simulate.recording import record_crawl, record_refresh
+from periplus.lab.simulate.runs import PolicyChoice
 from periplus.model import UsageError
 from periplus.store.tables import SCHEMAS, read
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from bench import refresh_pages
+from bench.policy_pages import BEGIN, END
+from bench.refresh_pages import PAGE, PLOTS, measure_refreshing, write_refresh_pages
 
-from periplus.lab.simulate import refresh_pages
 from periplus.lab.simulate.histories import HistorySettings
-from periplus.lab.simulate.policy_pages import BEGIN, END
 from periplus.lab.simulate.refresh import refresh_policies
-from periplus.lab.simulate.refresh_pages import PAGE, PLOTS, measure_refreshing, write_refresh_pages
 from periplus.model import UsageError
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"

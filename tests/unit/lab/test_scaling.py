@@ -22,13 +22,15 @@ from periplus.lab.simulate.scaling import (
 from periplus.lab.simulate.scaling_traffic import (
     ExchangeSettings,
     PaceSettings,
+    ScalingWeb,
+    ScalingWebSettings,
     batches_a_second,
     bounds,
+    generate_scaling_web,
     messages_a_second,
     pace,
     traffic,
 )
-from periplus.lab.simulate.scaling_web import ScalingWeb, ScalingWebSettings, generate_scaling_web
 from periplus.lab.simulate.web import owners, site_name
 from periplus.model import ConfigError
 

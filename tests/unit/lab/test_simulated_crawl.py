@@ -16,8 +16,7 @@ from periplus.lab.simulate.crawl import SimulatedCrawl, Trace
 from periplus.lab.simulate.generated import WebSettings, generate, small_settings
 from periplus.lab.simulate.graph_files import RankedWeb, ranked
 from periplus.lab.simulate.network import NetworkSettings
-from periplus.lab.simulate.policy_choice import PolicyChoice
-from periplus.lab.simulate.runs import crawl_of, run_ordering
+from periplus.lab.simulate.runs import PolicyChoice, crawl_of, run_ordering
 from periplus.lab.simulate.web import Web
 from periplus.policy.ordering import ordering, orderings
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from bench.world_crawl import WorldCrawl, hurried
 
-from periplus.lab.simulate.world_crawl import WorldCrawl, hurried
 from periplus.lab.web.spam_web import HostileWorld
-from periplus.lab.web.spam_web.calendars import Calendars as LabCalendars
+from periplus.lab.web.spam_web.dust import Calendars as LabCalendars
 from periplus.model import Accept, Discovery, Reject, Source, Url
 from periplus.policy.filters.calendars import CALENDAR_DAYS, MAX_TEMPLATES, Calendars
 from periplus.policy.filters.site_states import FilterStates

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from bench.form_probing import Probed, floor, probe
 
 from periplus.content import read_page
-from periplus.lab.simulate.forms import Probed, floor, probe
 from periplus.lab.web.database import Database
 from periplus.lab.web.world import World
 from periplus.model import ConfigError, Form, FormRow, Site, Url

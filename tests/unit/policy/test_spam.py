@@ -6,8 +6,8 @@ from random import Random
 
 import numpy as np
 import pytest
+from bench.spam_hosts import farm_host, features_of, honest_host
 
-from periplus.lab.simulate.spam_hosts import farm_host, features_of, honest_host
 from periplus.model import UsageError
 from periplus.model.types import Url
 from periplus.policy.ordering import lowered

@@ -10,8 +10,19 @@ import pytest
 
 from periplus.publish.ledger import Ledger
 from periplus.publish.logs.agents import Crawler
-from periplus.publish.logs.dns_lookups import KEPT_FOR, LedgerAnswers, SystemResolver, confirm
-from periplus.publish.logs.identity import Answer, Ranges, Verdict, ends_with, parse_ranges, read_ranges, verdict
+from periplus.publish.logs.identity import (
+    KEPT_FOR,
+    Answer,
+    LedgerAnswers,
+    Ranges,
+    SystemResolver,
+    Verdict,
+    confirm,
+    ends_with,
+    parse_ranges,
+    read_ranges,
+    verdict,
+)
 
 GOOGLE = Crawler("Googlebot", suffixes=("googlebot.com",), ranges=("https://a.test/googlebot.json",))
 LISTED = Crawler("GPTBot", ranges=("https://a.test/gptbot.json",))

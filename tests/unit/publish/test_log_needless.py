@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from periplus.publish.logs.needless import ChangeTimes, VisitTable, min_needless
+from periplus.publish.logs.findings import ChangeTimes, VisitTable, min_needless
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ import pytest
 from tests.unit.publish.small_site import Site
 
 from periplus.publish import FolderInventory, Publisher, PublishSettings
+from periplus.publish.hooks import observe
 from periplus.publish.ledger import Ledger
-from periplus.publish.observing import observe
 from periplus.publish.settings import RobotsSettings, ServingSettings, SiteSettings
 from periplus.publish.trial_server import folder_app
 

@@ -14,7 +14,7 @@ from tests.unit.publish.small_site import BASE, Site
 from periplus.formats.indexnow import read_batch
 from periplus.model import UsageError
 from periplus.publish import FolderInventory, Publisher, PublishSettings
-from periplus.publish.push.answers import outcome
+from periplus.publish.push.sender import outcome
 from periplus.publish.settings import FeedSettings, PushSettings, SiteSettings
 
 

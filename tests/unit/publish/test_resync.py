@@ -10,7 +10,7 @@ from tests.unit.publish.small_site import BASE, Site
 
 from periplus.formats.resourcesync import RS_NS
 from periplus.formats.sitemap.values import SITEMAP_NS
-from periplus.publish import PublishSettings, resync
+from periplus.publish import PublishSettings, archives
 from periplus.publish.settings import ResyncSettings, SiteSettings
 from periplus.publish.trial_server import folder_app
 
@@ -60,19 +60,19 @@ CHANGED = [("page1.html", "updated"), ("page2.html", "deleted")]
 def test_a_scan_without_a_change_writes_the_same_bytes(tmp_path: Path) -> None:
     site = Site(tmp_path, 3)
     site.scan(SETTINGS)
-    before = {path: path.stat().st_mtime_ns for path in (site.out / resync.FOLDER).iterdir()}
+    before = {path: path.stat().st_mtime_ns for path in (site.out / archives.RESYNC_FOLDER).iterdir()}
     site.next_day()
     site.build()
     site.scan(SETTINGS)
     assert len(before) == 3
-    assert {path: path.stat().st_mtime_ns for path in (site.out / resync.FOLDER).iterdir()} == before
+    assert {path: path.stat().st_mtime_ns for path in (site.out / archives.RESYNC_FOLDER).iterdir()} == before
 
 
 def test_large_sites_have_an_index_of_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resync, "PER_LIST", 2)
+    monkeypatch.setattr(archives, "PER_LIST", 2)
     site = Site(tmp_path, 5)
     site.scan(SETTINGS)
-    index = document(site, f"{BASE}{resync.RESOURCES}")
+    index = document(site, f"{BASE}{archives.RESOURCES}")
     lists = [str(loc.text) for loc in index.iterfind("s:sitemap/s:loc", NAMES)]
     assert len(lists) == 3
     assert sum(len(entries(document(site, url))) for url in lists) == 5
@@ -81,7 +81,7 @@ def test_large_sites_have_an_index_of_lists(tmp_path: Path, monkeypatch: pytest.
     site.path(2).unlink()
     site.path(1).unlink()
     site.scan(SETTINGS, allows_removals=True)
-    assert sorted(path.name for path in (site.out / resync.FOLDER).iterdir()) == [
+    assert sorted(path.name for path in (site.out / archives.RESYNC_FOLDER).iterdir()) == [
         "capabilitylist.xml",
         "changelist.xml",
         "resourcelist.xml",
@@ -94,7 +94,7 @@ def test_the_middleware_serves_them(tmp_path: Path) -> None:
     heads: list[tuple[str, dict[str, str]]] = []
     with site.publisher(SETTINGS) as publisher:
         app = publisher.wsgi(folder_app([site.root]))
-        for path in ("/.well-known/resourcesync", f"/{resync.RESOURCES}"):
+        for path in ("/.well-known/resourcesync", f"/{archives.RESOURCES}"):
             environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": ""}
             body = b"".join(app(environ, lambda status, headers, *_: heads.append((status, dict(headers)))))
             assert b"openarchives.org" in body

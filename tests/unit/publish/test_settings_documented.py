@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from periplus.config import settings_of
-from periplus.config.writing import written
+from periplus.config.toml_files import written
 from periplus.publish import PublishSettings
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "publish.md"

@@ -7,8 +7,7 @@ import pytest
 from periplus.search.engine import Match, Weights
 from periplus.search.evaluation import Judged, average_precision, evaluate, ndcg
 from periplus.search.query import corrected
-from periplus.search.ranking import Candidate, Ranked, grouped, is_name_of, rank
-from periplus.search.results import rounded, site_looked_for, sitelinks
+from periplus.search.ranking import Candidate, Ranked, grouped, is_name_of, rank, rounded, site_looked_for, sitelinks
 from periplus.search.snippets import snippet_of
 
 DAY = 86_400

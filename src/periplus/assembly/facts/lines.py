@@ -16,14 +16,11 @@ from periplus.insight.reasons import explained
 from periplus.model import Url, UrlRecord
 from periplus.policy.balance import Move
 
-from ..harvest import harvest
-from ..wording import by_source, count, counted, moment, size, top
-from .duplicates import CopyFacts
+from ..wording import by_source, count, counted, harvest, moment, size, top
 from .freshness_words import fresh_words, page_lines
 from .freshness_words import site_lines as freshness_lines
-from .lookup import CollectionFacts, RobotsFacts, SiteFacts, UrlFacts
+from .lookup import CollectionFacts, CopyFacts, RobotsFacts, SiteFacts, UrlFacts, verdict_lines
 from .sources import BalanceFacts, Brought, SourceFacts
-from .verdicts import verdict_lines
 
 BELIEFS: Final = {
     "names-itself": "it is this page",

@@ -1,20 +1,26 @@
 """What is known of a collection, a site in it, and a URL, read from what the shards have committed.
 
 The values here are what `periplus info --json` prints.
+
+What is known of the near-duplicates of a page, and whether the canonical URL that it declares is accepted. Each shard
+knows the near-duplicates among its own pages, and this is what the shard of the page knows; clusters over all shards
+come from the tables (`insight.duplicates.clusters`).
+
+What judges have concluded about a site and its domain, in words.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from heapq import nlargest
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.assembly import with_scheme
 from periplus.config import Config
 from periplus.crawl.frontier import RobotsGate
 from periplus.crawl.frontier.steering import Steering, SteeringState
@@ -22,17 +28,128 @@ from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.revisit import Freshness
 from periplus.crawl.router import owner_of
 from periplus.crawl.stats import CrawlStats, waiting_urls
-from periplus.model import Discovery, Lane, Reject, Rewrite, RobotsFile, Site, Source, Url, UrlRecord, UsageError
+from periplus.model import (
+    Discovery,
+    Lane,
+    Placement,
+    Reject,
+    Rewrite,
+    RobotsFile,
+    Site,
+    Source,
+    Url,
+    UrlRecord,
+    UsageError,
+)
+from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
-from periplus.store import DiskState, SiteState
-from periplus.urls import canonical, site_of
+from periplus.store import DiskState, SiteState, State
+from periplus.urls import canonical, domain_of, site_of
 
+from .. import with_scheme
 from ..collection import Collection, states
 from . import freshness
-from .duplicates import CopyFacts, page_duplicates
 from .freshness import PageFreshness, SiteFreshness
 from .sources import BalanceFacts, SourceFacts, balance_of, sources_of
-from .verdicts import VerdictFacts, verdicts_on
+
+_PAGE_STATUSES: Final = frozenset({200, 203, 304})
+
+
+class CopyFacts(Struct, frozen=True):
+    """A page among its near-duplicates: `pages` of them, itself included, of which `canonical` is preferred.
+
+    `names` is the canonical URL that the page declares. Whether that is accepted, and why, is not known (`None`) where
+    another shard has that URL.
+    """
+
+    canonical: Url
+    pages: int
+    likeness: float
+    is_copy: bool
+    names: Url | None = None
+    is_believed: bool | None = None
+    why: str = ""
+
+
+def page_duplicates(opened: Mapping[int, State], shards: int, url: Url) -> CopyFacts | None:
+    """Return what is known of a URL; `None` if no page was read there, or one with too little text to compare."""
+    number = owner_of(site_of(url), shards)
+    placement = opened[number].sketches.get([url])[0] if number in opened else None
+    if placement is None:
+        return None
+    facts = CopyFacts(placement.canonical, placement.size, placement.likeness, placement.is_copy, placement.names)
+    names = placement.names
+    if names is None or owner_of(site_of(names), shards) != number:
+        return facts
+    belief = _belief(opened[number], url, placement, names)
+    return replace(facts, is_believed=belief.is_believed, why=belief.reason)
+
+
+def _belief(state: State, url: Url, placement: Placement, names: Url) -> Belief:
+    record, other = state.records.get([names])[0], state.sketches.get([names])[0]
+    is_asked = record is not None and bool(record.visits or record.reason)
+    target = Target(
+        is_asked=is_asked,
+        is_like=None if other is None else other.cluster == placement.cluster,
+        is_gone=is_asked and not _is_page(record),
+        names=None if other is None else other.names,
+    )
+    return believe(Hint(url, names, HintKind.CANONICAL), target)
+
+
+def _is_page(record: UrlRecord | None) -> bool:
+    return record is not None and not record.reason and record.status in _PAGE_STATUSES
+
+
+_COLUMNS = ("subject", "judge", "verdict", "score", "evidence", "judged_at")
+
+
+class VerdictFacts(Struct, frozen=True):
+    """The last verdict of a judge on a site, or on its domain."""
+
+    subject: str
+    judge: str
+    verdict: str
+    score: float
+    evidence: tuple[str, ...]
+
+
+def verdicts_on(collection: Collection, site: str) -> tuple[VerdictFacts, ...]:
+    """The last verdict of each judge on a site, on its templates of URLs, and on its domain."""
+    import pyarrow as pa  # a third of the start of `periplus info`, which needs it for single sites only
+    import pyarrow.compute as pc
+    from pyarrow import parquet
+
+    from periplus.insight.views.kept import files_of_judges
+    from periplus.store.tables import scan
+
+    layout = collection.layout
+    subjects = [site, domain_of(site, tuple(collection.config.scope.suffixes)) or site]
+    batches = list(scan(layout.tables, "verdicts", spooled=layout.spooled, columns=_COLUMNS))
+    for path in files_of_judges(collection.folder):
+        batches += parquet.read_table(path, columns=list(_COLUMNS)).to_batches()
+    last: dict[tuple[str, str], dict[str, Any]] = {}
+    for batch in batches:
+        named = batch["subject"].cast(pa.string())
+        of_templates = pc.starts_with(named, pattern=f"{site}/")
+        chosen = pc.or_(pc.is_in(named, value_set=pa.array(subjects)), of_templates)
+        for row in batch.filter(chosen).to_pylist():
+            key = (str(row["subject"]), str(row["judge"]))
+            if key not in last or row["judged_at"] >= last[key]["judged_at"]:
+                last[key] = row
+    return tuple(
+        VerdictFacts(*key, row["verdict"], row["score"], tuple(row["evidence"] or ()))
+        for key, row in sorted(last.items())
+    )
+
+
+def verdict_lines(verdicts: tuple[VerdictFacts, ...]) -> list[tuple[str, str]]:
+    """A line for each verdict, with its reasons."""
+    return [
+        (each.judge, f"{each.subject} is judged {each.verdict} ({each.score:.2f}): {'; '.join(each.evidence)}")
+        for each in verdicts
+    ]
+
 
 LARGEST = 20
 """Sites listed in `CollectionFacts.largest`: more than a person reads."""

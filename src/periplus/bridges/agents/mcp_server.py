@@ -17,9 +17,8 @@ from msgspec import Struct
 from periplus import __version__
 from periplus.model import UsageError
 
-from .answers import PageText, Refusal
+from .answers import CHARACTERS_PER_TOKEN, PageText, Refusal, fenced
 from .arguments import MAX_TOKENS, Read
-from .fencing import CHARACTERS_PER_TOKEN, fenced
 from .verbs import VERBS, AgentVerbs
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from periplus.assembly.fresh_pages import FreshPages, NotFetched
 from periplus.assembly.options import moment_of
-from periplus.assembly.useful_links import Wanted, ulinks_of
+from periplus.assembly.reporting import Wanted, ulinks_of
 from periplus.content import without_hidden
 from periplus.insight.changes import Change, Mark, Passage, changes_since, detail_of
 from periplus.library.mapping import map as map_site
@@ -45,9 +45,11 @@ from .answers import (
     SearchAnswer,
     SearchHit,
     UsefulLink,
+    fenced,
+    fitting,
+    parts_of,
 )
 from .crawl_jobs import CrawlJobs
-from .fencing import fenced, fitting, parts_of
 
 MAX_SQL_ROWS: Final = 1_000
 MAX_SQL_SECONDS: Final = 10.0

@@ -27,8 +27,7 @@ from periplus.policy.found import Found
 from periplus.urls import canonical
 
 from .middleware import TASK, ReportMiddleware, SpiderOutputMiddleware, head_of, outcome_of, reason_of
-from .requests import Requests, encoded
-from .wire import ScrapyWire
+from .wire import Requests, ScrapyWire, encoded
 
 if TYPE_CHECKING:
     from periplus.crawl.engine import Engine

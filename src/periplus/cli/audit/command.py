@@ -24,10 +24,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.auditing import audited, judged, still_referred
 from periplus.assembly.collection import Collection, existing, held, planned, tally_of
 from periplus.assembly.facts.site_list import is_collection
 from periplus.assembly.options import duration, wire_settings
+from periplus.assembly.reporting import audited, judged, still_referred
+from periplus.assembly.wording import count, counted
 from periplus.insight.audit import Audit, Comparison, Example, Finding
 from periplus.insight.audit.html_page import SIGNS, limits, seen, sized, summary
 from periplus.model import UsageError
@@ -36,7 +37,6 @@ from periplus.policy.settings import nearest
 from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED
 from ..consoles import one_line, stderr_console, stdout_console
-from ..crawl.live import count, counted
 
 if TYPE_CHECKING:
     from periplus.insight.audit import Audit, AuditSettings, Comparison

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from periplus.assembly.collection import Collection, held
+from periplus.assembly.wording import counted
 from periplus.model import Url
 from periplus.urls import site_of
 
-from ..crawl.live import counted
 from ..crawl.running import run
 
 if TYPE_CHECKING:

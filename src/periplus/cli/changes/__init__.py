@@ -1,5 +1,4 @@
-"""`periplus changes`: `command` parses options; `request` holds which changes are wanted.
+"""`periplus changes`: `command` parses options and shows single pages.
 
-What is printed: on a terminal by `terminal` (`page` for a single page), as JSON lines by
-`json_lines`, as an Atom feed by `feed`.
+Changes are printed by `terminal` for people, and by `output` for programs: as JSON lines and as an Atom feed.
 """

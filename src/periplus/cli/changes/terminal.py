@@ -16,10 +16,9 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
+from periplus.assembly.wording import count, counted
 from periplus.insight.changes import Change, Detail, Difference, Kind, Mark, Passage
 from periplus.insight.reasons import explained
-
-from ..crawl.live import count, counted
 
 _PROBLEMS = {
     "not-kept": "its bytes were not kept",

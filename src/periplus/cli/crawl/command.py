@@ -65,10 +65,10 @@ def crawl(
         held,
         planned,
     )
-    from periplus.assembly.estimating import estimate
+    from periplus.assembly.mapping import estimate
     from periplus.assembly.options import crawl_settings, wire_settings
     from periplus.assembly.parts import own_parts
-    from periplus.assembly.seed_files import read_seeds
+    from periplus.assembly.seeds import read_seeds
     from periplus.assembly.topic_examples import with_examples
 
     from .resizing import gathering

@@ -20,10 +20,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.failures import failure_of
-from periplus.assembly.harvest import harvest
 from periplus.assembly.progress import Progress
-from periplus.assembly.wording import by_source, count, counted, lasting, pace, size, top
+from periplus.assembly.summary import failure_of
+from periplus.assembly.wording import by_source, count, counted, harvest, lasting, pace, size, top
 from periplus.crawl.frontier import Setback
 from periplus.crawl.stats import CrawlStats
 from periplus.insight.reasons import explained
@@ -99,26 +98,6 @@ def _when(setback: Setback, now: float) -> str:
 def _root(url: Url) -> str:
     return url[: url.index("/", 8) + 1]
 
-
-__all__ = [
-    "PAGES",
-    "PLAIN_EVERY",
-    "WIDE",
-    "Display",
-    "Row",
-    "View",
-    "by_source",
-    "count",
-    "counted",
-    "host_rows",
-    "hosts",
-    "lasting",
-    "pace",
-    "plain",
-    "screen",
-    "size",
-    "top",
-]
 
 PLAIN_EVERY = 10.0
 """Seconds between two lines where there is no terminal."""

@@ -18,12 +18,13 @@ from rich.text import Text
 
 from periplus.assembly import MAX_SHARDS, Layout, Resized, Step, requested, resize
 from periplus.assembly.collection import Collection
+from periplus.assembly.wording import counted, lasting
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Crawl, Gather
 from periplus.model import CollectionInUse
 
 from ..consoles import stderr_console
-from .live import PLAIN_EVERY, counted, lasting
+from .live import PLAIN_EVERY
 
 
 @contextmanager

@@ -18,11 +18,11 @@ from rich.console import Console
 
 from periplus.assembly import MAX_SHARDS
 from periplus.assembly.collection import Collection
-from periplus.assembly.harvest import dried_up
 from periplus.assembly.parts import NO_PARTS, OwnParts
 from periplus.assembly.progress import Progress
 from periplus.assembly.running import CrawlRun
 from periplus.assembly.summary import Summary
+from periplus.assembly.wording import dried_up
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Crawl, Gather, tune_garbage_collection
 

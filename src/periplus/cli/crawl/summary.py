@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.assembly.collection import Collection
-from periplus.assembly.estimating import CrawlCost
+from periplus.assembly.mapping import CrawlCost
 from periplus.assembly.summary import Summary
+from periplus.assembly.wording import by_source, count, counted, lasting, pace, size, top
 from periplus.insight.reasons import explained
 
 from ..consoles import stdout_console
-from .live import by_source, count, counted, lasting, pace, size, top
 
 _SEEDS_SHOWN = _SITES_SHOWN = 10
 _FAILURES_SHOWN = 5

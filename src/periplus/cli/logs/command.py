@@ -128,7 +128,7 @@ def _wanted(asked: Sequence[str]) -> frozenset[str]:
 
 def _refresh_ranges(ledger: Path) -> None:
     """Fetch what operators publish; what fails is said, and the older file is used."""
-    from periplus.assembly.log_ranges import range_requests, refresh_ranges
+    from periplus.assembly.publishing import range_requests, refresh_ranges
     from periplus.publish.logs.identity import range_urls
 
     if not ledger.is_dir():
@@ -147,7 +147,7 @@ def _write_parquet(path: Path, report: LogReport) -> None:
 
 
 def _write(path: Path, report: LogReport, *, paper: bool) -> None:
-    from .html_page import page
+    from .tables import page
 
     try:
         path.write_text(page(report, time.time(), paper=paper), encoding="utf-8", newline="")

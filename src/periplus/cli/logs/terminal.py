@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from periplus.assembly.wording import count, counted
 from periplus.insight.report import Part
 from periplus.insight.report.wording import byte_size, clean, written
 from periplus.publish.logs import LogReport
 
-from ..crawl.live import count, counted
 from .tables import crawlers, days, kinds, paper_lines
 
 _STYLES = {"error": "bold red", "warning": "yellow", "notice": "cyan"}

@@ -107,9 +107,8 @@ def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curv
 
 
 def _sheet(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Sheet:
+    from periplus.assembly.wording import lasting
     from periplus.lab.simulate.plots import sparkline
-
-    from ..crawl.live import lasting
 
     columns = (
         Column("k"),

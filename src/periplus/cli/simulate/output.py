@@ -138,7 +138,9 @@ class ExperimentProgress:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total)
             return
-        from ..crawl.live import PLAIN_EVERY, lasting
+        from periplus.assembly.wording import lasting
+
+        from ..crawl.live import PLAIN_EVERY
 
         now = time.monotonic()
         if now - self._said_at >= PLAIN_EVERY:

@@ -201,8 +201,8 @@ def _record_castillo(folder: Path, asked: ReproduceOptions) -> str:
     from periplus.lab.simulate.generated import generate
     from periplus.lab.simulate.graph_files import ranked
     from periplus.lab.simulate.network import NetworkSettings
-    from periplus.lab.simulate.policy_choice import PolicyChoice
     from periplus.lab.simulate.recording import record_crawl
+    from periplus.lab.simulate.runs import PolicyChoice
 
     pages = min(asked.scale or PAGES, MOST_RECORDED)
     web = ranked(generate(web_settings(pages, asked.seed, "80 % ok")))
@@ -215,7 +215,7 @@ def _record_castillo(folder: Path, asked: ReproduceOptions) -> str:
 
 def _record_brandman(folder: Path, asked: ReproduceOptions) -> str:
     from periplus.lab.simulate.histories import HistorySettings, generate_histories
-    from periplus.lab.simulate.recorded_refresh import record_refresh
+    from periplus.lab.simulate.recording import record_refresh
 
     histories = generate_histories(HistorySettings(seed=asked.seed))
     record_refresh(folder, histories, "metadata", 0.2, seed=asked.seed)

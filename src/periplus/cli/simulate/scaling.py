@@ -106,7 +106,7 @@ def scaling(
 
 
 def _settings(config: Path | None, asked: dict[str, object]) -> ScalingSettings:
-    from periplus.config.reading import load, with_options
+    from periplus.config.toml_files import load, with_options
     from periplus.lab.simulate.scaling import ScalingSettings
 
     return with_options(load(ScalingSettings, config) if config else ScalingSettings(), asked, "the options")
@@ -165,7 +165,7 @@ def _sheet(settings: ScalingSettings, rows: Sequence[ScalingRow]) -> Sheet:
 
 
 def _cells(row: ScalingRow) -> list[str]:
-    from ..crawl.live import lasting
+    from periplus.assembly.wording import lasting
 
     return [
         f"{row.shards:,}",

@@ -14,8 +14,8 @@ from .output import Column, ExperimentProgress, Files, Sheet, say, say_json, sto
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.plots import Plot
-    from periplus.lab.simulate.policy_choice import PolicyChoice
     from periplus.lab.simulate.results import SpeedupRow
+    from periplus.lab.simulate.runs import PolicyChoice
     from periplus.lab.simulate.scenario import Scenario
 
 FIRST_WEB: dict[str, object] = {"web.pages": 8_000, "web.sites": 2_000, "web.largest_site": 5}
@@ -124,7 +124,7 @@ def _picture(scenario: Scenario, rows: Sequence[SpeedupRow]) -> Plot:
 
 
 def _sheet(scenario: Scenario, policy: PolicyChoice, rows: Sequence[SpeedupRow]) -> Sheet:
-    from ..crawl.live import lasting
+    from periplus.assembly.wording import lasting
 
     columns = (
         Column("bytes/s"),

@@ -1,1 +1,1 @@
-"""`periplus survey`: `command` parses options and runs it; `domains` reads the list; `output` prints the result."""
+"""`periplus survey`: `command` parses options, reads the list of domains and runs it; `output` prints the result."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
 import msgspec
 import typer
@@ -13,13 +14,16 @@ from rich.text import Text
 from periplus.assembly.collection import Collection, states, tally_of
 from periplus.assembly.progress import Progress
 from periplus.assembly.summary import Summary
+from periplus.assembly.wording import count, counted, lasting, pace, size
 from periplus.insight.survey import Figure, Survey, tables_of
 from periplus.insight.survey.tables import Table, Value
 
 from ..consoles import can_draw, one_line, stdout_console
-from ..crawl.live import Row, View, count, counted, host_rows, hosts, lasting, pace, size
+from ..crawl.live import Row, View, host_rows, hosts
 from ..simulate.output import Column, Sheet, say
-from .domains import DomainList
+
+if TYPE_CHECKING:
+    from .command import DomainList
 
 FOLDER = "survey"
 """Where tables, figures and the report lie in the collection."""

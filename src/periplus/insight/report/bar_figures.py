@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from .few_sites import FEW_SITES, NOT_LINKED
-from .figures.bars import Bar, horizontal_bars, vertical_bars
+from .figures import Bar, horizontal_bars, vertical_bars
 from .values import Row
 from .wording import byte_size, count, duration, number_of, share, short
 

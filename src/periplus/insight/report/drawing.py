@@ -13,8 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 from . import bar_figures as bars
-from .figures.points import Curve, Point, line_plot, scatter_plot
-from .figures.scales import SHARES, Scale, linear, logarithmic
+from .figures import SHARES, Curve, Point, Scale, line_plot, linear, logarithmic, scatter_plot
 from .values import Part, Row
 from .wording import count, share, short
 

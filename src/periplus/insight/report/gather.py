@@ -20,10 +20,9 @@ from periplus.insight.ulinks.titles import entitled_sites, grouped, pages_of, si
 from periplus.insight.views import Views
 
 from .few_sites import FEW_SITES, RATE
-from .figures.scales import STEPS
-from .problems import NAME as PROBLEMS
-from .problems import problems_of
+from .figures import STEPS
 from .questions import WAITS, questions_for
+from .summary import PROBLEMS, problems_of
 from .values import Column, CrawlState, Part, Question, Report, Row, UsefulLinks
 
 _MOST_STEPS: Final = 60

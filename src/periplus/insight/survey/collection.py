@@ -29,7 +29,6 @@ from periplus.policy.sitemaps import twin_key
 from periplus.store.tables import Spooled, scan
 from periplus.urls import canonical, site_of
 
-from .answers import Answers, Asked
 from .facts import (
     FILE,
     FILE_AT_WWW,
@@ -45,7 +44,7 @@ from .facts import (
     RobotsFact,
     robots_fact,
 )
-from .readings import FileReading, Readings
+from .readings import Answers, Asked, FileReading, Readings
 
 
 class Place(Struct, frozen=True, gc=False):

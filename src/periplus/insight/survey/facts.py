@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from periplus.formats.robots import parse
 
-from .preference_table import said_by_robots
+from .tables import said_by_robots
 
 FILE, FILE_AT_WWW, HTML_INSTEAD, NOT_ASKED = "file", "file-at-www", "html-instead", "not-asked"
 READ, NOT_A_SITEMAP, REDIRECTED = "read", "not-a-sitemap", "redirected"

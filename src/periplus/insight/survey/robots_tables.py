@@ -11,9 +11,21 @@ from itertools import accumulate
 from math import ceil
 from typing import Final
 
-from . import paper
 from .survey import Distribution, DomainRow, NameCounts, Survey
-from .tables import CLAIM, REAL, SHARE, TEXT, WHOLE, Row, Table, columns, share
+from .tables import (
+    CLAIM,
+    PAPER_AGENTS,
+    PAPER_FIELDS,
+    PAPER_LEVELS,
+    REAL,
+    SHARE,
+    TEXT,
+    WHOLE,
+    Row,
+    Table,
+    columns,
+    share,
+)
 
 TOP: Final = 10
 """Rows of a table of records, as in the report."""
@@ -59,7 +71,7 @@ def _levels(survey: Survey) -> Table:
     """Table 4: the number of indexes above a file."""
     rows: list[Row] = []
     for depth, level in sorted(survey.levels.items()):
-        of_paper = paper.LEVELS[depth] if depth < len(paper.LEVELS) else None
+        of_paper = PAPER_LEVELS[depth] if depth < len(PAPER_LEVELS) else None
         rows.append((depth, level.files, level.read, level.indexes, level.uris, of_paper))
     return Table(
         "levels",
@@ -234,7 +246,7 @@ def _fields(survey: Survey) -> Table:
     """Table 2. Names are as they are spelt, misspelt ones too."""
     rows: list[Row] = []
     for name, files, occurrences in survey.fields.by_files():
-        of_files, fields = paper.FIELDS.get(name, (None, None))
+        of_files, fields = PAPER_FIELDS.get(name, (None, None))
         portion = share(files, survey.robots_files)
         rows.append((name, files, portion, occurrences, share(occurrences, files), of_files, fields))
     return Table(
@@ -254,7 +266,7 @@ def _agents(agents: NameCounts) -> Table:
         "User agents of robots.txt files",
         columns(agent=TEXT, occurrences=WHOLE, share=SHARE, files=WHOLE, paper_occurrences=WHOLE),
         tuple(
-            (name, occurrences, share(occurrences, agents.occurrences), files, paper.AGENTS.get(name))
+            (name, occurrences, share(occurrences, agents.occurrences), files, PAPER_AGENTS.get(name))
             for name, files, occurrences in agents.by_occurrences()
         ),
         _tail(agents),

@@ -19,7 +19,7 @@ from typing import Final, Self
 from msgspec import Struct
 
 from .facts import NOT_ASKED, Fact, FileFact, RobotsFact
-from .preference_table import PreferenceCounts
+from .tables import PreferenceCounts
 
 MOST_NAMES: Final = 100_000
 MOST_VALUES: Final = 200_000

@@ -28,11 +28,10 @@ import pyarrow.parquet as pq
 
 from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
 
-from . import paper
 from .figures import Figure, figures_of
 from .robots_tables import PROTOCOL_URIS, domain_table, of_domains, robots_tables, sitemap_tables, total_uris
 from .survey import Distribution, Survey
-from .tables import REAL, TEXT, WHOLE, Table, Value, columns, share
+from .tables import PAPER_SUMMARY, REAL, TEXT, WHOLE, Table, Value, columns, share
 
 _QUANTILES = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99}
 
@@ -54,7 +53,7 @@ def summary_of(survey: Survey) -> dict[str, Value]:
 
 
 def _summary(survey: Survey) -> Table:
-    rows = tuple((name, value, paper.SUMMARY.get(name)) for name, value in summary_of(survey).items())
+    rows = tuple((name, value, PAPER_SUMMARY.get(name)) for name, value in summary_of(survey).items())
     return Table("summary", "In numbers", columns(measure=TEXT, here=REAL, paper=REAL), rows)
 
 

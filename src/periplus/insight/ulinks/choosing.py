@@ -33,8 +33,7 @@ from periplus.model import Url
 from periplus.urls import components
 
 from .branches import MAX_DEPTH, Branch, Path, fold_lists, grown, has_figures, is_list, is_number, shown
-from .names import Names
-from .sampling import SAMPLE, Listed, Sample
+from .sampling import SAMPLE, Listed, Names, Sample
 
 _Key = tuple[float, int, int, Path]
 

@@ -3,12 +3,18 @@
 The report put a random sample of 20,000 URLs of a site into its tree: heavy prefixes are heavy in any sample. A
 reservoir draws them in one pass without knowing how many there are. Whether a prefix is a page is asked of all URLs,
 not of the sample: their fingerprints take 8 bytes each.
+
+Names that differ and mean the same place: broken schemes, sessions, `www`, index files, `x.html` beside `x/`. The
+report's own answers show what becomes of them otherwise: `http://https://web.da-us.citibank.com/...` and
+`http:///www.pcworld.com/reviews.html` beside `http://pcworld.com/blogs.html`.
 """
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from random import Random
 from typing import Final
@@ -16,10 +22,90 @@ from typing import Final
 import numpy as np
 from msgspec import Struct
 
-from periplus.model import Url
-from periplus.urls import canonical, fingerprints
+from periplus.model import Discovery, Rewrite, Source, Url
+from periplus.policy.filters import Sessions
+from periplus.urls import canonical, components, fingerprints, site_of
 
-from .names import repaired
+from .branches import MAX_DEPTH, Path
+
+_SCHEMES = re.compile(r"^(?:https?:/*)+(?=https?:/)", re.IGNORECASE)
+_MANY_SLASHES = re.compile(r"^(https?:)/{3,}", re.IGNORECASE)
+_INDEX = re.compile(r"(?:index|default|home|welcome)\.(?:html?|xhtml|php\d?|aspx?|jsp|cgi|shtml)", re.IGNORECASE)
+_PAGE = re.compile(r"\.(?:html?|xhtml|php\d?|aspx?|jsp|shtml)$", re.IGNORECASE)
+_SUFFIXES: Final = ("/", "", ".html", ".htm", ".php", "/index.html", "/index.htm", "/index.php", ".aspx", ".jsp")
+"""What a page of a prefix may be called, the commonest first."""
+_sessions = Sessions()
+
+
+def repaired(text: str) -> Url | None:
+    """The canonical form of what was meant: of several schemes the last, without a session."""
+    url = canonical(text if "://http" not in text and ":///" not in text else _with_one_scheme(text))
+    if url is None or ("?" not in url and ";" not in url and "/(" not in url):
+        return url
+    verdict = _sessions.judge(Discovery(url, Source.SITEMAP, 0.0, 1))
+    return verdict.url if isinstance(verdict, Rewrite) else url
+
+
+def _with_one_scheme(text: str) -> str:
+    return _MANY_SLASHES.sub(r"\1//", _SCHEMES.sub("", text.strip()))
+
+
+class Names:
+    """The path of each URL of a sample, once its other names are known."""
+
+    def __init__(self, urls: Sequence[str]) -> None:
+        self._hosts = _merged_hosts(urls)
+        plain = [self._plain(Url(url)) for url in urls]
+        places = {path[:depth] for path in plain for depth in range(2, len(path))} | set(plain)
+        self._schemes = Counter((path[0], url[: url.index(":")]) for path, url in zip(plain, urls, strict=True))
+        self._spelt: dict[str, Counter[str]] = {}
+        for path, url in zip(plain, urls, strict=True):
+            self._spelt.setdefault(path[0], Counter())[str(site_of(Url(url)))] += 1
+        self.paths = [_with_stem(path, places) for path in plain]
+
+    def _plain(self, url: Url) -> Path:
+        site, *parts = components(url)
+        if parts and _INDEX.fullmatch(parts[-1]):
+            parts.pop()
+        return (self._hosts.get(site, site), *parts)[:MAX_DEPTH]
+
+    def spellings(self, path: Path) -> Iterator[Url]:
+        """What the page of a prefix may be called, the likeliest first."""
+        site = path[0]
+        schemes = sorted(("https", "http"), key=lambda scheme: -self._schemes[site, scheme])
+        for host in (name for name, _ in self._spelt.get(site, Counter({site: 1})).most_common()):
+            for scheme in schemes:
+                for url in _urls(f"{scheme}://{host}", path[1:]):
+                    found = canonical(url)
+                    if found is not None:
+                        yield found
+
+
+def _urls(start: str, parts: Sequence[str]) -> Iterable[str]:
+    if not parts:
+        return (f"{start}/",)
+    if parts[-1].startswith("?"):
+        return (f"{start}/{'/'.join(parts[:-1])}{parts[-1]}", f"{start}/{'/'.join(parts[:-1])}/{parts[-1]}")
+    return (f"{start}/{'/'.join(parts)}{suffix}" for suffix in _SUFFIXES)
+
+
+def _merged_hosts(urls: Iterable[str]) -> dict[str, str]:
+    """Hosts with and without `www` that are one: the rarer by the name of the commoner."""
+    counts = Counter(str(site_of(Url(url))) for url in urls)
+    merged = {}
+    for host, count in counts.items():
+        twin = f"www.{host}"
+        if twin in counts:
+            rarer, commoner = (host, twin) if count < counts[twin] else (twin, host)
+            merged[rarer] = commoner
+    return merged
+
+
+def _with_stem(path: Path, places: set[Path]) -> Path:
+    """`/reviews.html` is the page of `/reviews/`, if that exists."""
+    stem = _PAGE.sub("", path[-1]) if len(path) > 1 else path[-1]
+    return (*path[:-1], stem) if stem and stem != path[-1] and (*path[:-1], stem) in places else path
+
 
 SAMPLE: Final = 20_000
 _MOST_PRINTS: Final = 20_000_000

@@ -36,9 +36,8 @@ from periplus.store.tables import (
 )
 from periplus.store.tables.reader import damaged_files, files_of, read_spooled
 
-from ..verdicts import files_of_judges
 from .catalogue import ITEMS, MADE, TABLES, VIEWS
-from .kept import Kept
+from .kept import Kept, files_of_judges
 
 _NAMES: Final = re.compile(r"\w+")
 _TEXTS: Final = re.compile(r"'[^']*'")

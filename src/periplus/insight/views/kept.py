@@ -5,6 +5,12 @@
 
 If the note does not match what is there now, all is computed again. The folder may be removed at any time. Where the
 folder cannot be written (an archive on a disk that is read only), things are kept in a temporary folder.
+
+Verdicts of jobs over the tables: one Parquet file a judge, beside what else was computed.
+
+    insight/verdicts-mirrors.parquet    what the judge of mirrors concluded when it last ran
+
+The view `verdicts` has these and the verdicts that the crawl reached itself.
 """
 
 from __future__ import annotations
@@ -17,10 +23,16 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import pyarrow as pa
+from pyarrow import parquet
 
+from periplus.model import Judged
 from periplus.store.tables import SCHEMAS, Spooled
+from periplus.store.tables.columns import batch_of
 from periplus.store.tables.manifest import TableFile, finished_file, is_intact
 from periplus.store.tables.reader import files_of
+from periplus.store.tables.schemas import VERDICTS
+from periplus.store.tables.single_rows import verdict_row
 
 WAY: Final = 3
 """Counted up whenever the same tables would give something else."""
@@ -117,3 +129,19 @@ def _origin_of(tables: Path, spooled: Sequence[Spooled]) -> Origin:
     paths = [path for table in SCHEMAS for path in files_of(tables, table, spooled)]
     files = {str(path.relative_to(tables)): path.stat().st_size for path in paths}
     return Origin(WAY, files, {shard.shard: (shard.mark or b"").hex() for shard in spooled})
+
+
+def write_verdicts(folder: Path, judge: str, verdicts: Sequence[Judged]) -> None:
+    """Replace the verdicts of a judge on the collection in `folder`."""
+    place = folder / "insight"
+    place.mkdir(exist_ok=True)
+    rows = [verdict_row(verdict) for verdict in verdicts]
+    table = pa.Table.from_batches([batch_of(VERDICTS, zip(*rows, strict=True))] if rows else [], VERDICTS)
+    draft = place / f".verdicts-{judge}.{os.getpid()}"
+    parquet.write_table(table, draft)
+    draft.replace(place / f"verdicts-{judge}.parquet")
+
+
+def files_of_judges(folder: Path) -> list[Path]:
+    """What judges wrote of the collection in `folder`."""
+    return sorted((folder / "insight").glob("verdicts-*.parquet"))

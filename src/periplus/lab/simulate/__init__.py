@@ -6,8 +6,7 @@ collection (`recording`). A run (`crawl`) answers the machine's fetches after th
 
 Experiments: `orderings`, `speedup`, `batches`, `freshness`, `noisy_refresh`, `balance`, `reputation` and `scaling`;
 `scenario` has their settings and `results` their rows. Papers: `castillo` (2004), `brandman` (2000) and `schonfeld`
-(2009), each value with a verdict (`findings`). `plots` draws curves, and `policy_pages` writes the figures of
-docs/orderings.md.
+(2009), each value with a verdict (`findings`). `plots` draws curves.
 """
 
 from .web import Web

@@ -34,13 +34,12 @@ from msgspec.structs import asdict
 from numpy.typing import ArrayLike, NDArray
 
 from periplus.formats.metadata_archive import SEGMENT, Archive, ArchiveEntry, write
-from periplus.lab.web.vocabulary import topics
+from periplus.lab.web.randomness import topics
 
 from .findings import NOT_COMPARABLE, Curve, Finding, finding, mean_curve
 from .freshness import FreshnessCurves, FreshnessResult, freshness_curves, freshness_table, gain, run_freshness, saved
-from .histories import FIGURE_2, FIGURE_2_DAYS, Histories, HistorySettings, generate_histories
+from .histories import FIGURE_2, FIGURE_2_DAYS, Floats, Histories, HistorySettings, generate_histories
 from .plots import Mark, Plot
-from .window import Floats
 
 DAYS = 100
 VISITS = (2, 5, 10, 20, 50, 100)

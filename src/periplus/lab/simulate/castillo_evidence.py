@@ -1,6 +1,6 @@
 """The crawls for a reproduction of Castillo et al. (2004): their list, their webs, and running them.
 
-`castillo_findings` evaluates them, and `castillo_plots` draws them.
+`castillo_findings` evaluates them, and `castillo` draws them.
 
 PageRank by the distance from a home page: Figure 12 of Castillo et al. (2004).
 """
@@ -25,8 +25,7 @@ from .generated import WebSettings, generate
 from .graph_files import ranked, store_web
 from .network import NetworkSettings
 from .orderings import OrderingJob, crawl_job
-from .policy_choice import PolicyChoice, Value
-from .runs import OrderingResult
+from .runs import OrderingResult, PolicyChoice, Value
 from .speedup import BANDWIDTHS, CONNECTIONS, bounds
 from .web import Web
 from .workers import Progress, run_jobs

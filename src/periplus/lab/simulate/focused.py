@@ -45,8 +45,8 @@ from periplus.store.export.documents import read_document
 from .crawl import SimulatedCrawl, SimulatedPages
 from .findings import Curve
 from .network import NetworkSettings
-from .policy_choice import PolicyChoice
 from .recording import page_of, web_of_collection
+from .runs import PolicyChoice
 from .web import Web
 from .workers import Progress
 

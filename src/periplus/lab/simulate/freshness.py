@@ -22,11 +22,10 @@ from msgspec import Struct
 from periplus.model import ConfigError
 
 from .findings import Curve, mean_curve
-from .histories import Histories
+from .histories import Floats, Histories, Ints, Window, window
 from .learned_refresh import RefreshPolicy, Today, day_signals
 from .noisy_refresh import SignalQuality
 from .refresh import Circumstances, RefreshSettings, check_policy, refresh_policy
-from .window import Floats, Ints, Window, window
 
 Watch = Callable[[Today, Ints], None]
 

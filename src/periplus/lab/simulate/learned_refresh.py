@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from periplus.policy.refresh import CrawlValue, Ledger
 
-from .histories import DAY
+from .histories import DAY, Floats, Ints, Window
 from .noisy_refresh import SignalQuality, quality
-from .window import Floats, Ints, Window
 
 
 class Today(Struct):

@@ -16,8 +16,7 @@ from msgspec import Struct
 from .findings import Curve, mean_curve, mean_interval
 from .graph_files import RankedWeb, ranked, store_web, stored_web
 from .network import NetworkSettings
-from .policy_choice import PolicyChoice
-from .runs import OrderingResult, check_budgets, run_ordering
+from .runs import OrderingResult, PolicyChoice, check_budgets, run_ordering
 from .web import Web
 from .workers import Progress, run_jobs
 

@@ -21,9 +21,8 @@ from periplus.policy.refresh import AdaptiveSettings, adapted
 from periplus.policy.refresh.allocation import frequencies_for_freshness, harmonic_frequencies, random_frequencies
 from periplus.policy.settings import nearest
 
-from .histories import DAY
+from .histories import DAY, Floats, Ints, Window
 from .learned_refresh import DaySignals, Informed, Learned, RefreshPolicy, Today, Trusting
-from .window import Floats, Ints, Window
 
 _ADAPTIVE = AdaptiveSettings(shortest=86_400.0)
 

@@ -24,8 +24,7 @@ from .findings import Finding, mean_interval
 from .freshness import FreshnessResult
 from .network import NetworkSettings
 from .orderings import summarise
-from .policy_choice import PolicyChoice
-from .runs import OrderingResult
+from .runs import OrderingResult, PolicyChoice
 from .speedup import SpeedupResult
 
 Row = Struct | dict[str, Any]

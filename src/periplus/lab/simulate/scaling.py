@@ -21,8 +21,16 @@ from numpy.typing import NDArray
 
 from periplus.model import ConfigError
 
-from .scaling_traffic import ExchangeSettings, PaceSettings, bounds, pace, traffic
-from .scaling_web import ScalingWeb, ScalingWebSettings, generate_scaling_web
+from .scaling_traffic import (
+    ExchangeSettings,
+    PaceSettings,
+    ScalingWeb,
+    ScalingWebSettings,
+    bounds,
+    generate_scaling_web,
+    pace,
+    traffic,
+)
 from .web import MOST_SHARDS, owners
 from .workers import Progress
 

@@ -15,7 +15,7 @@ from typing import Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.config.reading import load, with_options
+from periplus.config.toml_files import load, with_options
 from periplus.model import ConfigError
 from periplus.policy.ordering import orderings
 
@@ -25,9 +25,9 @@ from .graph_files import read_graph
 from .histories import Histories, HistorySettings, generate_histories, read_histories
 from .network import NetworkSettings
 from .noisy_refresh import quality
-from .policy_choice import PolicyChoice
 from .recording import web_of_collection
 from .refresh import RefreshSettings, refresh_policies
+from .runs import PolicyChoice
 from .web import Web
 
 FIRST_ORDERINGS = ("breadth_first", "largest_site", "opic", "random", "optimal")

@@ -2,7 +2,7 @@
 
 The paper measures Google's crawl, which is not published. Here the real crawler crawls the lab's web over loopback, by
 links and sitemaps together, and the paper's measures are taken from its tables (`insight.views`). Half of the sites
-whose robots.txt names a sitemap announce it by a ping. The lab's sites are generated (`lab.web.plan`): a value that
+whose robots.txt names a sitemap announce it by a ping. The lab's sites are generated (`lab.web.sites`): a value that
 agrees shows that such a web is consistent with the paper's, and a value that differs may be due to the mix of sites.
 
 Left out: Figures 1 and 8 (the pipeline; `balance` runs the algorithm), Figure 2 (URLs over a year), Figure 6 (six
@@ -24,10 +24,8 @@ from periplus.config import Config
 from periplus.formats.robots import parse
 from periplus.insight.views import Views
 from periplus.lab.web import World
-from periplus.lab.web.clock import SteppedClock
-from periplus.lab.web.exchange import Request
-from periplus.lab.web.running import RunningLab
-from periplus.lab.web.server import Server
+from periplus.lab.web.http import Request
+from periplus.lab.web.server import RunningLab, Server, SteppedClock
 from periplus.lab.web.sites import Profile
 from periplus.model import Url
 

@@ -21,8 +21,7 @@ from msgspec.structs import replace
 from .graph_files import ranked, store_web
 from .network import NetworkSettings
 from .orderings import OrderingJob, crawl_job
-from .policy_choice import PolicyChoice
-from .runs import OrderingResult
+from .runs import OrderingResult, PolicyChoice
 from .web import Web
 from .workers import Progress, run_jobs
 

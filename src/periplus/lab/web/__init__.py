@@ -4,7 +4,7 @@ A world is pure: the same seed and the same request give the same bytes on any m
 request. Sockets, clocks and logs belong to the server.
 """
 
-from .exchange import Answer, Request
+from .http import Answer, Request
 from .world import DEFAULT_EPOCH, World
 
 __all__ = ["DEFAULT_EPOCH", "Answer", "Request", "World"]

@@ -18,10 +18,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from .exchange import Answer, Request
+from .http import Answer, Request
 from .randomness import at, key_of
 from .sites import Profile
-from .spam_web.small_site import HTML, notice, prose
+from .spam_web.part import HTML, notice, prose
 from .world import DEFAULT_EPOCH, World
 
 APPLICATION: Final = "application.lab.test"

@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from .hostile.cuts import EXPIRED, SELF_SIGNED, WRONG_NAME
+from .channel import server_context
+from .hostile.connections import EXPIRED, SELF_SIGNED, WRONG_NAME
 from .sites import DOMAIN
-from .tls import server_context
 
 _BELOW = re.compile(rf"(?:[a-z0-9-]{{1,63}}\.){{0,4}}{re.escape(DOMAIN)}")
 _A_DAY = timedelta(days=1)

@@ -13,9 +13,8 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 from msgspec import Struct
 
-from .randomness import at, at_all, skewed_all
+from .randomness import at, at_all, person, sentences, skewed_all, topics
 from .sites import Site
-from .vocabulary import person, sentences, topics
 
 PAGE, MOST_SHOWN = 10, 100
 FIRST_YEAR, YEARS = 1960, 66

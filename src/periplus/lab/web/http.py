@@ -1,9 +1,13 @@
-"""HTTP/1.1 as bytes: reading what a client asks, writing what a server says (RFC 9110, RFC 9112). No sockets here.
+"""HTTP/1.1 as values and bytes: what a client asks, what a server says (RFC 9110, RFC 9112). No sockets.
 
 The reader takes a whole head (up to the empty line) and answers a `Head`, or a `Refusal` with the status that says why
 not. It reads what crawlers send: origin-form and absolute-form targets (so that the lab is also a proxy), CONNECT,
 keep-alive of 1.0 and 1.1, bodies with a length. The fields of a head are the same bytes on nearly every request of a
 client but for Host and validators, so their reading is remembered.
+
+`Request` and `Answer` are the values between the server and the world, which has the contents. The server adds
+everything that belongs to the wire: Date, Content-Length, Connection, content coding, chunks, and it drops the body of
+a HEAD. The world decides everything that depends on the state at a moment.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from http import HTTPStatus
 
 from isal import igzip
 from msgspec import Struct
+
+from periplus.formats.dates import write_http
 
 Fields = tuple[tuple[str, str], ...]
 
@@ -199,3 +205,84 @@ def chunked(pieces: Iterable[bytes]) -> Iterator[bytes]:
         if piece:
             yield b"%x\r\n%b\r\n" % (len(piece), piece)
     yield b"0\r\n\r\n"
+
+
+class Request(Struct, frozen=True):
+    """One HTTP request as the server read it.
+
+    `host` is without port and in lower case; `target` is path and query as sent; names of `headers` are in lower case;
+    `at` is virtual time.
+    """
+
+    method: str
+    host: str
+    target: str
+    headers: tuple[tuple[str, str], ...]
+    at: float
+    ip: str = "127.0.0.1"
+
+    def header(self, name: str) -> str | None:
+        """The first value of a field, by its name in lower case."""
+        for key, value in self.headers:
+            if key == name:
+                return value
+        return None
+
+
+class Answer(Struct, frozen=True):
+    """An ordinary response. An iterator is a body generated while it is sent."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes | Iterator[bytes]
+
+
+_SERVER = ("Server", "periplus-lab")
+
+
+class Framed(Struct, frozen=True):
+    """A response as bytes: all of it in `start` when `rest` is `None`. `closes`: its end is the connection's end."""
+
+    start: bytes
+    rest: Iterator[bytes] | None
+    closes: bool
+
+
+def frame(answer: Answer, head: Head, at: float) -> Framed:
+    """Write an answer for the client that sent `head`, at the virtual time `at`."""
+    fields = [_SERVER, ("Date", _date(int(at))), *answer.headers]
+    body = answer.body
+    closes = not head.keeps_alive
+    if isinstance(body, bytes):
+        body = _whole(answer, body, head, fields)
+    elif head.takes_chunks:
+        fields.append(("Transfer-Encoding", "chunked"))
+        body = chunked(body)
+    else:
+        closes = True
+    if closes:
+        fields.append(("Connection", "close"))
+    elif not head.takes_chunks:
+        fields.append(("Connection", "keep-alive"))
+    start = write_head(answer.status, fields)
+    if head.method == "HEAD":
+        return Framed(start, None, closes)
+    return Framed(start + body, None, closes) if isinstance(body, bytes) else Framed(start, body, closes)
+
+
+def _whole(answer: Answer, body: bytes, head: Head, fields: list[tuple[str, str]]) -> bytes:
+    """The body as sent, with its length in `fields`."""
+    if not may_have_body(answer.status):
+        return b""
+    if should_gzip(answer.headers, body):
+        fields.append(("Vary", "Accept-Encoding"))
+        if head.takes_gzip and len(smaller := gzip(body)) < len(body):
+            body = smaller
+            fields.append(("Content-Encoding", "gzip"))
+    fields.append(("Content-Length", str(len(body))))
+    return body
+
+
+@lru_cache(maxsize=16)
+def _date(second: int) -> str:
+    return write_http(second)

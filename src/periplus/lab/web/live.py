@@ -1,22 +1,130 @@
-"""A site at a moment: which page a slot has, when it last changed, what is new.
+"""A site at a moment: which page a slot has, when it last changed, what is new, and which links lead to it.
 
-This module combines `life` and `change`; what pages look like is in `pages`, sitemaps are in `sitemaps`.
+What pages look like is in `pages`, sitemaps are in `sitemaps`. An anchor names the page that a slot held when the text
+around it was written, so several generations of one slot are wanted at a time. What is kept could be worked out again:
+anchors up to `MOST_ANCHORS` in a whole world, and for each site the places that its prose points at.
+
+Links between sites: the bow-tie (Broder et al., "Graph structure in the web", 2000).
+
+Core sites link to core and outer sites, in proportion to a power law of their rank; inner sites link to the core and
+no site links to them; outer sites link to no site; islands neither. Every core and outer site is named on the home page
+of some core site, and every core site names the first, so that the core is strongly connected and the rest hangs on it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
 from msgspec import Struct
 
-from .change import Change, Changes
-from .life import Arrivals, Ticks, birth_of, generation, generations
-from .paths import Meant, Paths
-from .randomness import Words, at
-from .signposts import Anchor, Signposts
-from .sites import Profile, Site, Style
-from .slots import Slots, are_well, sickness
+from .change import Arrivals, Change, Changes, Ticks, birth_of, generation, generations, is_lasting, span_of
+from .paths import Meant, Paths, Slots, are_well, has_exact_alias, sickness, title_of, with_parameter
+from .randomness import Words, at, skewed
+from .sites import Host, Profile, Role, Site, Style
+
+MOST_ANCHORS = 200_000
+_GENERATIONS = 4
+_NEAR = 8
+_FEWEST_PLACES, _MOST_PLACES = 64, 4096
+_ALWAYS = 1 << 62
+
+
+class Anchor(Struct, frozen=True, gc=False):
+    """A link to the page that a slot holds from `born` until `ends`; `detour` goes by its second spelling."""
+
+    slot: int
+    born: int
+    ends: int
+    markup: bytes
+    detour: bytes
+
+
+class Signposts:
+    """The anchors of one site; `kept` is shared by all sites of a world."""
+
+    def __init__(self, site: Site, slots: Slots, paths: Paths, kept: dict[int, Anchor]) -> None:
+        self._site = site
+        self._slots = slots
+        self._paths = paths
+        self._kept = kept
+        self._base = site.number << 42
+
+    def title(self, slot: int, number: int = 0) -> bytes:
+        """The title of a page, by slot and generation."""
+        site = self._site
+        if slot >= self._slots.first_article:
+            return title_of(self._slots.key(slot), number)
+        if slot == 0:
+            return site.host.partition(".")[0].capitalize().encode()
+        if slot < self._slots.first_listing:
+            return b"Latest %d" % slot
+        listing = slot - self._slots.first_listing
+        name = self._paths.fixed(slot).split(b"/")[1].capitalize()
+        return name if listing < len(site.sections) else b"%b %d" % (name, listing)
+
+    def anchor(self, slot: int, moment: int) -> Anchor:
+        """How to point at what the slot holds at a moment."""
+        place = self._base + _GENERATIONS * slot
+        if slot < self._slots.first_article:
+            return self._kept.get(place) or self._keep(place, self._to_fixed(slot))
+        key = self._slots.key(slot)
+        number, born = generation(key, moment)
+        place += number % _GENERATIONS
+        found = self._kept.get(place)
+        if found is None or found.born != born:
+            found = self._keep(place, self._to_article(slot, key, number, born))
+        return found
+
+    @cached_property
+    def pointers(self) -> list[Anchor | None]:
+        """What prose points at, by chance: a power of two of places, each filled when it is first drawn.
+
+        Place p stands for the rank that `skewed` gives it, so that an even draw of a place is an uneven draw of a page.
+        """
+        wanted = 1 << (4 * self._site.size - 1).bit_length()
+        return [None] * min(max(wanted, _FEWEST_PLACES), _MOST_PLACES)
+
+    def pointer(self, place: int, moment: int) -> Anchor:
+        """The anchor of a place in `pointers` for a text that is written at a moment."""
+        found = self.pointers[place]
+        if found is None or not found.born <= moment < found.ends:
+            slot = self._lasting(place) if found is None else found.slot
+            self.pointers[place] = found = self.anchor(slot, moment)
+        return found
+
+    def _lasting(self, place: int) -> int:
+        """A slot of the place's rank, or near it, that prose may point at: authors link to what stays."""
+        slot = skewed(((2 * place + 1) << 31) // len(self.pointers), self._site.size)
+        if slot < self._slots.first_article:
+            return slot
+        for near in range(slot, min(slot + _NEAR, self._site.size)):
+            if is_lasting(self._slots.key(near)) and not self._slots.is_orphan(near):
+                return near
+        return slot - self._slots.is_orphan(slot)
+
+    def _keep(self, place: int, anchor: Anchor) -> Anchor:
+        if len(self._kept) >= MOST_ANCHORS:
+            self._kept.clear()
+        self._kept[place] = anchor
+        return anchor
+
+    def _to_article(self, slot: int, key: int, number: int, born: int) -> Anchor:
+        path, title = self._paths.article(slot, key, number, born), title_of(key, number)
+        markup = detour = _markup(path, title)
+        if has_exact_alias(key):
+            detour = _markup(with_parameter(path, self._site.alias.encode()), title)
+        return Anchor(slot, born, born + span_of(key)[0], markup, detour)
+
+    def _to_fixed(self, slot: int) -> Anchor:
+        markup = _markup(self._paths.fixed(slot), self.title(slot))
+        return Anchor(slot, -_ALWAYS, _ALWAYS, markup, markup)
+
+
+def _markup(path: bytes, title: bytes) -> bytes:
+    return b'<a href="%b">%b</a>' % (path.replace(b"&", b"&amp;"), title)
+
 
 MEMORY = 4
 """Changes that a page shows traces of: what an older one did has been undone since."""
@@ -162,3 +270,52 @@ class LiveSite:
             first = (modified - site.nightly) // site.build_every * site.build_every + site.nightly
             modified = np.where(first == modified, modified, first + site.build_every)
         return Census(slots, keys, numbers, born, modified)
+
+
+_NAMED = 4
+
+
+class Neighbours:
+    """The sites that can be linked to, seen from any site."""
+
+    def __init__(self, lives: Sequence[LiveSite], others: Sequence[Host]) -> None:
+        self._targets = [live for live in lives if live.site.role in (Role.CORE, Role.OUT)]
+        core = [live for live in self._targets if live.site.role is Role.CORE]
+        self._named = core + [live for live in self._targets if live.site.role is Role.OUT]
+        self._ranks = {live.site.number: rank for rank, live in enumerate(core)}
+        self._second_names = {host.site: host.name for host in others}
+
+    def far_link(self, bits: int, moment: int) -> bytes:
+        """A link into some other site: half of them to home pages, the rest where rank decides."""
+        bits = at(bits, 1)
+        live = self._targets[skewed(bits >> 32, len(self._targets))]
+        signs = live.signs
+        anchor = signs.anchor(0, moment) if bits & 1 else signs.pointer(bits >> 3 & len(signs.pointers) - 1, moment)
+        return self._absolute(live, anchor, bits >> 1)
+
+    def ring(self, live: LiveSite) -> list[bytes]:
+        """The links of a home page to other sites: the first of the core, its share of the sites, and a few by rank."""
+        if live.site.role in (Role.OUT, Role.ISLAND):
+            return []
+        draws = [at(live.site.key, -200 - place) for place in range(_NAMED)]
+        chosen = [(other, 1) for other in self._share(live)]
+        chosen += [(self._targets[skewed(bits >> 32, len(self._targets))], bits) for bits in draws]
+        return [self._absolute(other, other.signs.anchor(0, 0), bits) for other, bits in chosen if other is not live]
+
+    def _share(self, live: LiveSite) -> list[LiveSite]:
+        """A tree over all targets, the core first: the core site of rank r names those of ranks 4r + 1 to 4r + 4.
+
+        The last of the core names all that are left over.
+        """
+        rank = self._ranks.get(live.site.number)
+        if rank is None:
+            return self._named[:1]
+        first = _NAMED * rank + 1
+        return self._named[:1] + self._named[first : first + _NAMED if rank + 1 < len(self._ranks) else None]
+
+    def _absolute(self, live: LiveSite, anchor: Anchor, bits: int) -> bytes:
+        """The link with its host: of sites with a second name, one link in four goes there."""
+        host = live.site.host
+        if bits & 3 == 0:
+            host = self._second_names.get(live.site.number, host)
+        return anchor.markup.replace(b'href="', b'href="http://' + host.encode(), 1)

@@ -13,14 +13,11 @@ from typing import TypeAlias
 
 from periplus.model import ChangeLevel
 
-from .life import DAY
-from .live import LiveSite, State
-from .neighbours import Neighbours
-from .paths import PRINT, day_text, title_of
-from .randomness import at, eight
+from .change import DAY
+from .live import LiveSite, Neighbours, State
+from .paths import PRINT, day_text, has_noindex, has_print_version, title_of
+from .randomness import PASSAGES, at, eight, passages, person, sentences
 from .sites import Role
-from .slots import has_noindex, has_print_version
-from .vocabulary import PASSAGES, passages, person, sentences
 
 PARAGRAPHS = 4
 _PASSAGE, _SENTENCE = PASSAGES - 1, 2 * PASSAGES - 1

@@ -1,30 +1,114 @@
-"""The lab's HTTP server: one port in the clear, one for TLS, every host name of the lab behind both.
+"""The lab's HTTP server: one port in the clear, one for TLS, every host name of the lab behind both. And its clock.
 
-It listens on loopback only (see `loopback`). Connections are bounded in number and in time.
+It listens on loopback only, and its connections are bounded in number and in time. `RunningLab` runs it in a thread,
+for tests and notebooks that are not asynchronous.
+
+`RunningClock` is `epoch` plus `speed` times the wall clock (86,400: a day a second); `SteppedClock` moves only when a
+test says so. Both are a `model.Clock`: they never run backwards. Everything that the server says about time is read
+here, so that Date, Last-Modified and a sitemap's lastmod agree with each other. What changes at which time is the
+world's business.
+
+The world gives each site an address of its own in 127.0.0.0/8, so that politeness by address can be seen. Linux
+answers on all of them; one socket that is bound to the loopback device, and so deaf to the network, serves them all.
+Elsewhere the lab is at 127.0.0.1 alone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import tempfile
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
 from itertools import count
 from pathlib import Path
+from threading import Lock, Thread
 from types import TracebackType
 from typing import Self
 
 from periplus.model import Clock, UsageError
 
 from .channel import ContextOf
-from .clock import RunningClock
 from .connection import Connection, Latency, Limits, Service
-from .hosts import Hosts
-from .index import Index
+from .hostile import REGISTRY
+from .index import Hosts, Index
 from .log import RequestLog
-from .loopback import HOME, open_loopback
 from .world import World
 
 __all__ = ["Latency", "Limits", "Server"]
+
+
+class RunningClock:
+    """Time that passes by itself, `speed` virtual seconds for each real one."""
+
+    def __init__(self, epoch: float, speed: float = 1.0) -> None:
+        if not 0 <= speed < float("inf"):
+            raise UsageError(f"a clock cannot run at speed {speed}", hint="Give a number of 0 or more: --speed 3600")
+        self.epoch = epoch
+        self.speed = speed
+        self._started = time.monotonic()
+
+    def now(self) -> float:
+        """The virtual time, as POSIX seconds."""
+        return self.epoch + self.speed * (time.monotonic() - self._started)
+
+
+class SteppedClock:
+    """Time that stands still until a test advances it; thread-safe."""
+
+    def __init__(self, epoch: float) -> None:
+        self.epoch = epoch
+        self._now = epoch
+        self._moving = Lock()
+
+    def now(self) -> float:
+        """The virtual time, as POSIX seconds."""
+        return self._now
+
+    def advance(self, seconds: float) -> float:
+        """Let `seconds` pass at once; the new time."""
+        if seconds < 0:
+            raise UsageError(f"time does not run backwards: {seconds} s")
+        with self._moving:
+            self._now += seconds
+            return self._now
+
+    def move_to(self, at: float) -> None:
+        """Let time pass until `at`."""
+        with self._moving:
+            if at < self._now:
+                raise UsageError(f"time does not run backwards: it is {self._now}, not {at}")
+            self._now = at
+
+
+HOME = "127.0.0.1"
+_EVERYWHERE = ""
+_DEVICE = b"lo"
+
+
+def open_loopback(port: int) -> tuple[socket.socket, bool]:
+    """A socket bound to `port` (0: any), and whether every address of 127.0.0.0/8 leads to it."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        is_wide = _bind_to_device(sock)
+        sock.bind((_EVERYWHERE if is_wide else HOME, port))
+    except OSError as error:
+        sock.close()
+        raise UsageError(f"cannot listen on port {port}: {error.strerror}", hint="Try --port 0") from error
+    return sock, is_wide
+
+
+def _bind_to_device(sock: socket.socket) -> bool:
+    option: int | None = getattr(socket, "SO_BINDTODEVICE", None)
+    with contextlib.suppress(OSError):
+        if option is not None:
+            sock.setsockopt(socket.SOL_SOCKET, option, _DEVICE)
+            return True
+    return False
+
 
 _BACKLOG = 1024
 _SWEEP_EVERY = 0.5
@@ -153,3 +237,74 @@ async def _cancel(task: asyncio.Task[None]) -> None:
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
+
+
+_PATIENCE = 60.0
+
+
+class RunningLab:
+    """`with RunningLab(Server(world)) as lab:` serves until the block ends. The loop and its sockets stay in there."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.world = server.world
+        self.clock = server.clock
+        self.log = server.log
+        self._loop = asyncio.new_event_loop()
+        self._stopping = asyncio.Event()
+        self._ready: Future[None] = Future()
+        self._thread = Thread(target=self._run, name="periplus-lab", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start; returns when it listens."""
+        self._thread.start()
+        self._ready.result(_PATIENCE)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop, and wait until every socket is closed."""
+        self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join(_PATIENCE)
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(self._serve())
+        except Exception as error:
+            if self._ready.done():
+                raise
+            self._ready.set_exception(error)  # for the thread that started the lab
+        finally:
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        async with self.server:
+            self._ready.set_result(None)
+            await self._stopping.wait()
+
+    @property
+    def port(self) -> int:
+        """Where plain HTTP is spoken; also a proxy for every host of the lab."""
+        return self.server.port
+
+    @property
+    def tls_port(self) -> int | None:
+        """Where TLS is spoken, if it is; its authority is `server.authority_pem`."""
+        return self.server.tls_port
+
+    @property
+    def base(self) -> str:
+        """The index page; given as a proxy (`http_proxy`), it leads to every host of the lab."""
+        return f"http://{HOME}:{self.port}/"
+
+    @property
+    def resolver(self) -> Mapping[str, str]:
+        """The address of every host, ordinary and hostile, as a name server returns it; `*.` stands for any name."""
+        hostile = {one.host: HOME for one in REGISTRY.values()}
+        names = (*self.world.hosts, *self.world.wildcards)
+        return {host: self.server.address(host.removeprefix("*.")) for host in names} | hostile
+
+    def url(self, host: str, target: str = "/") -> str:
+        """A URL with the lab's port in it, for a client that resolves names by `resolver`."""
+        return f"http://{host}:{self.port}{target}"

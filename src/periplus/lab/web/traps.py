@@ -16,10 +16,9 @@ import re
 from collections.abc import Callable
 from html import escape
 
-from .exchange import Answer, Request
-from .randomness import at, key_of
+from .http import Answer, Request
+from .randomness import at, key_of, sentences, topics
 from .sites import DOMAIN
-from .vocabulary import sentences, topics
 
 FARM = tuple(f"cheap-best-{word}-{number:02d}.{DOMAIN}" for number, word in enumerate(
     ("pills", "loans", "watches", "casino", "degrees", "ringtones", "mortgage", "slots", "insurance", "replica",

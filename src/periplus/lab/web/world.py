@@ -5,10 +5,13 @@
     world.changed_between(url, monday, friday)
 
 A world is a function: the same seed and the same request give the same bytes on any machine, and nothing is kept of a
-page but what could be worked out again. How it is built, from the bottom: `randomness`, `vocabulary`, `life` and
-`change` (when), `sites` and `plan` (which sites), `slots`, `paths`, `signposts`, `live`, `neighbours` and `pages`
-(what), `exclusion`, `sitemaps`, `validation` and `database` (what sites say), `residence` (one site, answering),
-`duplicates`, and `traps` (hosts of their own).
+page but what could be worked out again. How it is built, from the bottom: `randomness`, `change` (when), `sites` (which
+sites), `paths`, `live` and `pages` (what), `exclusion`, `sitemaps` and `database` (what sites say), `residence` (one
+site, answering), and `traps` (hosts of their own).
+
+Some URLs show what others show (Broder et al., "Syntactic clustering of the web", 1997). Exact: a page under a
+parameter that changes nothing, a home page under its index name, every page of a twin or mirror. Nearly: a printable
+version, a listing in another order.
 """
 
 from __future__ import annotations
@@ -18,22 +21,59 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from msgspec import Struct
+
 from periplus.formats.sitemap import Entry
 from periplus.model import ChangeLevel
 
 from . import exclusion, traps
-from .change import Changes, History, Pattern
+from .change import PREHISTORY, Changes, History, Pattern
 from .database import Record
-from .duplicates import Duplicate, aliases, copies
-from .exchange import Answer, Request
-from .life import PREHISTORY
-from .live import LiveSite
-from .neighbours import Neighbours
-from .plan import other_hosts, plan
+from .http import Answer, Request
+from .live import Anchor, LiveSite, Neighbours
+from .paths import has_exact_alias, has_print_version, with_parameter
 from .residence import HTML, Residence
-from .signposts import Anchor
 from .sitemaps import entries_of, presence_for
-from .sites import Host, Profile, Site
+from .sites import Host, Profile, Site, other_hosts, plan
+
+
+class Duplicate(Struct, frozen=True):
+    """A URL that shows what another shows: byte by byte, or nearly."""
+
+    url: str
+    of: str
+    is_exact: bool
+    why: str
+
+
+def copies(residence: Residence, host: Host, tick: int) -> Iterator[Duplicate]:
+    """Every page of a site, under another of its host names."""
+    for url in residence.urls(tick):
+        yield Duplicate(url.replace(residence.site.host, host.name, 1), url, True, host.kind)
+
+
+def aliases(residence: Residence, tick: int) -> Iterator[Duplicate]:
+    """Second spellings and printable versions of a site's articles, and its listings in another order."""
+    live, host = residence.live, f"http://{residence.site.host}"
+    census = live.census(tick)
+    columns = (census.slots, census.keys, census.generations, census.born)
+    for slot, key, number, born in zip(*(column.tolist() for column in columns), strict=True):
+        if live.slots.is_orphan(slot):
+            continue
+        if has_exact_alias(key):
+            path = live.paths.article(slot, key, number, born)
+            alias = with_parameter(path, residence.site.alias.encode())
+            yield Duplicate(host + alias.decode(), host + path.decode(), True, "parameter")
+        elif has_print_version(key):
+            path = live.paths.article(slot, key, number, born)
+            yield Duplicate(f"{host}/print{path.decode()}", host + path.decode(), False, "print")
+    if residence.site.names_index:
+        yield Duplicate(f"{host}/index.html", f"{host}/", True, "index")
+    if residence.site.alias.startswith("sort="):
+        for slot in range(residence.site.first_listing, residence.site.first_article):
+            path = live.paths.fixed(slot)
+            yield Duplicate(f"{host}{path.decode()}?{residence.site.alias}", host + path.decode(), False, "order")
+
 
 DEFAULT_EPOCH = 1_767_571_200.0
 """Monday, 5 January 2026, midnight UTC: when a world's clock starts."""

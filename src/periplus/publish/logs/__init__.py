@@ -17,10 +17,8 @@ from periplus.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from .agents import AgentTable, Crawler, known_agents
     from .analysis import read_logs
-    from .dns_lookups import SystemResolver
-    from .findings import KINDS
-    from .identity import Answer, Resolver, Verdict
-    from .needless import min_needless
+    from .findings import KINDS, min_needless
+    from .identity import Answer, Resolver, SystemResolver, Verdict
     from .results import CrawlerReport, Identity, LogFinding, LogReport, Needless
 else:
     __getattr__ = lazy_exports(__name__)

@@ -19,13 +19,10 @@ from periplus.model import UsageError
 from periplus.publish.ledger import EVENTS_KEPT, Ledger
 
 from .agents import AgentTable, known_agents
-from .dns_lookups import LedgerAnswers
-from .findings import findings
-from .identity import NoResolver, Ranges, Resolver, Verdict, read_ranges, verdict
-from .needless import ChangeTimes, Visits
-from .opening import hits_of, ordered
+from .findings import ChangeTimes, Visits, findings
+from .identity import LedgerAnswers, NoResolver, Ranges, Resolver, Verdict, read_ranges, verdict
 from .results import CrawlerReport, Day, Identity, LogReport, Needless, RobotsReaders, Unnamed
-from .visits import CrawlerCount, Tally, kind_of
+from .visits import CrawlerCount, Tally, hits_of, kind_of, ordered
 
 ARCHIVE_BYTES: Final = 42_000
 """Bytes of the largest archive file of a day and type in the paper: what reading archives costs a crawler."""

@@ -1,9 +1,18 @@
-"""Sends what is due to the receivers of a site, grouped, and notes their answers."""
+"""Sends what is due to the receivers of a site, grouped, and notes their answers.
+
+What the answer to a message means: it is done, dropped, or sent again at a later time. Pure.
+
+One HTTP request to a receiver that the owner of the site named: bounded in time and size, redirects not followed.
+"""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -11,12 +20,118 @@ from msgspec import Struct
 
 from periplus.formats import indexnow, websub
 from periplus.formats.headers.caching import read_retry_after
-from periplus.publish.ledger import Ledger
-from periplus.publish.settings import PublishSettings
 
-from .answers import outcome
-from .http_client import Reply, ask
+from ..ledger import Ledger
+from ..settings import PublishSettings
 from .outbox import INDEXNOW, WEBSUB, Message, Target, close, due, targets_of, tidy
+
+KEY_RETRY: Final = 3_600.0
+"""Seconds after which a message whose key file was not found is sent again: a deployment takes less."""
+KEY_ATTEMPTS: Final = 5
+"""Attempts with a key file that is not found."""
+BUSY_RETRY: Final = 600.0
+"""Seconds after the first 429 without a Retry-After; doubled each time."""
+FAILED_RETRY: Final = 60.0
+"""Seconds after the first failure of a server or of the network; doubled each time."""
+LONGEST_RETRY: Final = 21_600.0
+"""Seconds between two attempts at most: six hours, so that a repaired receiver is found the same day."""
+MOST_ATTEMPTS: Final = 20
+"""Attempts after which a message is dropped: about four days."""
+
+
+class Outcome(Struct, frozen=True):
+    """`next_at` is when to send again, `None` if the message is done or dropped. `is_sent`: it was accepted."""
+
+    is_sent: bool
+    next_at: float | None
+    note: str
+
+
+def outcome(status: int, retry_after: float | None, attempts: int, now: float, detail: str = "") -> Outcome:
+    """What becomes of a message after an answer; status 0 is no answer. `attempts` counts this one."""
+    if 200 <= status < 300:
+        return Outcome(True, None, f"{status}: accepted, the key is not checked yet" if status == 202 else f"{status}")
+    if status in (400, 422):
+        return Outcome(False, None, f"{status}: refused, not sent again")
+    if status == 403:
+        note = f"403: the key was not accepted{detail}"
+        return Outcome(False, now + KEY_RETRY if attempts < KEY_ATTEMPTS else None, note)
+    note = f"{status}" if status else f"no answer{detail}"
+    if attempts >= MOST_ATTEMPTS:
+        return Outcome(False, None, f"{note}: dropped after {attempts} attempts")
+    if status == 429:
+        delay = retry_after if retry_after is not None else _doubled(BUSY_RETRY, attempts)
+        return Outcome(False, now + max(delay, 1.0), note)
+    return Outcome(False, now + _doubled(FAILED_RETRY, attempts), note)
+
+
+def _doubled(first: float, attempts: int) -> float:
+    return min(first * float(1 << min(attempts - 1, 20)), LONGEST_RETRY)
+
+
+TIMEOUT: Final = 10.0
+"""Seconds without a byte from the receiver."""
+DEADLINE: Final = 30.0
+"""Seconds for the whole exchange, so that a receiver that sends byte by byte holds up nothing."""
+MOST_BYTES: Final = 4_096
+"""Bytes of an answer that are read: a key file has fewer."""
+AGENT: Final = "periplus-publish"
+_NO_HEADERS: Final[Mapping[str, str]] = {}
+
+
+class Reply(Struct, frozen=True):
+    """An answer; status 0 with the reason in `error` if there was none."""
+
+    status: int
+    retry_after: str = ""
+    content_type: str = ""
+    body: bytes = b""
+    error: str = ""
+
+
+def ask(
+    method: str,
+    url: str,
+    body: bytes | None = None,
+    content_type: str = "",
+    *,
+    headers: Mapping[str, str] = _NO_HEADERS,
+    most_bytes: int = MOST_BYTES,
+) -> Reply:
+    """Send a request and read the beginning of the answer. Never raises for what a receiver or the network does."""
+    parts = urlsplit(url)
+    sent = {"User-Agent": AGENT, "Connection": "close", **headers}
+    if content_type:
+        sent["Content-Type"] = content_type
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    try:
+        connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT)
+    except ValueError as error:
+        return Reply(0, error=str(error))
+    timer = threading.Timer(DEADLINE, _cut, (connection,))
+    timer.daemon = True
+    timer.start()
+    try:
+        connection.request(method, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), body, sent)
+        answer = connection.getresponse()
+        return Reply(
+            answer.status,
+            answer.headers.get("Retry-After", ""),
+            answer.headers.get("Content-Type", ""),
+            answer.read(most_bytes + 1),
+        )
+    except (OSError, HTTPException, ValueError) as error:
+        return Reply(0, error=f"{type(error).__name__}: {error}"[:200])
+    finally:
+        timer.cancel()
+        connection.close()
+
+
+def _cut(connection: HTTPConnection) -> None:
+    if connection.sock is not None:
+        with suppress(OSError):
+            connection.sock.shutdown(socket.SHUT_RDWR)
+
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _JSON: Final = "application/json; charset=utf-8"

@@ -20,8 +20,7 @@ from ..auth import address_of
 from ..rendering import json_response
 from ..routing import Audience, GuardedRoute, Operation, route
 from ..served import Served, served_of
-from .answers import Answer, too_many
-from .intake import Kind, Result
+from .intake import Answer, Kind, Result, too_many
 from .receiving import Receivers, receivers_of
 from .reports import Changed
 from .websub import PATH

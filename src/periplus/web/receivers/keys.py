@@ -26,8 +26,7 @@ from periplus.model import Discovery, Failed, Fetched, FetchOutcome, Source, Url
 from periplus.store import Claim
 from periplus.urls import canonical
 
-from .answers import Answer, full, too_many
-from .intake import Intake, Kind, MessageCounts, Result, SenderLimits
+from .intake import Answer, Intake, Kind, MessageCounts, Result, SenderLimits, full, too_many
 
 log = logging.getLogger("periplus.web")
 

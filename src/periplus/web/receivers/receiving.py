@@ -14,8 +14,7 @@ from ..served import Served
 from .intake import Intake, Kind, MessageCounts, Result, SenderLimits
 from .keys import IndexNowReceiver
 from .reports import ReportReceiver
-from .subscriptions import Subscription
-from .websub import Subscriber, WebSubReceiver
+from .websub import Subscriber, Subscription, WebSubReceiver
 
 log = logging.getLogger("periplus.web")
 

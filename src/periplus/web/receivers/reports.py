@@ -12,8 +12,7 @@ from msgspec import Struct
 from periplus.model import Discovery, Purpose, Source, Url
 from periplus.urls import canonical
 
-from .answers import Answer, full, too_many
-from .intake import Intake, Kind, MessageCounts, Result, SenderLimits
+from .intake import Answer, Intake, Kind, MessageCounts, Result, SenderLimits, full, too_many
 
 PING_EVERY = 3_600.0
 """Seconds between two pings of one sitemap that are taken: files that change more often are polled by the crawl."""

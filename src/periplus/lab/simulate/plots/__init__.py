@@ -5,8 +5,7 @@ text as text and the same bytes for the same plot; `save` writes it to a file at
 for a cell of a table.
 """
 
-from .plot import Mark, Plot, Scale
-from .sparkline import sparkline
+from .plot import Mark, Plot, Scale, sparkline
 from .svg import draw, save
 
 __all__ = ["Mark", "Plot", "Scale", "draw", "save", "sparkline"]

@@ -31,13 +31,26 @@ from numpy.typing import NDArray
 
 from periplus.model import UsageError
 
-from . import style
-from .axes import rounded_text, value_text
-from .curves import MOST_BARS, Drawn, categories_of, draw_bars, draw_lines
-from .layout import shortened, spread, text_width, wrapped
-from .marks import draw_marks
-from .plot import Plot
-from .style import DRAWING, EDGE, LEFT, LINE, PLOT_HEIGHT, SAMPLE, SMALL, TEXT, TITLE, WIDTH
+from .axes import rounded_text, shortened, spread, text_width, value_text, wrapped
+from .curves import MOST_BARS, Drawn, categories_of, draw_bars, draw_lines, draw_marks
+from .plot import (
+    BORDER,
+    DRAWING,
+    EDGE,
+    GROUND,
+    INK,
+    LEFT,
+    LINE,
+    NAME_LIMIT,
+    PLOT_HEIGHT,
+    SAMPLE,
+    SMALL,
+    SOFT_INK,
+    TEXT,
+    TITLE,
+    WIDTH,
+    Plot,
+)
 from .traces import Trace, traces_of, value_at
 
 if TYPE_CHECKING:
@@ -70,8 +83,8 @@ def name_curves(page: Axes, axes: Axes, plot: Plot, drawn: Sequence[Drawn]) -> N
     for curve, end, height in zip(named, ends, heights, strict=True):
         start = (float(curve.corners[-1, 0]) + 5, end) if pointing else (box.x1 + 12, height)
         _sample(page, curve, start, (box.x1 + 8 + SAMPLE, height), bars=plot.kind == "bars")
-        name = shortened(curve.name, style.NAME_LIMIT)
-        page.text(box.x1 + 14 + SAMPLE, height + TEXT * 0.35, name, fontsize=TEXT, color=style.INK)
+        name = shortened(curve.name, NAME_LIMIT)
+        page.text(box.x1 + 14 + SAMPLE, height + TEXT * 0.35, name, fontsize=TEXT, color=INK)
 
 
 def _can_point(plot: Plot, named: list[Drawn], edge: float, ends: list[float], heights: list[float]) -> bool:
@@ -102,10 +115,10 @@ def _write_values(page: Axes, plot: Plot, named: Sequence[Drawn], heights: Seque
     texts = ["" if curve.value is None else rounded_text(curve.value, plot.y_as) for curve in named]
     if not any(texts):
         return
-    edge = style.WIDTH - style.EDGE
-    page.text(edge, heights[0] - TEXT * LINE + 2, _heading(plot), fontsize=SMALL, color=style.SOFT_INK, ha="right")
+    edge = WIDTH - EDGE
+    page.text(edge, heights[0] - TEXT * LINE + 2, _heading(plot), fontsize=SMALL, color=SOFT_INK, ha="right")
     for text, height in zip(texts, heights, strict=True):
-        page.text(edge, height + TEXT * 0.35, text, fontsize=TEXT, color=style.SOFT_INK, ha="right")
+        page.text(edge, height + TEXT * 0.35, text, fontsize=TEXT, color=SOFT_INK, ha="right")
 
 
 def _sample(page: Axes, curve: Drawn, start: tuple[float, float], end: tuple[float, float], *, bars: bool) -> None:
@@ -161,7 +174,7 @@ def figure_of(plot: Plot) -> Figure:
 def _divide(plot: Plot, traces: Sequence[Trace]) -> Sheet:
     title = wrapped(plot.title, WIDTH - 2 * EDGE, TITLE, 2, bold=True)
     caption = wrapped(plot.caption, WIDTH - 2 * EDGE, SMALL, 6)
-    names = [shortened(trace.name, style.NAME_LIMIT) for trace in traces if trace.name]
+    names = [shortened(trace.name, NAME_LIMIT) for trace in traces if trace.name]
     aside = max((text_width(name, TEXT) for name in names), default=0.0) + value_width(plot, traces)
     top = EDGE + len(title) * TITLE * LINE + TEXT * LINE + 16
     bottom = top + max(PLOT_HEIGHT, len(names) * TEXT * LINE)
@@ -179,21 +192,21 @@ def _write(page: Axes, plot: Plot, sheet: Sheet) -> None:
             WIDTH - 1,
             sheet.height - 1,
             boxstyle="round,pad=0,rounding_size=10",
-            facecolor=style.GROUND,
-            edgecolor=style.BORDER,
+            facecolor=GROUND,
+            edgecolor=BORDER,
             linewidth=1.0,
             zorder=-10,
         )
     )
     for number, row in enumerate(sheet.title):
         at = EDGE + TITLE + number * TITLE * LINE
-        page.text(EDGE, at, row, fontsize=TITLE, fontweight="bold", color=style.INK)
-    page.text(EDGE, sheet.top - 18, plot.y_label, fontsize=TEXT, color=style.SOFT_INK)
+        page.text(EDGE, at, row, fontsize=TITLE, fontweight="bold", color=INK)
+    page.text(EDGE, sheet.top - 18, plot.y_label, fontsize=TEXT, color=SOFT_INK)
     middle = (LEFT + sheet.right) / 2
-    page.text(middle, sheet.bottom + 40, plot.x_label, fontsize=TEXT, color=style.SOFT_INK, ha="center")
+    page.text(middle, sheet.bottom + 40, plot.x_label, fontsize=TEXT, color=SOFT_INK, ha="center")
     for number, row in enumerate(sheet.caption):
         at = sheet.bottom + 44 + (number + 1) * SMALL * LINE + 6
-        page.text(EDGE, at, row, fontsize=SMALL, color=style.SOFT_INK)
+        page.text(EDGE, at, row, fontsize=SMALL, color=SOFT_INK)
 
 
 def _readable(plot: Plot, traces: Sequence[Trace]) -> Plot:

@@ -3,12 +3,12 @@
 Every misbehaviour that a crawler meets outside has one host here, so that a test, a person with curl, or another
 crawler can meet it alone. Each is a small pure function from a request to an `Answer` (ordinary HTTP with bad news in
 it) or a `Script` (bytes, waits and resets that no ordinary server would send), registered by its name with a docstring
-that says what it does and what a good crawler does about it. The files are by kind: `slowness`, `bombs`, `lies`,
-`robots`, `redirects`, `refusals`, `cuts` (with the TLS ones) and `xml`. Traps that are made of ordinary pages
-(calendars, facets, sessions, spam) are sites of the world.
+that says what it does and what a good crawler does about it: `connections` has those below HTTP (slow, cut, lying,
+bombs, TLS), `answers` those in well-formed HTTP (redirects, refusals, robots.txt, XML). Traps that are made of ordinary
+pages (calendars, facets, sessions, spam) are sites of the world.
 """
 
-from . import bombs, cuts, lies, redirects, refusals, robots, slowness, xml
+from . import answers, connections
 from .script import DOMAIN, REGISTRY, Action, Hostile, Reset, Script, Wait, perform
 
 __all__ = [
@@ -19,13 +19,7 @@ __all__ = [
     "Reset",
     "Script",
     "Wait",
-    "bombs",
-    "cuts",
-    "lies",
+    "answers",
+    "connections",
     "perform",
-    "redirects",
-    "refusals",
-    "robots",
-    "slowness",
-    "xml",
 ]

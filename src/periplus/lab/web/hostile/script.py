@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from periplus.formats.dates import write_http
 
-from ..exchange import Answer, Request
-from ..http import write_head
+from ..http import Answer, Request, write_head
 
 DOMAIN = "hostile.lab.test"
 

@@ -3,10 +3,10 @@
     world = HostileWorld(seed=7, sites=200)
     world.is_spam("any-name.pills-deals-000.lab.test")
 
-Each kind of hostility is a `Part` in a file of its own, listed in `PARTS`: it has hosts, or adds to the pages of honest
-sites, and answers for the truth. `part` has the interface, `farm` the link farm, `dust` sites whose pages have many
-URLs, `calendars` calendars without an end. Every name below `lab.test` is a registrable domain here: crawl with
-`[scope] suffixes = ["lab.test"]`.
+Each kind of hostility is a `Part`, listed in `PARTS`: it has hosts, or adds to the pages of honest sites, and answers
+for the truth. `part` has the interface, `farm` the link farm, `dust` sites whose pages have many URLs and calendars
+without an end, `judged_hosts` soft 404s, parked domains, cloakers and mirrors. Every name below `lab.test` is a
+registrable domain here: crawl with `[scope] suffixes = ["lab.test"]`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ..exchange import Answer, Request
+from ..http import Answer, Request
 from ..sites import Profile
 from ..world import DEFAULT_EPOCH, World
-from .absent_pages import AbsentPages
-from .calendars import Calendars
-from .cloakers import Cloakers
-from .dust import Dust
+from .dust import Calendars, Dust
 from .farm import Farm
-from .mirrors import Mirrors
-from .parked_domains import ParkedDomains
+from .judged_hosts import AbsentPages, Cloakers, Mirrors, ParkedDomains
 from .part import Honest, Mirror, Part, Renaming
 
 __all__ = [

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 
-from ..exchange import Answer, Request
-from ..randomness import at, key_of
+from ..http import Answer, Request
+from ..randomness import at, key_of, topics
 from ..sites import DOMAIN
-from ..vocabulary import topics
 from .part import Honest, Part
 
 DOMAINS = 400

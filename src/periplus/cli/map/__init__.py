@@ -1,1 +1,0 @@
-"""`periplus map`: `command` parses options and runs it; `output` prints the files and URLs."""

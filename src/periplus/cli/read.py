@@ -1,0 +1,417 @@
+"""`periplus read`: what Periplus understands of one file.
+
+The readers of the ground floor, tried from outside Python. The kind is guessed from the content first and the name
+second, as the crawl does it; `--as` overrules. People get a table of the first values and a count of all, programs get
+every value as a JSON line (`--json`).
+
+Bounded in memory: however many values pass, only the few that are shown are kept.
+
+What `periplus read` shows of a WARC or ARC file: a line for each record.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from enum import Enum, StrEnum
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from msgspec import Struct
+from rich.table import Table
+from rich.text import Text
+
+from periplus.content import decode_body
+from periplus.formats import access_log, feed, metadata_archive, robots, sitemap
+from periplus.model import Granularity, Lastmod, Links, Problem, UsageError
+from periplus.store.importing.files import PACKAGE, SUFFIXES
+from periplus.store.warc import WarcRecord, read_records
+
+from .consoles import stdout_console
+
+ROWS = 12
+CELL = 72
+
+
+class Digest:
+    """What passed by: a count a type, the first few of each, and problems by reason."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self.first: dict[str, list[object]] = {}
+        self.example: dict[str, Problem] = {}
+
+    def add(self, value: object) -> None:
+        """Take note of one value."""
+        if isinstance(value, Problem):
+            self.reasons[value.reason] += 1
+            self.example.setdefault(value.reason, value)
+            return
+        name = type(value).__name__
+        self.counts[name] += 1
+        kept = self.first.setdefault(name, [])
+        if len(kept) < ROWS:
+            kept.append(value)
+
+    @property
+    def has_content(self) -> bool:
+        """Whether anything but problems was read."""
+        return bool(self.counts)
+
+
+def show(title: str, values: Iterable[object]) -> Digest:
+    """Print what was read, for a person; return what there was."""
+    digest = Digest()
+    for value in values:
+        digest.add(value)
+    console = stdout_console()
+    console.print(Text(title, style="bold"))
+    for name, kept in digest.first.items():
+        console.print(_rows(name, kept, digest.counts[name]) if digest.counts[name] > 1 else _sheet(name, kept[0]))
+        if digest.counts[name] > len(kept):
+            console.print(Text(f"  and {digest.counts[name] - len(kept):,} more (--json shows all)", style="dim"))
+    if digest.reasons:
+        console.print(problem_table(digest.reasons, digest.example))
+    if not digest.has_content:
+        console.print(Text("nothing could be read", style="bold red"))
+    return digest
+
+
+def _rows(name: str, values: list[object], count: int) -> Table:
+    """Many of a kind: one row each, without the columns that are empty in all of them."""
+    table = Table(title=f"{name} ({count:,})", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+    facts = [_facts(value) for value in values]
+    columns = [column for column in facts[0] if any(row[column] for row in facts)]
+    for column in columns:
+        table.add_column(column, overflow="fold", style="cyan" if column == "url" else "")
+    for row in facts:
+        table.add_row(*(Text(row[column]) for column in columns))
+    return table
+
+
+def _sheet(name: str, value: object) -> Table:
+    """One value: a line for each field."""
+    table = Table(title=name, title_justify="left", title_style="bold", box=None, show_header=False)
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    for fact, said in _facts(value).items():
+        if said:
+            table.add_row(fact, Text(said))
+    return table
+
+
+def problem_table(reasons: Counter[str], example: dict[str, Problem]) -> Table:
+    """Problems by reason, the commonest first, each with one example."""
+    table = Table(title="Problems", title_justify="left", title_style="bold yellow", box=None, padding=(0, 2, 0, 0))
+    table.add_column("reason", style="yellow")
+    table.add_column("count", justify="right")
+    table.add_column("for example", overflow="fold")
+    for reason, count in reasons.most_common():
+        table.add_row(reason, f"{count:,}", Text(short(example[reason].detail)))
+    return table
+
+
+def _facts(value: object) -> dict[str, str]:
+    """The fields of a value, each as a short text."""
+    if not isinstance(value, msgspec.Struct):
+        return {"value": short(str(value))}
+    return {name: short(said(getattr(value, name))) for name in value.__struct_fields__}
+
+
+def said(value: object) -> str:
+    """A value as a person would write it; nothing for nothing."""
+    match value:
+        case None | "" | () | b"" | False:
+            return ""
+        case True:
+            return "yes"
+        case Lastmod():
+            return _date(value)
+        case Enum():
+            return str(value.value)
+        case bytes():
+            return f"{len(value)} bytes"
+        case dict():
+            return ", ".join(f"{key} {count}" for key, count in value.items())
+        case tuple() | list():
+            return _listed(value)
+        case msgspec.Struct():
+            return " ".join(f"{name}={text}" for name, text in _facts(value).items() if text)
+        case _:
+            return str(value)
+
+
+def _listed(values: tuple[object, ...] | list[object]) -> str:
+    if len(values) > 1 and isinstance(values[0], msgspec.Struct):
+        return f"{len(values):,}: {said(values[0])} ..."
+    return ", ".join(said(value) for value in values[:ROWS])
+
+
+def _date(lastmod: Lastmod) -> str:
+    """As fine as it was written, and no finer."""
+    at = datetime.fromtimestamp(lastmod.at, UTC)
+    forms = {Granularity.YEAR: "%Y", Granularity.MONTH: "%Y-%m", Granularity.DAY: "%Y-%m-%d"}
+    return at.strftime(forms.get(lastmod.granularity, "%Y-%m-%d %H:%M:%S"))
+
+
+def short(text: str) -> str:
+    """One line of at most a cell's length."""
+    folded = " ".join(text.split())
+    return folded if len(folded) <= CELL else folded[: CELL - 1] + "…"
+
+
+CHUNK = 1 << 16
+LARGEST_WHOLE = 64 << 20
+"""Formats that are read whole are read up to here; the others are streamed, whatever their size."""
+
+NOTHING_READ = 1
+
+
+class Kind(StrEnum):
+    """What a file can be read as."""
+
+    ROBOTS = "robots"
+    SITEMAP = "sitemap"
+    FEED = "feed"
+    PAGE = "page"
+    LOG = "log"
+    ARCHIVE = "archive"
+    WARC = "warc"
+    WACZ = "wacz"
+
+
+class SitemapLine(msgspec.Struct, frozen=True):
+    """A `Sitemap:` line of a robots.txt, resolved."""
+
+    url: str
+
+
+class Fields(msgspec.Struct, frozen=True):
+    """How often each field name stands in a robots.txt."""
+
+    counts: dict[str, int]
+
+
+def read(
+    file: Annotated[str, typer.Argument(help="The file to read; - reads standard input.")],
+    as_: Annotated[Kind | None, typer.Option("--as", help="Read it as this kind, without guessing.")] = None,
+    url: Annotated[str, typer.Option(help="Its address: relative URLs are resolved against it.")] = "",
+    json: Annotated[bool, typer.Option("--json", help="Print every value as a JSON line.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the main text of a page in Markdown.")] = False,
+) -> None:
+    """Show what Periplus reads from a file: sitemap, robots.txt, feed, page, access log, metadata archive, archive.
+
+    Example: periplus read sitemap.xml.gz
+    """
+    chunks, head = _opened(file)
+    kind = as_ or guess(Path(file).name, head)
+    if kind is None:
+        raise UsageError(f"{file}: cannot tell what this is", hint=f"name it: --as {'|'.join(k.value for k in Kind)}")
+    url = url or f"https://{Path(file).name}.invalid/"
+    if markdown:
+        _print_markdown(kind, chunks, url)
+        return
+    if kind in FILE_READERS and file == "-":
+        raise UsageError(f"{kind.value} is read from a file, not from standard input", hint="give the path of a file")
+    is_file = kind in FILE_READERS
+    values = FILE_READERS[kind](Path(file)) if is_file else READERS[kind](chunks, url, Path(file).name)
+    found = _as_json(values) if json else show(f"{file}: read as {kind.value}", values)
+    if not found.has_content or (kind is Kind.WACZ and found.reasons):
+        raise typer.Exit(NOTHING_READ)
+
+
+def _opened(file: str) -> tuple[Iterator[bytes], bytes]:
+    """The chunks of a file, and its first bytes beside them."""
+    try:
+        chunks = _chunks(file)
+        head = next(chunks, b"")
+    except OSError as error:
+        raise UsageError(
+            f"{file}: {error.strerror or error}", hint="give the path of a file, or - for stdin"
+        ) from error
+    return chain([head], chunks), head
+
+
+def _chunks(file: str) -> Iterator[bytes]:
+    with nullcontext(sys.stdin.buffer) if file == "-" else Path(file).open("rb") as stream:
+        yield from iter(lambda: stream.read(CHUNK), b"")
+
+
+_MARKUP = re.compile(rb"<\s*(?:\w+:)?(urlset|sitemapindex|rss|feed|rdf|html|!doctype html|head|body)\b", re.IGNORECASE)
+_BY_TAG = {
+    b"urlset": Kind.SITEMAP,
+    b"sitemapindex": Kind.SITEMAP,
+    b"rss": Kind.FEED,
+    b"feed": Kind.FEED,
+    b"rdf": Kind.FEED,
+}
+_ROBOTS_LINE = re.compile(rb"^\s*(?:user-agent|disallow|allow|sitemap)\s*:", re.IGNORECASE | re.MULTILINE)
+_LOG_LINE = re.compile(rb"^\S+ .*\[\d\d/\w{3}/\d{4}:|^#Fields: ", re.MULTILINE)
+_URL_LINE = re.compile(rb"^\s*https?://", re.IGNORECASE | re.MULTILINE)
+
+
+def guess(name: str, head: bytes) -> Kind | None:
+    """The kind of a file by what its beginning looks like, then by its name."""
+    if metadata_archive.read_name(name) is not None:
+        return Kind.ARCHIVE
+    if name.lower().endswith(PACKAGE):
+        return Kind.WACZ
+    if name.lower().endswith(SUFFIXES):
+        return Kind.WARC
+    if head.startswith(b"\x1f\x8b"):
+        head, _ = decode_body(head, "gzip")
+    if head.startswith(b"WARC/"):
+        return Kind.WARC
+    markup = _MARKUP.search(head)
+    if markup:
+        return _BY_TAG.get(markup[1].lower(), Kind.PAGE)
+    for pattern, kind in ((_ROBOTS_LINE, Kind.ROBOTS), (_LOG_LINE, Kind.LOG), (_URL_LINE, Kind.SITEMAP)):
+        if pattern.search(head):
+            return kind
+    return Kind.ROBOTS if name == "robots.txt" else None
+
+
+def _whole(chunks: Iterable[bytes]) -> bytes:
+    body = bytearray()
+    for chunk in chunks:
+        body += chunk
+        if len(body) > LARGEST_WHOLE:
+            break
+    return bytes(body[:LARGEST_WHOLE])
+
+
+def _robots(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:
+    found = robots.parse(_whole(chunks))
+    yield from found.groups
+    yield from (SitemapLine(line) for line in found.sitemap_urls(url))
+    if found.fields:
+        yield Fields(dict(found.fields))
+    yield from found.problems
+
+
+def _feed(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:
+    found = feed.read(_whole(chunks), url)
+    yield from found.items
+    yield msgspec.structs.replace(found, items=(), problems=())
+    yield from found.problems
+
+
+def _body(chunks: Iterable[bytes]) -> tuple[bytes, tuple[Problem, ...]]:
+    """A body without gzip."""
+    body = _whole(chunks)
+    return decode_body(body, "gzip") if body.startswith(b"\x1f\x8b") else (body, ())
+
+
+def _print_markdown(kind: Kind, chunks: Iterable[bytes], url: str) -> None:
+    if kind is not Kind.PAGE:
+        raise UsageError(f"--markdown is for pages, and this is a {kind.value}", hint="read it with --as page")
+    from periplus.content import read_page
+    from periplus.store.export import markdown_of
+
+    body, _ = _body(chunks)
+    text = markdown_of(read_page(body, url), body)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n" * bool(text))
+    if not text:
+        raise typer.Exit(NOTHING_READ)
+
+
+def _page(chunks: Iterable[bytes], url: str, _: str) -> Iterator[msgspec.Struct]:
+    from periplus.content import read_page  # loads numpy, which no other kind of file needs
+
+    body, problems = _body(chunks)
+    page = read_page(body, url)
+    yield from page.links
+    yield from page.forms
+    yield msgspec.structs.replace(page, links=Links(), forms=(), problems=())
+    yield from (*problems, *page.problems)
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines out of chunks; a line longer than a chunk comes in pieces, which its reader will call a problem."""
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+        if len(rest) > CHUNK:
+            yield rest
+            rest = b""
+    if rest:
+        yield rest
+
+
+Reader = Callable[[Iterable[bytes], str, str], Iterable[msgspec.Struct]]
+"""Chunks, the URL they came from, and the name of the file."""
+
+READERS: dict[Kind, Reader] = {
+    Kind.ROBOTS: _robots,
+    Kind.SITEMAP: lambda chunks, url, _: sitemap.read(chunks, url=url),
+    Kind.FEED: _feed,
+    Kind.PAGE: _page,
+    Kind.LOG: lambda chunks, _url, _name: access_log.read(_lines(chunks)),
+    Kind.ARCHIVE: lambda chunks, _, name: metadata_archive.read(name, chunks),
+}
+
+
+def _captures(path: Path) -> Iterable[msgspec.Struct]:
+    from .archives import read_captures
+
+    return read_captures(path)
+
+
+def _package(path: Path) -> Iterable[msgspec.Struct]:
+    from periplus.store.importing import check_package
+
+    return check_package(path)
+
+
+FILE_READERS: dict[Kind, Callable[[Path], Iterable[msgspec.Struct]]] = {
+    Kind.WARC: _captures,
+    Kind.WACZ: _package,
+}
+"""Kinds that are read from a file, because they are not read from end to end."""
+
+
+def _as_json(values: Iterable[msgspec.Struct]) -> Digest:
+    """Every value as a line of JSON that begins with its type."""
+    digest = Digest()
+    encode = msgspec.json.Encoder().encode
+    for value in values:
+        digest.add(value)
+        line = {"type": type(value).__name__, **msgspec.structs.asdict(value)}
+        sys.stdout.buffer.write(encode(line) + b"\n")
+    sys.stdout.buffer.flush()
+    return digest
+
+
+_MAX_BLOCK = 64 << 10
+"""Bytes of a block that are looked at: the fields of an answer. A longer one is not a problem here."""
+
+
+class Record(Struct, frozen=True):
+    """A record of a WARC or ARC file."""
+
+    kind: str
+    url: str
+    date: str
+    status: int | None
+    offset: int
+    length: int
+
+
+def read_captures(path: Path) -> Iterator[Record | Problem]:
+    """Every record of a file, and what is wrong with it."""
+    for record in read_records(path, max_block=_MAX_BLOCK):
+        if isinstance(record, WarcRecord):
+            status = record.message().status if record.is_http else None
+            date = record.fields.get("warc-date", "")
+            yield Record(record.type, record.url, date, status, record.offset, record.length)
+        elif record.reason != "cut-block":
+            yield record

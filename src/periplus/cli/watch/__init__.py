@@ -1,1 +1,0 @@
-"""`periplus watch`: `command` parses options, runs it and prints its progress."""
