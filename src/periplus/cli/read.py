@@ -360,12 +360,6 @@ READERS: dict[Kind, Reader] = {
 }
 
 
-def _captures(path: Path) -> Iterable[msgspec.Struct]:
-    from .archives import read_captures
-
-    return read_captures(path)
-
-
 def _package(path: Path) -> Iterable[msgspec.Struct]:
     from periplus.store.importing import check_package
 
@@ -406,7 +400,7 @@ class Record(Struct, frozen=True):
     length: int
 
 
-def read_captures(path: Path) -> Iterator[Record | Problem]:
+def readread_captures(path: Path) -> Iterator[Record | Problem]:
     """Every record of a file, and what is wrong with it."""
     for record in read_records(path, max_block=_MAX_BLOCK):
         if isinstance(record, WarcRecord):
