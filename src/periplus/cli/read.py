@@ -366,6 +366,10 @@ def _package(path: Path) -> Iterable[msgspec.Struct]:
     return check_package(path)
 
 
+def _captures(path: Path) -> Iterable[msgspec.Struct]:
+    return read_captures(path)
+
+
 FILE_READERS: dict[Kind, Callable[[Path], Iterable[msgspec.Struct]]] = {
     Kind.WARC: _captures,
     Kind.WACZ: _package,
@@ -400,7 +404,7 @@ class Record(Struct, frozen=True):
     length: int
 
 
-def readread_captures(path: Path) -> Iterator[Record | Problem]:
+def read_captures(path: Path) -> Iterator[Record | Problem]:
     """Every record of a file, and what is wrong with it."""
     for record in read_records(path, max_block=_MAX_BLOCK):
         if isinstance(record, WarcRecord):
