@@ -12,10 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from periplus.insight.dust_rules import FILE, learnt_rules
-from periplus.insight.mirrors import JUDGE, PARKED, JudgedHosts, judge_hosts
-from periplus.insight.views import Views
-from periplus.insight.views.kept import write_verdicts
 from periplus.model import ConfigError, UsageError
 from periplus.policy.dust import RuleFile, write_rule_file
 from periplus.policy.mirrors import encode_hosts
@@ -25,6 +21,7 @@ from periplus.store import LearntFiles
 from .collection import Collection
 
 if TYPE_CHECKING:
+    from periplus.insight.mirrors import JudgedHosts
     from periplus.insight.spam import SpamJob, SpamJudgement
     from periplus.policy.spam.training import Example
 
@@ -59,6 +56,7 @@ def model_of(name: str, folder: Path) -> Model:
 def judge_spam(collection: Collection) -> SpamJudgement:
     """Judge every host and domain; write the verdicts, and what a running or later crawl follows."""
     from periplus.insight.spam import JUDGE
+    from periplus.insight.views.kept import write_verdicts
 
     with spam_job(collection) as job:
         found = job.judge(time.time())
@@ -118,6 +116,11 @@ def judge(found: Collection, now: float) -> JudgedHosts:
     The rules for duplicate URLs that the crawl learnt are written to `insight/dust.json`, beside those that a person
     added to it, and the crawl takes that file over as well. Raises `ConfigError` if that file cannot be read.
     """
+    from periplus.insight.dust_rules import FILE, learnt_rules
+    from periplus.insight.mirrors import JUDGE, PARKED, judge_hosts
+    from periplus.insight.views import Views
+    from periplus.insight.views.kept import write_verdicts
+
     config, layout = found.config, found.layout
     place = found.folder / "insight" / FILE
     edited = _edited_rules(place)

@@ -360,16 +360,14 @@ READERS: dict[Kind, Reader] = {
 }
 
 
-def _captures(path: Path) -> Iterable[msgspec.Struct]:
-    from .archives import read_captures
-
-    return read_captures(path)
-
-
 def _package(path: Path) -> Iterable[msgspec.Struct]:
     from periplus.store.importing import check_package
 
     return check_package(path)
+
+
+def _captures(path: Path) -> Iterable[msgspec.Struct]:
+    return read_captures(path)
 
 
 FILE_READERS: dict[Kind, Callable[[Path], Iterable[msgspec.Struct]]] = {

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from periplus.assembly.reporting import described, report_of
 from periplus.assembly.wording import moment
 from periplus.config.fields import settings_of
-from periplus.config.writing import written
+from periplus.config.toml_files import written
 from periplus.model import PeriplusError
 
 from .browse_asked import Asked, asked_of
