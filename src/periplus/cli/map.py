@@ -170,7 +170,7 @@ def say_lines(judged: Iterable[tuple[Listed, Verdict]]) -> None:
     for listed, verdict in judged:
         priority = "" if listed.priority is None else f"{listed.priority:g}"
         cells = (listed.url, written(listed), priority, _refused(verdict), listed.sitemap, str(listed.files))
-        sys.stdout.write("\t".join(map(one_line, cells)) + "\n")
+        sys.stdout.write("\t".join([one_line(cell) for cell in cells]) + "\n")
 
 
 def say_rows(console: Console, judged: Iterable[tuple[Listed, Verdict]], files: MapFiles, *, most: int | None) -> None:

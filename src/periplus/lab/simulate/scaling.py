@@ -1,7 +1,7 @@
 """What 10, 100 and 1,000 shards would do: a model of one crawl divided among more and more of them.
 
 Sites are placed by the hash that real crawls use (`placed`); how long the crawl takes is a flow of pages
-(`scaling_pace`), what shards tell each other follows from the links of a generated web (`scaling_traffic`), and the
+(`pace`), the messages between shards follow from the links of a generated web (`scaling_traffic`), and the
 coordinator's load from what a status was measured to cost. Olston & Najork (2010, section 2.3.4) say why sites are the
 unit: politeness and all large structures stay within a shard, and so do most links. UbiCrawler (Boldi et al. 2004)
 places hosts by a hash that moves few of them when machines come and go, as ours does.
