@@ -76,12 +76,12 @@ def _engines(folder: Path, documents: list[Document], queries: Sequence[str]) ->
     ):
         if "tantivy" in name and not find_spec("tantivy"):
             continue
-        _say(f"indexing {len(documents):,} pages: {name}")
+        _print(f"indexing {len(documents):,} pages: {name}")
         place = folder / name.replace(" ", "-")
         started = time.process_time()
         asks = make(place, documents)
         rates[name] = len(documents) / (time.process_time() - started)
-        _say(f"asking {len(queries)} queries: {name}")
+        _print(f"asking {len(queries)} queries: {name}")
         size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
         times = [_times(ask, queries) for ask in asks]
         shown = " | ".join([*times, *["none"] * (2 - len(times))])
@@ -178,7 +178,7 @@ def _bare(document: Document) -> Document:
 
 
 def _compared(title: str, judged: Sequence[Judged], plain: Index, whole: Index, *, is_known_item: bool) -> Group:
-    _say(f"{title}: {len(judged)} queries by three rankings")
+    _print(f"{title}: {len(judged)} queries by three rankings")
     rates, notes = {}, []
     candidates = whole.weights.candidates
     for name, index, weights in (
@@ -205,7 +205,7 @@ def _urls(index: Index, number: int, query: str) -> list[str]:
     return [hit.url for hit in index.rank(query, number)]
 
 
-def _say(what: str) -> None:
+def _print(what: str) -> None:
     print(f"  {what}", file=sys.stderr, flush=True)
 
 

@@ -39,7 +39,7 @@ def contest(
         web = prepare()
         nginx.check_port()
     except (OSError, RuntimeError) as error:
-        _say(f"the crawl bench does not run here: {error}")
+        _print(f"the crawl bench does not run here: {error}")
         return None
     bound = seconds or BOUNDS[quick]
     load = os.getloadavg()[0]
@@ -82,7 +82,7 @@ def _unfit(contestant: Contestant) -> str | None:
 
 def _one(contestant: Contestant, web: Web, *, quick: bool, bound: int, order: str | None = None) -> report.Row:
     """Run one contestant against a server of its own and count what that served."""
-    _say(f"running {contestant.name} ...")
+    _print(f"running {contestant.name} ...")
     folder = HOME / "runs" / contestant.name.replace(" ", "-").replace(",", "")
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "work").mkdir(parents=True)
@@ -139,5 +139,5 @@ def _urls_said(output: Path) -> int:
     return int(found[-1]) if found else 0
 
 
-def _say(words: str) -> None:
+def _print(words: str) -> None:
     print(words, file=sys.stderr, flush=True)

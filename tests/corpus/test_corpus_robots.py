@@ -16,7 +16,7 @@ import pytest
 
 from periplus.formats.robots import RequestRate, Robots, VisitTime, is_valid_agent, parse, path_of
 from periplus.formats.robots.patterns import escaped
-from periplus.insight.survey.tables import AI_AGENTS, said_by_robots
+from periplus.insight.survey.tables import AI_AGENTS, robots_preferences
 
 pytestmark = pytest.mark.corpus
 
@@ -145,4 +145,4 @@ def test_our_ai_agents_are_known_ones(corpus: Path) -> None:
     assert {agent.lower() for agent in AI_AGENTS} <= known
     text = "".join(f"User-agent: {agent}\n" for agent in AI_AGENTS) + "Disallow: /\n"
     assert parse(text.encode()).problems == ()
-    assert said_by_robots(parse(text.encode())) == (("ai-agents", "disallow"),)
+    assert robots_preferences(parse(text.encode())) == (("ai-agents", "disallow"),)

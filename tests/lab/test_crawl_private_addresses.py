@@ -21,7 +21,7 @@ from tests.lab.crawling import crawl, rows
 from periplus.assembly import Layout
 from periplus.assembly.collection import held, planned
 from periplus.cli.crawl.running import run
-from periplus.cli.crawl.summary import say_end
+from periplus.cli.crawl.summary import print_end
 from periplus.store import DiskState
 from periplus.urls import canonical, site_of
 
@@ -218,7 +218,7 @@ def test_the_reason_names_the_option(
         collection.save()
         summary = run(collection, Console(stderr=True))
     assert summary.pages == len(others)
-    say_end(summary, is_json=False)
+    print_end(summary, is_json=False)
     said = capsys.readouterr().out
     assert "private-address" in said
     assert "--allow-private HOST" in said

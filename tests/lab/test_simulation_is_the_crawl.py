@@ -136,7 +136,7 @@ def simulate(lab: Lab, known: WorldWeb, options: Options) -> list[Step]:
     return diary.steps
 
 
-def told_by(folder: Path) -> list[Step]:
+def listed_by(folder: Path) -> list[Step]:
     """What the tables of a collection say, in the order in which fetches ended."""
     told = rows(
         folder,
@@ -191,7 +191,7 @@ def test_every_fetch_of_a_simulation_is_one_of_the_crawl(
     options = AS_ONE | more | {"crawl.ordering": name, "wire.max_transfers": connections, "crawl.random_seed": 5}
     with standing(lab.world) as server:
         crawl(tmp_path, lab.seeds, by_proxy(server) | options)
-    real, virtual = told_by(tmp_path), simulate(lab, written_down(lab, options), options)
+    real, virtual = listed_by(tmp_path), simulate(lab, written_down(lab, options), options)
     assert len(real) > 60
     assert [step[:4] for step in real] == [step[:4] for step in virtual]
     assert [step.at for step in real] == pytest.approx([step.at for step in virtual], abs=2e-6)
@@ -284,7 +284,7 @@ def attempt(lab: Lab, folder: Path, options: Options) -> Attempt:
     known = written_down(lab, options, slow_url)
     with standing(lab.world, latency=lambda request: slow(request.host)) as server, metronome() as late:
         crawl(folder, lab.seeds, by_proxy(server) | options)
-    real = [step for step in told_by(folder) if not step.is_excluded]
+    real = [step for step in listed_by(folder) if not step.is_excluded]
     measured = {step.url: step.took for step in real}
     took = np.array([measured.get(url, slow_url(url)) for url in known.web.names()])
     virtual = simulate(lab, WorldWeb(replace(known.web, took=took), known.robots), options)

@@ -35,12 +35,12 @@ def main(count: int, seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         driver = build_sanitized(Path(folder))
         read_all(driver, [shape(_LARGE) for shape in HOSTILE.values()])
-        _say(f"C: {len(HOSTILE)} hostile pages of 1 MiB")
+        _print(f"C: {len(HOSTILE)} hostile pages of 1 MiB")
         pages = _pages(count, seed)
         done = 0
         while batch := list(islice(pages, BATCH)):
             done += len(read_all(driver, batch, done // BATCH % 4))
-        _say(f"C: {done} mutated pages")
+        _print(f"C: {done} mutated pages")
         _read_in_python(Path(folder), int(count * SHARE_IN_PYTHON), seed + 1)
 
 
@@ -82,10 +82,10 @@ def _use(module: Path, count: int, seed: int) -> None:
         native.resolve(url, [href for _, href in columns.unresolved])
         native.masked(columns.main)
         native.text_counts(columns.text, columns.main)
-    _say(f"Python: {count} mutated pages")
+    _print(f"Python: {count} mutated pages")
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     print(line, flush=True)  # noqa: T201
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
-from periplus.policy.refresh.crawl_value import LEAST_UNTOLD, poisson_tail
+from periplus.policy.refresh.crawl_value import LEAST_UNSIGNALLED, poisson_tail
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class SignalModel(Struct, frozen=True):
     @property
     def alpha(self) -> float:
         """Untold changes a day."""
-        return max(1.0 - self.recall, LEAST_UNTOLD) * self.rate
+        return max(1.0 - self.recall, LEAST_UNSIGNALLED) * self.rate
 
     @property
     def precision(self) -> float:

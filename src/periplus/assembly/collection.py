@@ -103,7 +103,7 @@ def planned(
     check_whole(Layout(folder))
     is_new = not path.is_file()
     if is_new:
-        _refuse_strangers(folder)
+        _refuse_other_folders(folder)
     before = Config() if is_new else Config.load(path)
     config = Config.load(settings) if settings is not None else before
     config = config.with_options(options)
@@ -191,7 +191,7 @@ def _with_workers(config: Config, before: int, folder: Path) -> Config:
     return config.with_options({"crawl.workers": asked or before})
 
 
-def _refuse_strangers(folder: Path) -> None:
+def _refuse_other_folders(folder: Path) -> None:
     """Nothing is crawled into a folder that holds something else."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file", hint="give the folder of a collection: -o DIR")

@@ -175,8 +175,8 @@ class FreshPages:
         )
         access = self._sites[site_of(url)].access
         if not isinstance(access, str):
-            said = page.preferences.and_also(of_robots(access, url))
-            page = replace(page, preferences=said)
+            preferences = page.preferences.and_also(of_robots(access, url))
+            page = replace(page, preferences=preferences)
         if not page.text and not page.title:
             return NotFetched("not-a-page", page.mime)
         return FreshPage(url, page, body, datetime.fromtimestamp(outcome.started_at, UTC))

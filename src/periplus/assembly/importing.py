@@ -137,7 +137,7 @@ class _Import:
         self._collection = collection
         self._files = files
         self._known = known
-        self._say = say
+        self._print = say
         self._rows = Rows(collection.config.scope.suffixes)
         self._problems: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
@@ -183,11 +183,11 @@ class _Import:
             if self._captures - last >= _BETWEEN_CHECKPOINTS:
                 last = self._captures
                 self._checkpoint(machine, archive, tables, state, is_last=False)
-                self._say(self._captures, self._known.captures)
+                self._print(self._captures, self._known.captures)
         self._apply(machine, AdoptionEnded(self._at))
         self._apply(machine, Flushed(self._at))
         self._checkpoint(machine, archive, tables, state, is_last=True)
-        self._say(self._captures, self._known.captures)
+        self._print(self._captures, self._known.captures)
 
     def _groups(self) -> Iterator[list[ForeignAnswer]]:
         """Answers of one second, each URL once; problems are counted."""

@@ -114,11 +114,11 @@ def _deep_problem(folder: Path) -> str:
     process.start()
     sender.close()
     try:
-        said = str(receiver.recv())
+        problem = str(receiver.recv())
     except EOFError:
-        said = f"{folder / DATA} cannot be read to its end"
+        problem = f"{folder / DATA} cannot be read to its end"
     process.join()
-    return said
+    return problem
 
 
 def _read_all(folder: Path, sender: multiprocessing.connection.Connection) -> None:

@@ -159,9 +159,9 @@ def _freshness(statuses: Sequence[Status]) -> Freshness | None:
 
 def _next_visits(statuses: Sequence[Status]) -> tuple[NextVisit, ...]:
     """The first visits of all shards together, as many as one of them reports."""
-    told = [status.next_visits for status in statuses]
-    everyone = sorted(chain(*told), key=lambda visit: (not visit.is_waiting, visit.due_at, visit.url))
-    return tuple(everyone[: max(map(len, told), default=0)])
+    upcoming = [status.next_visits for status in statuses]
+    everyone = sorted(chain(*upcoming), key=lambda visit: (not visit.is_waiting, visit.due_at, visit.url))
+    return tuple(everyone[: max(map(len, upcoming), default=0)])
 
 
 def _together(parts: Sequence[FrontierStats]) -> FrontierStats:

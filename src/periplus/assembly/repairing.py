@@ -134,7 +134,7 @@ class _Repair:
         self._layout = layout
         self._shards = shards
         self._found = found
-        self._say = say
+        self._print = say
         self._aside = _next_aside(layout.folder)
         self._expected: dict[str, int] = dict.fromkeys(SCHEMAS, 0)
         self.saved: dict[str, int] = {}
@@ -175,7 +175,7 @@ class _Repair:
     def _index_again(self) -> None:
         if not self._found.of(INDEXES) and not self.lost_states and not self._found.of(ARCHIVE):
             return
-        self._say("writing indexes again")
+        self._print("writing indexes again")
         for part in self._found.of(INDEXES):
             path = self._layout.folder / part.path
             warc = path.with_name(path.name.removesuffix(".cdxj") + ".warc.gz")
@@ -203,7 +203,7 @@ class _Repair:
             file = replace_damaged(self._set_aside(path), path, name, spool=spool, rows=rows)
             files[f"{name}/{path.name}"] = file
             self.saved[name] = self.saved.get(name, 0) + file.rows
-            self._say(f"{path.name} of {name}: saved {file.rows:,} rows")
+            self._print(f"{path.name} of {name}: saved {file.rows:,} rows")
         if not is_listed:
             for part in self._found.parts:
                 path = self._layout.folder / part.path
@@ -245,7 +245,7 @@ class _Repair:
         layout = self._layout
         home = layout.shard(shard)
         home.mkdir(parents=True, exist_ok=True)
-        self._say(f"shard {shard}: making a new state from the archive")
+        self._print(f"shard {shard}: making a new state from the archive")
         for path in (home / SEAL, home / DATA, layout.log(shard)):
             self._set_aside(path)
         ends = self._archive_ends()
@@ -274,7 +274,7 @@ class _Repair:
         layout, config = self._layout, self._config
         if config.ordering.by:
             keep_earlier_ranks(config, layout)
-        self._say(f"shard {shard}: reading archived answers for {', '.join(sorted(wanted))}")
+        self._print(f"shard {shard}: reading archived answers for {', '.join(sorted(wanted))}")
         spooled = Spooled(shard, layout.spool(shard), mark)
         with closing(Tables(layout.tables, layout.spool(shard), config.tables, shard=shard, mark=mark)) as tables:
             rows = MissingRows(layout.tables, spooled, tables, wanted)

@@ -57,7 +57,7 @@ def report_of(
     describe: Describe,
     *,
     say: Say = lambda _: None,
-    say_step: Say = lambda _: None,
+    print_step: Say = lambda _: None,
     executor: Executor | None = None,
 ) -> Report:
     """The report of a collection as data. `say` is called before what takes time, `say_step` before every question."""
@@ -67,7 +67,7 @@ def report_of(
     folder, spooled = collection.folder, collection.layout.spooled
     with Views(folder, spooled=spooled, say=say, executor=executor) as views:
         state = crawl_state_of(collection, describe)
-        return gather_report(views, folder.resolve().name, time.time(), state, say=say_step)
+        return gather_report(views, folder.resolve().name, time.time(), state, say=print_step)
 
 
 def write_report(report: Report, file: Path) -> None:

@@ -54,16 +54,16 @@ def lasting(seconds: float) -> str:
 def top(reasons: Mapping[str, int], most: int = _REASONS) -> str:
     """Return the most frequent reasons with their counts."""
     ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    said = [f"{reason.removeprefix('http-')} {count(number)}" for reason, number in ranked[:most]]
-    return " · ".join([*said, "…"] if len(ranked) > most else said)
+    parts = [f"{reason.removeprefix('http-')} {count(number)}" for reason, number in ranked[:most]]
+    return " · ".join([*parts, "…"] if len(ranked) > most else parts)
 
 
-def by_source(told: Mapping[str, int], known: int) -> str:
+def by_source(counts: Mapping[str, int], known: int) -> str:
     """Return how many URLs each source has found; `several` counts those found by more than one."""
-    ranked = sorted(told.items(), key=lambda item: (-item[1], item[0]))
-    said = [f"{_SOURCES.get(source, source)} {count(number)}" for source, number in ranked]
-    several = sum(told.values()) - known
-    return " · ".join([*said, f"several {count(several)}"] if several > 0 and len(told) > 1 else said)
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    parts = [f"{_SOURCES.get(source, source)} {count(number)}" for source, number in ranked]
+    several = sum(counts.values()) - known
+    return " · ".join([*parts, f"several {count(several)}"] if several > 0 and len(counts) > 1 else parts)
 
 
 def moment(at: float) -> str:

@@ -23,7 +23,7 @@ from .version import version_line
 if TYPE_CHECKING:
     from periplus.model import PeriplusError
 
-__all__ = ["INTERRUPTED", "VERBS", "app", "run", "say_error"]
+__all__ = ["INTERRUPTED", "VERBS", "app", "print_error", "run"]
 
 VERBS = {
     "crawl": "Crawl sites into a collection, or continue a crawl.",
@@ -146,7 +146,7 @@ def run() -> None:
         if "--debug" in sys.argv[1:]:
             raise
         known = _known(error)
-        say_error(known)
+        print_error(known)
         sys.exit(known.exit_code)
     finally:
         logging.getLogger("periplus").removeHandler(warnings)
@@ -161,13 +161,13 @@ def _known(error: Exception) -> PeriplusError:
     if isinstance(error, OSError):
         what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
         return CollectionError(what, hint="Fix this and run the same command again: everything stored is safe")
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return PeriplusError(
-        f"internal error: {said}", hint="Run the same command with periplus --debug and report the traceback"
+        f"internal error: {message}", hint="Run the same command with periplus --debug and report the traceback"
     )
 
 
-def say_error(error: PeriplusError) -> None:
+def print_error(error: PeriplusError) -> None:
     """Print what is wrong and the next step on stderr."""
     from rich.text import Text
 

@@ -23,7 +23,7 @@ from periplus.model import CollectionInUse, UsageError
 
 from . import options
 from .consoles import stderr_console, stdout_console
-from .crawl.resizing import Teller, line_of, resize_patiently, say
+from .crawl.resizing import ProgressReporter, line_of, resize_patiently, say
 
 _LOOK_AGAIN = 0.2
 
@@ -91,7 +91,7 @@ def resize(
 
 def _resize(asked: Collection, shards: int, patience: float, console: Console) -> tuple[Resized, str]:
     """Resize here if no crawl is running, else let the running crawl do it; return the result and which did it."""
-    teller, until = Teller(console), time.monotonic() + patience
+    teller, until = ProgressReporter(console), time.monotonic() + patience
     found = _here(asked, shards, teller)
     if found is not None:
         return found, "command"

@@ -30,7 +30,7 @@ def can_draw() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def say_left_out() -> None:
+def print_left_out() -> None:
     """Print that figures are left out, and how to get them."""
     line = f"figures are left out, because matplotlib is not installed: {INSTALL}"
     stderr_console().print(Text(line, style="yellow"), soft_wrap=True)

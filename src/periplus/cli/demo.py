@@ -29,8 +29,8 @@ from periplus.lab.web.sites import DOMAIN
 
 from .consoles import stderr_console, stdout_console
 from .crawl.running import exit_code, run
-from .crawl.summary import say_places
-from .info import say_collection
+from .crawl.summary import print_places
+from .info import print_collection
 from .report import written_report
 
 SEED, SITES, PAGES = 9, 30, 1000
@@ -75,7 +75,7 @@ def demo(
     world = World(SEED, SITES, pages=PAGES)
     with RunningLab(Server(world, RunningClock(world.epoch), pace=PACE)) as lab:
         hosts = [*(site.host for site in world.sites()), *(REGISTRY[name].host for name in HOSTILE)]
-        _say(console, f"a web of {SITES} sites and {len(HOSTILE)} hostile hosts is up at {lab.base}", "bold")
+        _print(console, f"a web of {SITES} sites and {len(HOSTILE)} hostile hosts is up at {lab.base}", "bold")
         collection = planned(
             folder, seeds=[f"http://{host}/" for host in hosts], options={**OPTIONS, "wire.proxy": lab.base.rstrip("/")}
         )
@@ -83,23 +83,25 @@ def demo(
             collection.save()
             summary = run(collection, stderr_console())
         console.print()
-        _say_found(console, collection, summary, lab.log)
-    say_places(console, summary)
+        _print_found(console, collection, summary, lab.log)
+    print_places(console, summary)
     _, file = written_report(
         collection
     )  # after the crawl: a crawl freezes what is loaded, and DuckDB complains of that
-    _say(console, "to look at:", "bold")
-    _say(console, f"  {file}   (one file, for any browser; periplus report {shlex.quote(str(folder))} writes it again)")
+    _print(console, "to look at:", "bold")
+    _print(
+        console, f"  {file}   (one file, for any browser; periplus report {shlex.quote(str(folder))} writes it again)"
+    )
     raise typer.Exit(exit_code(summary))
 
 
-def _say_found(console: Console, collection: Collection, summary: Summary, log: RequestLog) -> None:
-    say_collection(console, collection_facts(collection), is_whole=True)
+def _print_found(console: Console, collection: Collection, summary: Summary, log: RequestLog) -> None:
+    print_collection(console, collection_facts(collection), is_whole=True)
     done = summary.this_run
-    _say(console, "politeness", "bold")
+    _print(console, "politeness", "bold")
     rested = f"for {lasting(done.waited)} of {lasting(done.seconds)} every site that had something left rested"
-    _say(console, f"  {rested}; that makes {pace(done.pages_per_second)} over all sites")
-    _say(console, f"  the servers saw {counted(log.total, 'request')}: {_seen(log)}\n")
+    _print(console, f"  {rested}; that makes {pace(done.pages_per_second)} over all sites")
+    _print(console, f"  the servers saw {counted(log.total, 'request')}: {_seen(log)}\n")
 
 
 def _seen(log: RequestLog) -> str:
@@ -111,5 +113,5 @@ def _seen(log: RequestLog) -> str:
     return f"at most {at_once} at a time to a host, {kept:.1%} of the pauses at least {DELAY * 1000:.0f} ms long"
 
 
-def _say(console: Console, line: str, style: str = "") -> None:
+def _print(console: Console, line: str, style: str = "") -> None:
     console.print(Text(line, style=style), soft_wrap=True)

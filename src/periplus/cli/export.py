@@ -128,10 +128,10 @@ def export(
     found = existing(collection)
     if form.value in ARCHIVE_FORMATS:
         if form is Form.URLS and (out is None or str(out) == "-"):
-            _say(form, write_urls(found, sys.stdout.buffer, where), "stdout")
+            _print(form, write_urls(found, sys.stdout.buffer, where), "stdout")
             return
         exported, place = export_archive_format(found, form.value, out, title=title, where=where, wants_all=wants_all)
-        _say(form, exported, str(place))
+        _print(form, exported, str(place))
         return
     committed = committed_of(found.layout)
     if form.value in FOLDERS:
@@ -139,7 +139,7 @@ def export(
         exported = export_folder(
             found.folder, form.value, folder, committed, wants_markdown=markdown, selection=selection
         )
-        _say(form, exported, str(folder))
+        _print(form, exported, str(folder))
         return
     write: Callable[[BinaryIO], Exported]
     if form is Form.CHUNKS:
@@ -156,9 +156,9 @@ def export(
     if form is Form.BULK and out is not None and str(out) != "-":
         out.with_name(out.name + MAPPING).write_bytes(mapping())
     if out is None or str(out) == "-":
-        _say(form, _to_stdout(found, form, write), "stdout")
+        _print(form, _to_stdout(found, form, write), "stdout")
     else:
-        _say(form, export_file(out, write), str(out))
+        _print(form, export_file(out, write), str(out))
 
 
 def _check(form: Form, selection: Selection, *, is_markdown: bool) -> None:
@@ -196,7 +196,7 @@ def _send(write: Callable[[BinaryIO], Exported], to: str, index: str) -> None:
     target.make_index(mapping())
     exported = write(cast("BinaryIO", target))
     sent = target.finish()
-    _say(Form.BULK, exported, urlsplit(to).hostname or to)
+    _print(Form.BULK, exported, urlsplit(to).hostname or to)
     if sent.refused:
         raise PeriplusError(f"{count(sent.refused)} documents were refused", hint="\n".join(sent.errors))
 
@@ -213,7 +213,7 @@ def _to_stdout(collection: Collection, form: Form, write: Callable[[BinaryIO], E
     return exported
 
 
-def _say(form: Form, exported: Exported, where: str) -> None:
+def _print(form: Form, exported: Exported, where: str) -> None:
     left = exported.left_out
     aside = f"; left out {count(sum(left.values()))} ({top(left)})" if left else ""
     deleted = f" and {count(exported.deleted)} deletions" if exported.deleted else ""

@@ -45,8 +45,8 @@ def forms(
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
-        for name, said in form_lines(each):
-            grid.add_row(f"  {name}", Text(said))
+        for name, value in form_lines(each):
+            grid.add_row(f"  {name}", Text(value))
         console.print(Text(f"\n{each.site}", style="bold"), soft_wrap=True)
         console.print(grid)
     folder = shlex.quote(str(collection))

@@ -70,7 +70,7 @@ def import_(
     except KeyboardInterrupt:
         console.print(Text(f"interrupted: {out} was not made"), soft_wrap=True)
         raise typer.Exit(INTERRUPTED) from None
-    _say_end(done, out, is_json=json)
+    _print_end(done, out, is_json=json)
 
 
 def _import_seeds(out: Path, urls: list[str], *, is_json: bool) -> None:
@@ -98,7 +98,7 @@ def _progress(console: Console) -> Callable[[int, int], None]:
     return say
 
 
-def _say_end(done: Imported, out: Path, *, is_json: bool) -> None:
+def _print_end(done: Imported, out: Path, *, is_json: bool) -> None:
     if is_json:
         typer.echo(msgspec.json.encode(done))
         return

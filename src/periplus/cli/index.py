@@ -42,10 +42,10 @@ def index(
     if not follow:
         with _progress() as (say, tell):
             done = update_index(found, rebuild=rebuild, say=say, tell=tell)
-        _say(found, done, time.monotonic() - began, is_json=json)
+        _print(found, done, time.monotonic() - began, is_json=json)
         return
     for done in follow_index(found, _wait, rebuild=rebuild, say=lambda _: None):
-        _say(found, done, time.monotonic() - began, is_json=json)
+        _print(found, done, time.monotonic() - began, is_json=json)
         began = time.monotonic()
 
 
@@ -54,7 +54,7 @@ def _wait() -> bool:
     return True
 
 
-def _say(collection: Collection, done: Indexed, seconds: float, *, is_json: bool) -> None:
+def _print(collection: Collection, done: Indexed, seconds: float, *, is_json: bool) -> None:
     if is_json:
         typer.echo(msgspec.json.encode(done))
         sys.stdout.flush()

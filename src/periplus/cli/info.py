@@ -43,7 +43,7 @@ _LIVE_SITES_SHOWN = 10
 """Sites on a terminal; `--json` has up to 50."""
 
 
-def say_live(collection: Path, what: str | None, *, is_json: bool) -> None:
+def print_live(collection: Path, what: str | None, *, is_json: bool) -> None:
     """Print the status of the crawl that runs in a collection."""
     if what is not None:
         raise UsageError(f"--live is about the whole crawl, got {what}", hint="leave out the site, or --live")
@@ -57,9 +57,9 @@ def say_live(collection: Path, what: str | None, *, is_json: bool) -> None:
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, said in _lines(status):
-        if said:
-            grid.add_row(f"  {name}", Text(said))
+    for name, value in _lines(status):
+        if value:
+            grid.add_row(f"  {name}", Text(value))
     console.print(grid)
     if status["sites"]:
         console.print(_table(status["sites"]))
@@ -149,7 +149,7 @@ def info(
     """
     found = existing(collection)
     if live:
-        say_live(collection, what, is_json=json)
+        print_live(collection, what, is_json=json)
         return
     facts: CollectionFacts | SiteFacts | UrlFacts | None
     if what is None:
@@ -169,36 +169,36 @@ def info(
     console = stdout_console()
     match facts:
         case CollectionFacts():
-            say_collection(console, facts, is_whole=all_)
+            print_collection(console, facts, is_whole=all_)
         case SiteFacts():
-            _say(console, f"{facts.site}", site_lines(facts))
+            _print(console, f"{facts.site}", site_lines(facts))
             if all_ and facts.balance is not None and facts.balance.history:
                 console.print(balance_table(facts.balance))
         case UrlFacts():
-            _say(console, facts.url, url_lines(facts, str(collection)))
+            _print(console, facts.url, url_lines(facts, str(collection)))
 
 
 _SITES_SHOWN = 5
 """Sites listed without `--all`."""
 
 
-def _say(console: Console, title: str, lines: Lines) -> None:
+def _print(console: Console, title: str, lines: Lines) -> None:
     console.print(Text(title, style="bold"), soft_wrap=True)
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, said in lines:
-        if said:
-            grid.add_row(f"  {name}", Text(said))
+    for name, value in lines:
+        if value:
+            grid.add_row(f"  {name}", Text(value))
     console.print(grid)
 
 
 # a collection
 
 
-def say_collection(console: Console, facts: CollectionFacts, *, is_whole: bool = False) -> None:
+def print_collection(console: Console, facts: CollectionFacts, *, is_whole: bool = False) -> None:
     """Print a collection: totals and the largest sites; if `is_whole`, also every reason with its explanation."""
-    _say(console, facts.collection, collection_lines(facts, is_whole=is_whole))
+    _print(console, facts.collection, collection_lines(facts, is_whole=is_whole))
     for title, reasons in reasons_of(facts) if is_whole else ():
         if reasons:
             console.print(reason_table(title, reasons))

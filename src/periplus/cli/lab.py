@@ -114,26 +114,26 @@ def _listening(server: Server) -> Listening:
 
 def _tell(server: Server) -> None:
     console = stdout_console()
-    said = _listening(server)
+    text = _listening(server)
     console.print(_site_table(server.world))
-    console.print(Text(f"The lab is at {said.url}", style="bold"))
+    console.print(Text(f"The lab is at {text.url}", style="bold"))
     host = server.world.sites()[0].host
     lines = [
-        f"  in a browser   {said.url}",
-        f"  with curl      curl -x {said.url} http://{host}/",
-        f"  with Periplus  periplus crawl http://{host}/ -o DIR --proxy {said.url}",
-        f"  a crawler      http_proxy={said.url} … http://{host}/",
+        f"  in a browser   {text.url}",
+        f"  with curl      curl -x {text.url} http://{host}/",
+        f"  with Periplus  periplus crawl http://{host}/ -o DIR --proxy {text.url}",
+        f"  a crawler      http_proxy={text.url} … http://{host}/",
     ]
     if isinstance(server.world, HostileWorld):
         lines.append(f'  as a hostile web: periplus.toml with [scope] kind = "any", suffixes = ["{DOMAIN}"]')
     if isinstance(server.world, ApplicationWorld):
         lines.append(
-            f"  an application periplus crawl http://{APPLICATION}/ -o DIR --proxy {said.url} --render when-needed"
+            f"  an application periplus crawl http://{APPLICATION}/ -o DIR --proxy {text.url} --render when-needed"
         )
-    if said.tls_port is not None:
+    if text.tls_port is not None:
         lines += [
-            f"  with TLS       curl -so ca.pem {said.url}ca.pem",
-            f"                 curl --cacert ca.pem --connect-to ::{HOME}:{said.tls_port} https://{host}/",
+            f"  with TLS       curl -so ca.pem {text.url}ca.pem",
+            f"                 curl --cacert ca.pem --connect-to ::{HOME}:{text.tls_port} https://{host}/",
         ]
     for line in [*lines, f"  {len(REGISTRY)} hostile hosts, seeds and more: see the front page. Ctrl-C stops."]:
         console.print(Text(line), soft_wrap=True)

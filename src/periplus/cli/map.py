@@ -142,7 +142,7 @@ def summary_of_map(
 # URLs
 
 
-def say_json(judged: Iterable[tuple[Listed, Verdict]], files: MapFiles) -> None:
+def print_json(judged: Iterable[tuple[Listed, Verdict]], files: MapFiles) -> None:
     """A JSON line for each URL."""
     encode = msgspec.json.Encoder().encode
     sitemap, file, way = "", None, [""]
@@ -165,7 +165,7 @@ def say_json(judged: Iterable[tuple[Listed, Verdict]], files: MapFiles) -> None:
         sys.stdout.buffer.write(encode(line) + b"\n")
 
 
-def say_lines(judged: Iterable[tuple[Listed, Verdict]]) -> None:
+def print_lines(judged: Iterable[tuple[Listed, Verdict]]) -> None:
     """Without a terminal: a line for each URL, with tabs between."""
     for listed, verdict in judged:
         priority = "" if listed.priority is None else f"{listed.priority:g}"
@@ -173,14 +173,16 @@ def say_lines(judged: Iterable[tuple[Listed, Verdict]]) -> None:
         sys.stdout.write("\t".join([one_line(cell) for cell in cells]) + "\n")
 
 
-def say_rows(console: Console, judged: Iterable[tuple[Listed, Verdict]], files: MapFiles, *, most: int | None) -> None:
+def print_rows(
+    console: Console, judged: Iterable[tuple[Listed, Verdict]], files: MapFiles, *, most: int | None
+) -> None:
     """On a terminal: aligned, the URL at the end of the line; the rest is counted."""
-    said = 0
+    number = 0
     for listed, verdict in judged:
-        if said == 0:
+        if number == 0:
             console.print(Text(f"{'lastmod':10}  {'prio':>4}  {'file':>8}  {'refused by':28}  URL", style="dim"))
-        said += 1
-        if most is None or said <= most:
+        number += 1
+        if most is None or number <= most:
             file = files.get(listed.sitemap)
             where = ("" if file is None else str(file.number)) + (f" +{listed.files - 1}" if listed.files > 1 else "")
             priority = "" if listed.priority is None else f"{listed.priority:g}"
@@ -188,11 +190,11 @@ def say_rows(console: Console, judged: Iterable[tuple[Listed, Verdict]], files: 
             refused = refused if len(refused) <= 28 else refused[:27] + "…"
             line = f"{written(listed)[:10]:10}  {priority[:4]:>4}  {where:>8}  {refused:28}  {one_line(listed.url)}"
             console.print(Text(line, style="yellow" if verdict.reason else ""), soft_wrap=True)
-    if most is not None and said > most:
-        console.print(Text(f"and {said - most:,} more URLs; --all shows them", style="dim"))
+    if most is not None and number > most:
+        console.print(Text(f"and {number - most:,} more URLs; --all shows them", style="dim"))
 
 
-def say_files(console: Console, files: MapFiles, *, most: int | None) -> None:
+def print_files(console: Console, files: MapFiles, *, most: int | None) -> None:
     """The files, by the numbers that the lines of URLs have."""
     console.print(Text(f"{'file':>5}  {'found by':14}  {'kind':13}  {'entries':>9}  where", style="dim"))
     for file in files:
@@ -212,7 +214,7 @@ def _found_by(file: MapFile, files: MapFiles) -> str:
 # all in all
 
 
-def say_summary(console: Console, summary: MapSummary) -> None:
+def print_summary(console: Console, summary: MapSummary) -> None:
     """What there is, who would refuse it, and how long the rest would take."""
     if not summary.urls:
         console.print(
@@ -339,13 +341,13 @@ def map(  # noqa: A001 - the verb
             title = f"periplus map {site}" + (f" -o {out}" if out else "")
             crawled = run(collection, stderr_console(), title=title, view=FILES)
             with unless_closed():
-                summary = _say(collection, crawled, is_json=json, is_whole=all_)
+                summary = _print(collection, crawled, is_json=json, is_whole=all_)
     if summary.ended == "interrupted":
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if summary.urls else NOTHING_FETCHED)
 
 
-def _say(collection: Collection, crawled: Summary, *, is_json: bool, is_whole: bool) -> MapSummary:
+def _print(collection: Collection, crawled: Summary, *, is_json: bool, is_whole: bool) -> MapSummary:
     """Print everything on stdout."""
     console = stdout_console()
     scratch = Path(mkdtemp(prefix=_SCRATCH, dir=collection.folder))
@@ -357,18 +359,18 @@ def _say(collection: Collection, crawled: Summary, *, is_json: bool, is_whole: b
             judged = _judged(listed, judging, counts)
             most = None if is_whole else SHOWN
             if is_json:
-                say_json(judged, files)
+                print_json(judged, files)
             elif console.is_terminal:
-                say_files(console, files, most=most)
-                say_rows(console, judged, files, most=most)
+                print_files(console, files, most=most)
+                print_rows(console, judged, files, most=most)
             else:
-                say_lines(judged)
+                print_lines(judged)
             summary = summary_of_map(
                 collection.seeds, crawled.ended, files, counts, judging, fetches=crawled.fetches, size=crawled.bytes
             )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    _say_end(summary, console, is_json=is_json)
+    _print_end(summary, console, is_json=is_json)
     return summary
 
 
@@ -379,11 +381,11 @@ def _judged(listed: Iterator[Listed], judging: Judging, counts: Counts) -> Itera
         yield each, verdict
 
 
-def _say_end(summary: MapSummary, console: Console, *, is_json: bool) -> None:
+def _print_end(summary: MapSummary, console: Console, *, is_json: bool) -> None:
     """Print the summary: after the rows, or on stderr if the rows are for a program."""
     if is_json:
         sys.stdout.buffer.write(msgspec.json.encode({"summary": summary}) + b"\n")
         sys.stdout.buffer.flush()
         return
     sys.stdout.flush()
-    say_summary(console if console.is_terminal else stderr_console(), summary)
+    print_summary(console if console.is_terminal else stderr_console(), summary)

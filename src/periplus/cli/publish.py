@@ -118,10 +118,10 @@ def scan(
         with inventories(publisher, settings) as sources, shown:
             done = publisher.scan(sources, is_deep=deep, allows_removals=allow_removals)
         save_settings(settings, out, ledger)
-        _say_scanned(done, out, is_json=json)
+        _print_scanned(done, out, is_json=json)
         if watch:
             for again in scans_of_changes(publisher, settings, say=_complain):
-                _say_scanned(again, out, is_json=json)
+                _print_scanned(again, out, is_json=json)
 
 
 @publish.command()
@@ -172,7 +172,7 @@ def push(
                 with suppress(FolderLocked):  # a scan runs, and writes the files itself
                     publisher.write()
             sent = publisher.push(is_early=now)
-            _say_sent(sent, publisher.status().waiting, is_json=json, is_quiet=follow)
+            _print_sent(sent, publisher.status().waiting, is_json=json, is_quiet=follow)
             if not follow:
                 break
             time.sleep(max(settings.push.debounce, 1.0))
@@ -208,21 +208,21 @@ def _scan_changes(out: Path, ledger: Path | None, settings: PublishSettings) -> 
     """Scan the folder beside the server, with a publisher of its own, whenever it has changed."""
     with Publisher(out, settings, ledger=ledger) as publisher:
         for done in scans_of_changes(publisher, settings, say=_complain):
-            _say(done, out)
+            _print(done, out)
 
 
 def _complain(message: str) -> None:
     stderr_console().print(Text(message), soft_wrap=True)
 
 
-def _say_scanned(done: Published, out: Path, *, is_json: bool) -> None:
+def _print_scanned(done: Published, out: Path, *, is_json: bool) -> None:
     if is_json:
         typer.echo(msgspec.json.encode(done))
     else:
-        _say(done, out)
+        _print(done, out)
 
 
-def _say_sent(sent: list[PushResult], waiting: int, *, is_json: bool, is_quiet: bool) -> None:
+def _print_sent(sent: list[PushResult], waiting: int, *, is_json: bool, is_quiet: bool) -> None:
     if is_json:
         for result in sent:
             typer.echo(msgspec.json.encode(result))
@@ -242,7 +242,7 @@ def _known_settings(out: Path, ledger: Path | None) -> PublishSettings:
     return load_settings(out, ledger)
 
 
-def _say(done: Published, out: Path) -> None:
+def _print(done: Published, out: Path) -> None:
     found = done.scan
     console = stdout_console()
     unread = f" ({count(found.unread)} not read: same size and time)" if found.unread else ""

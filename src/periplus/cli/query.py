@@ -75,7 +75,7 @@ def query(
     with (
         unless_closed(),
         executor_at(cluster) as executor,
-        Views(found.folder, spooled=found.layout.spooled, say=_say, executor=executor) as views,
+        Views(found.folder, spooled=found.layout.spooled, say=_print, executor=executor) as views,
     ):
         names, rows = _asked(views, question, collection)
         if json:
@@ -96,7 +96,7 @@ def _asked(views: Views, question: str, folder: Path) -> tuple[list[str], Iterat
     return answer.names, answer.rows()
 
 
-def _say(what: str) -> None:
+def _print(what: str) -> None:
     stderr_console().print(Text(what, style="dim"), soft_wrap=True)
 
 
@@ -169,7 +169,7 @@ def _show(names: Sequence[str], rows: Iterator[Row], limit: int) -> None:
     if not shown:
         console.print(Text("no rows", style="dim"))
     if is_cut:
-        _say(f"the first {limit:,} rows; --limit N shows more, --json and --csv give all")
+        _print(f"the first {limit:,} rows; --limit N shows more, --json and --csv give all")
 
 
 def _cell(value: Any, widest: int | None) -> str:

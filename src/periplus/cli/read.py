@@ -102,9 +102,9 @@ def _sheet(name: str, value: object) -> Table:
     table = Table(title=name, title_justify="left", title_style="bold", box=None, show_header=False)
     table.add_column(style="dim")
     table.add_column(overflow="fold")
-    for fact, said in _facts(value).items():
-        if said:
-            table.add_row(fact, Text(said))
+    for fact, shown in _facts(value).items():
+        if shown:
+            table.add_row(fact, Text(shown))
     return table
 
 

@@ -60,14 +60,14 @@ def _show(console: Console, folder: Path, repaired: Repaired, *, is_dry: bool) -
     for kind in dict.fromkeys(_NAMES.values()):
         parts = [part for part in repaired.parts if _NAMES[part.kind] == kind]
         damaged = [part for part in parts if part.problem]
-        said = f"{len(damaged)} of {len(parts)} damaged" if damaged else f"whole ({len(parts)})"
-        console.print(Text(f"  {kind:10}{said}", style="yellow" if damaged else ""), soft_wrap=True)
+        state = f"{len(damaged)} of {len(parts)} damaged" if damaged else f"whole ({len(parts)})"
+        console.print(Text(f"  {kind:10}{state}", style="yellow" if damaged else ""), soft_wrap=True)
         for part in damaged:
             console.print(Text(f"    {_words(part)}"), soft_wrap=True)
     for verb, rows in (("saved", repaired.saved), ("rebuilt", repaired.rebuilt), ("lost", repaired.lost)):
-        told = ", ".join(f"{table} {count(number)}" for table, number in rows.items() if number)
-        if told:
-            console.print(Text(f"  rows {verb}: {told}"), soft_wrap=True)
+        numbers = ", ".join(f"{table} {count(number)}" for table, number in rows.items() if number)
+        if numbers:
+            console.print(Text(f"  rows {verb}: {numbers}"), soft_wrap=True)
     for shard in repaired.new_states:
         line = f"  shard {shard} has a new state, made from the archive: the next crawl continues with it"
         console.print(Text(line), soft_wrap=True)

@@ -68,7 +68,7 @@ def reported(collection: Collection, cluster: str | None = None) -> Report:
     """The report of a collection as data."""
     with executor_at(cluster) as executor, _progress() as say:
         return report_of(
-            collection, _described, say=say, say_step=lambda what: say(f"{_STEP}{what}"), executor=executor
+            collection, _described, say=say, print_step=lambda what: say(f"{_STEP}{what}"), executor=executor
         )
 
 

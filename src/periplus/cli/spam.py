@@ -51,8 +51,8 @@ def judge(collection: options.Collected, json: options.Json = False) -> None:
     console = stdout_console()
     console.print(f"{len(found.hosts):,} hosts judged, {len(found.verdicts):,} verdicts", soft_wrap=True)
     for verdict in sorted(found.verdicts, key=lambda each: -each.score)[:_SHOWN]:
-        said = f"  {verdict.score:.2f}  {verdict.verdict:9} {verdict.subject}: {'; '.join(verdict.evidence)}"
-        console.print(Text(said), soft_wrap=True)
+        line = f"  {verdict.score:.2f}  {verdict.verdict:9} {verdict.subject}: {'; '.join(verdict.evidence)}"
+        console.print(Text(line), soft_wrap=True)
 
 
 @spam.command()

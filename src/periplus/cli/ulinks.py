@@ -88,7 +88,7 @@ def ulinks(
             **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
         }
         found = [_of_site(what, wanted, wire, sitemap or [], looks=pages)]
-    _say(found, is_json=json)
+    _print(found, is_json=json)
     raise typer.Exit(0 if any(each.ulinks for each in found) else NOTHING_FETCHED)
 
 
@@ -142,7 +142,7 @@ def _looked_at(
 # how it is shown
 
 
-def _say(found: list[SiteUlinks], *, is_json: bool) -> None:
+def _print(found: list[SiteUlinks], *, is_json: bool) -> None:
     if is_json:
         for each in found:
             typer.echo(msgspec.json.encode(each))

@@ -46,7 +46,7 @@ _WIDE = 124
 """Width in columns from which a URL and the reason of its visit share a line."""
 
 
-class Foretold(Struct, frozen=True):
+class UpcomingVisit(Struct, frozen=True):
     """A visit to come, for programs: due in `due_in` seconds (0: now), the `reason` as a key and `why` as text."""
 
     url: Url
@@ -86,7 +86,7 @@ class WatchLine(Struct, frozen=True):
     errors: int
     fetches: int
     waiting: int
-    next_visits: tuple[Foretold, ...]
+    next_visits: tuple[UpcomingVisit, ...]
     ended: str = ""
 
 
@@ -227,14 +227,14 @@ def line_of(collection: str, progress: Progress, before: CrawlStats, budget: flo
         errors=sum(done.errors.values()),
         fetches=done.fetches,
         waiting=progress.queued,
-        next_visits=tuple(_foretold(visit, progress.at) for visit in progress.next_visits),
+        next_visits=tuple(_upcoming_visit(visit, progress.at) for visit in progress.next_visits),
         ended=ended,
     )
 
 
-def _foretold(visit: NextVisit, now: float) -> Foretold:
+def _upcoming_visit(visit: NextVisit, now: float) -> UpcomingVisit:
     due_in = 0.0 if visit.is_waiting else max(visit.due_at - now, 0.0)
-    return Foretold(visit.url, round(due_in, 1), visit.reason, why(visit, now))
+    return UpcomingVisit(visit.url, round(due_in, 1), visit.reason, why(visit, now))
 
 
 _BUDGET = re.compile(r"(\d{1,12})(?:/(?:d|day))?", re.ASCII)
@@ -335,7 +335,7 @@ def _run(collection: Collection, gather: Gather | None, most: int, *, is_json: b
     """Watch, show the progress, and return how it ended: `time` or `interrupted`."""
     before, budget = tally_of(collection.layout), budget_of(collection.config, collection.layout)
     name = str(collection.folder)
-    teller = Teller(lambda progress: _print(line_of(name, progress, before, budget)) if is_json else None)
+    teller = ProgressReporter(lambda progress: _print(line_of(name, progress, before, budget)) if is_json else None)
     title = f"periplus watch {shlex.quote(name)}"
     summary = run(
         collection,
@@ -352,11 +352,11 @@ def _run(collection: Collection, gather: Gather | None, most: int, *, is_json: b
         if is_json:
             _print(line_of(name, teller.last, before, budget, ended))
         else:
-            _say_end(name, teller.last, before, ended)
+            _print_end(name, teller.last, before, ended)
     return ended
 
 
-class Teller:
+class ProgressReporter:
     """Reports progress as soon as freshness is known, and then every `PLAIN_EVERY` seconds."""
 
     def __init__(self, tell: Callable[[Progress], None]) -> None:
@@ -380,7 +380,7 @@ def _print(line: msgspec.Struct) -> None:
 _ENDS = {"time": "done: the time is over", "interrupted": "stopped: everything is kept"}
 
 
-def _say_end(name: str, progress: Progress, before: CrawlStats, ended: str) -> None:
+def _print_end(name: str, progress: Progress, before: CrawlStats, ended: str) -> None:
     folder = shlex.quote(name)
     lines = [
         (_ENDS[ended], "bold"),

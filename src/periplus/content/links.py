@@ -39,7 +39,7 @@ def links_of(columns: Columns, resolved: Urls, *, has_base: bool) -> tuple[Links
     urls = cast("Urls", columns.urls)
     for (position, _), url in zip(columns.unresolved, resolved, strict=True):
         urls[position] = url
-    rels = {position: rel for position, said in columns.rels.items() if (rel := _rel(said))} if columns.rels else {}
+    rels = {position: rel for position, value in columns.rels.items() if (rel := _rel(value))} if columns.rels else {}
     kinds = {position: _KINDS[number] for position, number in columns.kinds.items()}
     links = Links(cast("list[Url]", urls), columns.anchors, rels, kinds, [] if has_base else columns.own)
     is_cut = len(urls) - len(columns.own) > MAX_LINKS
@@ -51,9 +51,9 @@ def links_of(columns: Columns, resolved: Urls, *, has_base: bool) -> tuple[Links
 
 
 @lru_cache(maxsize=1024)
-def _rel(said: str) -> str:
+def _rel(value: str) -> str:
     """A `rel` attribute in lower case, one space between words. The web uses few different ones."""
-    return " ".join(said.lower().split())
+    return " ".join(value.lower().split())
 
 
 class Sources(NamedTuple):

@@ -222,8 +222,10 @@ class Machine:
 
     def _marked(self, page: Page) -> Page:
         """A page with what robots.txt says about its use, and with the problem `soft-404` if it is one."""
-        said = self.frontier.gate.preferences(site_of(page.url), page.url)
-        page = page if said is NO_PREFERENCES else replace(page, preferences=page.preferences.and_also(said))
+        preferences = self.frontier.gate.preferences(site_of(page.url), page.url)
+        page = (
+            page if preferences is NO_PREFERENCES else replace(page, preferences=page.preferences.and_also(preferences))
+        )
         return self._judges.marked(page)
 
     # inputs

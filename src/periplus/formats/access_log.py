@@ -82,11 +82,11 @@ class Layout:
         match = _DIRECTIVE.match(line[:LONGEST_LINE])
         if match is None:
             return False
-        name, said = match[1].lower(), match[2].decode("utf-8", "replace")
+        name, value = match[1].lower(), match[2].decode("utf-8", "replace")
         if name == b"fields":
-            self.fields = tuple(said.lower().split()[:_MOST_FIELDS])
+            self.fields = tuple(value.lower().split()[:_MOST_FIELDS])
         elif name == b"date":
-            self._date = said[:10]
+            self._date = value[:10]
         return True
 
     def read_line(self, line: bytes) -> Hit | Problem:
@@ -96,34 +96,34 @@ class Layout:
         text = line.decode("utf-8", "replace").rstrip("\r\n")
         is_tabbed = "\t" in text
         words = text.split("\t") if is_tabbed else _FIELD.findall(text)
-        said = dict(zip(self.fields, words, strict=False))
-        status, stem = said.get("sc-status", ""), _first_of(said, "cs-uri-stem", "cs-uri")
-        if len(words) != len(self.fields) or "time" not in said or not stem or not _is_status(status):
+        values = dict(zip(self.fields, words, strict=False))
+        status, stem = values.get("sc-status", ""), _first_of(values, "cs-uri-stem", "cs-uri")
+        if len(words) != len(self.fields) or "time" not in values or not stem or not _is_status(status):
             return Problem("not-a-log-line", text[:200])
-        day = said.get("date", self._date)
-        moment = dates.read_w3c(f"{day}T{said['time']}Z")
+        day = values.get("date", self._date)
+        moment = dates.read_w3c(f"{day}T{values['time']}Z")
         if moment is None:
-            return Problem("impossible-time", f"{day} {said['time']}"[:200])
-        query, plain = _first_of(said, "cs-uri-query"), _escaped if is_tabbed else _plus
+            return Problem("impossible-time", f"{day} {values['time']}"[:200])
+        query, plain = _first_of(values, "cs-uri-query"), _escaped if is_tabbed else _plus
         return Hit(
-            _first_of(said, "c-ip"),
+            _first_of(values, "c-ip"),
             moment.at,
-            _first_of(said, "cs-method"),
+            _first_of(values, "cs-method"),
             f"{stem}?{query}" if query else stem,
-            _first_of(said, "cs-version", "cs-protocol-version"),
+            _first_of(values, "cs-version", "cs-protocol-version"),
             int(status) if status != "-" else 0,
-            _number(said.get("sc-bytes", "")),
-            plain(_first_of(said, "cs(referer)", "cs(referrer)")),
-            plain(_first_of(said, "cs(user-agent)")),
-            _first_of(said, "cs-username"),
-            _first_of(said, "x-host-header", "cs-host", "cs(host)"),
+            _number(values.get("sc-bytes", "")),
+            plain(_first_of(values, "cs(referer)", "cs(referrer)")),
+            plain(_first_of(values, "cs(user-agent)")),
+            _first_of(values, "cs-username"),
+            _first_of(values, "x-host-header", "cs-host", "cs(host)"),
         )
 
 
-def _first_of(said: dict[str, str], *names: str) -> str:
+def _first_of(values: dict[str, str], *names: str) -> str:
     """The first of these fields with a value, without its quotes."""
     for name in names:
-        value = said.get(name, "-")
+        value = values.get(name, "-")
         if value[:1] == '"':
             value = value[1:-1].replace('""', '"')
         if value not in ("-", ""):

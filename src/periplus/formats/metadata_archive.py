@@ -176,8 +176,8 @@ def needed(names: Iterable[str], since: float, types: Collection[str] | None = N
     """
     wanted = []
     for name in names:
-        told = read_name(name)
-        if told is not None and told.to_at >= since and (types is None or _is_wanted(told.mime, types)):
+        named = read_name(name)
+        if named is not None and named.to_at >= since and (types is None or _is_wanted(named.mime, types)):
             wanted.append(name)
     return wanted
 
@@ -186,9 +186,9 @@ def read_list(body: bytes, url: str = "") -> Iterator[ListedArchive | Problem]:
     """The archives that a list file or a robots.txt at `url` names; other lines of either are passed over."""
     listed = bad_names = 0
     for written in _locations(body[:LARGEST].decode("utf-8", "replace")):
-        told = read_name(written)
-        resolved = (whatwg(written, url) if url else written) if told is not None else None
-        if resolved is None or told is None:
+        named = read_name(written)
+        resolved = (whatwg(written, url) if url else written) if named is not None else None
+        if resolved is None or named is None:
             bad_names += 1
             if bad_names > MOST_PROBLEMS:
                 yield Problem("more-problems")
@@ -199,7 +199,7 @@ def read_list(body: bytes, url: str = "") -> Iterator[ListedArchive | Problem]:
             return
         else:
             listed += 1
-            yield ListedArchive(resolved, told)
+            yield ListedArchive(resolved, named)
 
 
 def lists_named(body: bytes, url: str = "") -> list[str]:
@@ -285,7 +285,7 @@ def _compress(text: str) -> bytes:
     return gzip.compress(text.encode()) + gzip.flush()
 
 
-def _read_line(line: str, told: ArchiveName | None) -> ArchiveEntry | None:
+def _read_line(line: str, archive: ArchiveName | None) -> ArchiveEntry | None:
     match = _LINE.fullmatch(line)
     if match is None:
         return None
@@ -293,7 +293,7 @@ def _read_line(line: str, told: ArchiveName | None) -> ArchiveEntry | None:
     at = dates.read_http(f"{day.replace('/', ' ')} {clock} {zone}")
     if at is None:
         return None
-    mime = told.mime if told is not None and told.mime != OTHER else own_type or ""
+    mime = archive.mime if archive is not None and archive.mime != OTHER else own_type or ""
     return ArchiveEntry(path, at, int(size), mime)
 
 

@@ -210,10 +210,10 @@ def _rule(row: Any) -> TdmRule | None:
     if not isinstance(row, dict):
         return None
     location, reservation, policy = row.get("location"), row.get("tdm-reservation"), row.get("tdm-policy")
-    said = _RESERVATIONS.get(str(reservation).strip())
-    if not isinstance(location, str) or not location or isinstance(reservation, bool) or said is None:
+    reservation_value = _RESERVATIONS.get(str(reservation).strip())
+    if not isinstance(location, str) or not location or isinstance(reservation, bool) or reservation_value is None:
         return None
-    return TdmRule(location, said is Preference.DISALLOW, policy if isinstance(policy, str) else "")
+    return TdmRule(location, reservation_value is Preference.DISALLOW, policy if isinstance(policy, str) else "")
 
 
 def rule_for(rules: Sequence[TdmRule], url: str) -> TdmRule | None:
@@ -231,8 +231,8 @@ def _matches(location: str, path: str) -> bool:
 
 def read_reservation(value: str, said_by: str) -> Preferences:
     """The preference of a header or a meta element `tdm-reservation`."""
-    said = _RESERVATIONS.get(value.strip())
-    return NO_PREFERENCES if said is None else Preferences(tdm=said, said_by=(said_by,))
+    reservation = _RESERVATIONS.get(value.strip())
+    return NO_PREFERENCES if reservation is None else Preferences(tdm=reservation, said_by=(said_by,))
 
 
 HEADER_NAMES: Final = frozenset({"content-usage", "content-signal", "tdm-reservation", "tdm-policy"})
@@ -291,8 +291,8 @@ def _of_directives(directives: Directives) -> Preferences:
     """`noai` is about training; `noimageai` is about the pictures of a page, and is only kept as a statement."""
     if not (directives.noai or directives.noimageai):
         return NO_PREFERENCES
-    said = tuple(word for word in ("noai", "noimageai") if getattr(directives, word))
-    return Preferences(train=Preference.DISALLOW if directives.noai else Preference.UNKNOWN, said_by=said)
+    names = tuple(word for word in ("noai", "noimageai") if getattr(directives, word))
+    return Preferences(train=Preference.DISALLOW if directives.noai else Preference.UNKNOWN, said_by=names)
 
 
 def of_robots(access: Access, url: str) -> Preferences:

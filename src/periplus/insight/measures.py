@@ -118,13 +118,13 @@ def urls_of(part: Part) -> str:
 
 def _as_of(end: str) -> str:
     """The columns, without what became known after the end of the span."""
-    told = [
+    times = [
         f"case when {source}_at < {end} then {source}_at end as {source}_at,"
         f" coalesce({source}_at < {end}, false) as by_{source}"
         for source in ("sitemaps", "discovery")
     ]
     made = [f"{claim} and first_visited_at < {end} as {claim}" for claim in ("is_crawled", "is_page", "is_indexable")]
-    return ", ".join([*told, *made])
+    return ", ".join([*times, *made])
 
 
 def _moment(at: float) -> str:

@@ -92,7 +92,7 @@ class EntryColumns(Sequence[SitemapEntry]):
             np.concatenate([part.priorities for part in parts]),
             None
             if all(part.sizes is None for part in parts)
-            else np.concatenate([part.said_sizes() for part in parts]),
+            else np.concatenate([part.stated_sizes() for part in parts]),
         )
 
     def with_urls(self, urls: Sequence[str]) -> EntryColumns:
@@ -129,22 +129,22 @@ class EntryColumns(Sequence[SitemapEntry]):
         return entry
 
     def __iter__(self) -> Iterator[SitemapEntry]:
-        return map(SitemapEntry, self.urls, self.lastmods(), self.changefreqs(), self.said_priorities())
+        return map(SitemapEntry, self.urls, self.lastmods(), self.changefreqs(), self.stated_priorities())
 
     def lastmods(self) -> list[Lastmod | None]:
         """The lastmod of each entry."""
-        said = zip(_numbers(self.at), self.grains.tolist(), strict=True)
-        return [None if at is None else Lastmod(at, _GRAINS[grain]) for at, grain in said]
+        dates = zip(_numbers(self.at), self.grains.tolist(), strict=True)
+        return [None if at is None else Lastmod(at, _GRAINS[grain]) for at, grain in dates]
 
     def changefreqs(self) -> list[ChangeFreq | None]:
         """The changefreq of each entry."""
         return [_FREQUENCIES[code] for code in self.frequencies.tolist()]
 
-    def said_sizes(self) -> Reals:
+    def stated_sizes(self) -> Reals:
         """The size of each entry; NaN if it has none."""
         return np.full(len(self), np.nan) if self.sizes is None else self.sizes
 
-    def said_priorities(self) -> list[float | None]:
+    def stated_priorities(self) -> list[float | None]:
         """The priority of each entry."""
         return _numbers(self.priorities)
 

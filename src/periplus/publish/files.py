@@ -54,8 +54,8 @@ def with_block(body: bytes, lines: Sequence[str]) -> bytes:
     except UnicodeDecodeError as error:
         raise NotOurs("it is not UTF-8 text") from error
     owner = without_block(body)
-    said = {f"Sitemap: {url}" for url in parse(owner).sitemaps}
-    added = [line for line in lines if line not in said]
+    listed = {f"Sitemap: {url}" for url in parse(owner).sitemaps}
+    added = [line for line in lines if line not in listed]
     if not added:
         return owner
     gap = b"" if not owner or owner.endswith(b"\n\n") else b"\n" if owner.endswith(b"\n") else b"\n\n"

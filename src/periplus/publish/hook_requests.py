@@ -95,5 +95,5 @@ def _answer(status: int, reason: str, *headers: tuple[str, str]) -> Answer:
 
 def _json(status: int, value: object, *headers: tuple[str, str]) -> Answer:
     body = msgspec.json.encode(value)
-    told = (("Content-Type", "application/json"), ("Content-Length", str(len(body))), ("Cache-Control", "no-store"))
-    return Answer(status, (*told, *headers), body)
+    fields = (("Content-Type", "application/json"), ("Content-Length", str(len(body))), ("Cache-Control", "no-store"))
+    return Answer(status, (*fields, *headers), body)

@@ -117,11 +117,11 @@ def file_answer(method: str, headers: Mapping[str, str], file: OwnFile) -> Answe
         return Answer(405, (("Allow", "GET, HEAD"), ("Content-Length", "0")))
     etag = f'"{file.digest}"'
     cached = f"max-age={_SEALED_SECONDS}, immutable" if file.is_sealed else f"max-age={_OPEN_SECONDS}"
-    told = [("ETag", etag), ("Cache-Control", cached), *([("Link", file.link)] if file.link else ())]
+    fields = [("ETag", etag), ("Cache-Control", cached), *([("Link", file.link)] if file.link else ())]
     if matches(headers.get("if-none-match", ""), etag):
-        return Answer(304, tuple(told))
+        return Answer(304, tuple(fields))
     mime = _TYPES.get(file.name.rpartition(".")[2], "application/octet-stream")
-    told += [("Content-Type", mime), ("Accept-Ranges", "bytes"), ("X-Content-Type-Options", "nosniff")]
+    fields += [("Content-Type", mime), ("Accept-Ranges", "bytes"), ("X-Content-Type-Options", "nosniff")]
     first, end, status = 0, len(file.body), 200
     if method == "GET" and headers.get("if-range", etag).strip() == etag and (asked := headers.get("range")):
         part = _part(asked, len(file.body))
@@ -130,9 +130,9 @@ def file_answer(method: str, headers: Mapping[str, str], file: OwnFile) -> Answe
         if part:
             first, end = part
             status = 206
-            told.append(("Content-Range", f"bytes {first}-{end - 1}/{len(file.body)}"))
-    told.append(("Content-Length", str(end - first)))
-    return Answer(status, tuple(told), b"" if method == "HEAD" else file.body[first:end])
+            fields.append(("Content-Range", f"bytes {first}-{end - 1}/{len(file.body)}"))
+    fields.append(("Content-Length", str(end - first)))
+    return Answer(status, tuple(fields), b"" if method == "HEAD" else file.body[first:end])
 
 
 def _part(asked: str, size: int) -> tuple[int, int] | tuple[()] | None:

@@ -170,11 +170,11 @@ def listed_ranks(tables: Path, spooled: Sequence[Spooled], settings: ScoreSettin
 def listed_priorities(tables: Path, spooled: Sequence[Spooled], settings: ScoreSettings) -> KnownRanks:
     """The priorities of pages relative to the mean of their site, for sites whose priorities differ between pages."""
     files = _files(tables, spooled)
-    said = _said(files)
+    priorities = _said(files)
     columns = [
-        (pages, np.where((given >= 0.0) & (given <= 1.0), given, DEFAULT_PRIORITY) / said[site_of(file.url)].mean)
+        (pages, np.where((given >= 0.0) & (given <= 1.0), given, DEFAULT_PRIORITY) / priorities[site_of(file.url)].mean)
         for file in files
-        if settings.is_telling(said[site_of(file.url)])
+        if settings.is_informative(priorities[site_of(file.url)])
         for pages, given in zip(file.pages, file.priorities, strict=True)
     ]
     if not columns:
@@ -187,20 +187,20 @@ def _nodes(files: Sequence[_File], urls: Fingerprints, settings: ScoreSettings) 
     """The files as nodes of the graph; priorities count only for sites whose priorities differ between pages."""
     from periplus.graph import SitemapFile  # its libraries take a second to load, and few crawls ask
 
-    said = _said(files)
+    priorities = _said(files)
     place = {file.url: number for number, file in enumerate(files)}
     index_of = {name: number for number, file in enumerate(files) for name in file.names if name in place}
     nodes = []
     for number, file in enumerate(files):
         pages = np.concatenate(file.pages) if file.pages else np.empty(0, np.uint64)
         given = np.concatenate(file.priorities) if file.priorities else np.empty(0)
-        is_telling = settings.is_telling(said[site_of(file.url)])
+        is_informative = settings.is_informative(priorities[site_of(file.url)])
         index = index_of.get(file.url)
         nodes.append(
             SitemapFile(
                 int(urls.searchsorted(np.uint64(file.root))),
                 urls.searchsorted(pages).tolist(),
-                np.where(np.isnan(given), DEFAULT_PRIORITY, given).tolist() if is_telling else None,
+                np.where(np.isnan(given), DEFAULT_PRIORITY, given).tolist() if is_informative else None,
                 index if index != number else None,
             )
         )
@@ -209,12 +209,12 @@ def _nodes(files: Sequence[_File], urls: Fingerprints, settings: ScoreSettings) 
 
 def _said(files: Sequence[_File]) -> dict[Site, Priorities]:
     """The priority statistics of each site."""
-    said: dict[Site, Priorities] = {}
+    priorities: dict[Site, Priorities] = {}
     for file in files:
-        of_site = said.setdefault(site_of(file.url), Priorities())
+        of_site = priorities.setdefault(site_of(file.url), Priorities())
         for some in file.priorities:
             of_site.observe([None if np.isnan(value) else value for value in some.tolist()])
-    return said
+    return priorities
 
 
 def _files(tables: Path, spooled: Sequence[Spooled]) -> list[_File]:

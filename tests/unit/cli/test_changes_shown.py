@@ -9,7 +9,7 @@ from rich.console import Console
 
 from periplus.assembly.options import moment_of
 from periplus.cli.changes.output import Asked, nothing_of, share_of
-from periplus.cli.changes.terminal import about, passage_text, percent, say_changes
+from periplus.cli.changes.terminal import about, passage_text, percent, print_changes
 from periplus.insight.changes import Change, Detail, Kind, LinkChange, diff
 from periplus.model import Url, UsageError
 
@@ -23,7 +23,7 @@ def change(kind: Kind = Kind.CHANGED, url: str = "http://a.test/", **facts: obje
 def shown(detail: Detail, *, is_coloured: bool) -> str:
     out = StringIO()
     console = Console(file=out, force_terminal=is_coloured, color_system="standard" if is_coloured else None, width=80)
-    say_changes(console, [(change(level="major"), detail)], {Kind.CHANGED: 3}, {"a.test": 3}, is_diff=True)
+    print_changes(console, [(change(level="major"), detail)], {Kind.CHANGED: 3}, {"a.test": 3}, is_diff=True)
     return out.getvalue()
 
 

@@ -8,7 +8,7 @@ from io import StringIO
 from rich.console import Console
 
 from periplus.assembly.facts import CollectionFacts, SiteLine, SiteTotals
-from periplus.cli.info import say_collection
+from periplus.cli.info import print_collection
 from periplus.crawl.stats import CrawlStats
 from periplus.model import Site
 
@@ -22,7 +22,7 @@ def shown(sites: int, named: int, queued: int, *, twice: int = 0, retries: int =
         "c", 1, 1, CrawlStats(fetches=100), 100, queued, sites, {}, tuple(lines[:named]), total=total
     )
     out = StringIO()
-    say_collection(Console(file=out, width=120), facts)
+    print_collection(Console(file=out, width=120), facts)
     return [" ".join(line.split()) for line in out.getvalue().splitlines()]
 
 

@@ -12,9 +12,9 @@ from periplus.assembly.collection import Collection
 from periplus.assembly.facts.listed_urls import ALLOWED, Judging, MapFiles, Verdict
 from periplus.assembly.progress import Progress
 from periplus.cli.crawl.live import screen
-from periplus.cli.map import MapSummary, say_files, say_rows, say_summary
+from periplus.cli.map import MapSummary, print_files, print_rows, print_summary
 from periplus.cli.survey.command import BadLine, DomainList
-from periplus.cli.survey.output import FILES, say_bad_lines
+from periplus.cli.survey.output import FILES, print_bad_lines
 from periplus.config import Config
 from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.crawl.stats import CrawlStats
@@ -74,7 +74,7 @@ def test_a_survey_shows_requests_files_hosts_and_the_time_left(width: int) -> No
 def test_bad_lines_are_told_without_what_a_terminal_would_obey() -> None:
     """The first with their numbers; the rest by their number."""
     console = terminal()
-    say_bad_lines(DomainList((), (BadLine(3, "a\x1b[31m b" + "x" * 200),), 12), console)
+    print_bad_lines(DomainList((), (BadLine(3, "a\x1b[31m b" + "x" * 200),), 12), console)
     shown = console.export_text()
     assert "line 3 names no domain" in shown
     assert "11 more" in shown
@@ -86,7 +86,7 @@ def test_files_are_numbered_in_the_order_of_their_trees(state: MemoryState) -> N
     """Each with who named it, what it is, or why it is not there; a long list is cut."""
     files = MapFiles([state])
     console = terminal()
-    say_files(console, files, most=2)
+    print_files(console, files, most=2)
     lines = console.export_text().splitlines()
     assert lines[1].split() == ["1", "robots.txt", "index", f"{HOME}/i.xml"]
     assert lines[2].split() == ["2", "file", "1", "urlset", "3", f"{HOME}/s.xml"]
@@ -115,7 +115,7 @@ def test_urls_stand_in_lines_with_the_numbers_of_their_files(state: MemoryState)
         (listed("/b\x07"), ALLOWED),
         (listed("/c"), ALLOWED),
     ]
-    say_rows(console, iter(rows), MapFiles([state]), most=3)
+    print_rows(console, iter(rows), MapFiles([state]), most=3)
     lines = console.export_text().splitlines()
     assert lines[1].split() == ["2024-05-06", "0.5", "2", "+2", f"{HOME}/a"]
     assert "robots Disallow: /no" in lines[2]
@@ -155,7 +155,7 @@ def test_a_summary_says_how_many_why_not_and_how_long() -> None:
         ("http://a.test/",), "complete", "", 3, 2, 10, 7, {"robots": 3}, 1, 1, 7200.0, "a.test", 5.0, 4, 1000
     )
     console = terminal(160)
-    say_summary(console, summary)
+    print_summary(console, summary)
     shown = console.export_text()
     for fact in ("10 URLs in 2 files", "7 may be fetched, from 1 host", "3 refused: robots (", "2 h", "5 s between"):
         assert fact in shown

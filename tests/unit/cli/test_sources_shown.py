@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from periplus.assembly.facts.lines import MOVES, balance_line, source_lines
-from periplus.assembly.facts.sources import BalanceFacts, Brought, SourceFacts, balance_of, sources_of
+from periplus.assembly.facts.sources import BalanceFacts, SourceCounts, SourceFacts, balance_of, sources_of
 from periplus.assembly.wording import by_source
 from periplus.cli.info import balance_table
 from periplus.crawl.sitemaps.store import SitemapStore
@@ -52,7 +52,11 @@ def test_sources_are_counted_apart_and_together(state: DiskState) -> None:
     )
     SitemapStore(state).put(SitemapNode(MAP, MAP, Origin.ROBOTS, 1.0, entries=700, read_at=2.0))
     facts = sources_of(state, SITE)
-    assert (facts.links_only, facts.sitemaps_only, facts.both) == (Brought(2, 1, 1), Brought(1, 1, 1), Brought(3, 1, 1))
+    assert (facts.links_only, facts.sitemaps_only, facts.both) == (
+        SourceCounts(2, 1, 1),
+        SourceCounts(1, 1, 1),
+        SourceCounts(3, 1, 1),
+    )
     assert (facts.first_by_links, facts.first_by_sitemaps) == (1, 1)
     assert (facts.files, facts.listed, facts.is_partial) == (1, 700, False)
     said = dict(source_lines(facts))
@@ -108,7 +112,7 @@ def test_every_move_has_its_words() -> None:
 
 def test_what_was_not_counted_is_said() -> None:
     """A site of a hundred million URLs is told of in part, and says so."""
-    facts = SourceFacts(Brought(5, 1, 1), Brought(3, 1, 1), Brought(), 0, 0, 1, 10**8, True)
+    facts = SourceFacts(SourceCounts(5, 1, 1), SourceCounts(3, 1, 1), SourceCounts(), 0, 0, 1, 10**8, True)
     assert dict(source_lines(facts))["by links only"].endswith("(of the first 8 URLs)")
 
 

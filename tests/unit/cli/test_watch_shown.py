@@ -12,7 +12,7 @@ from rich.console import Console
 
 from periplus.assembly.progress import Meter, Progress
 from periplus.cli.crawl.live import PLAIN_EVERY, screen
-from periplus.cli.watch import Foretold, Teller, WatchLine, line_of, plain_line, since, view_of
+from periplus.cli.watch import ProgressReporter, UpcomingVisit, WatchLine, line_of, plain_line, since, view_of
 from periplus.crawl.revisit import Freshness, NextVisit
 from periplus.crawl.shard import Status
 from periplus.crawl.stats import CrawlStats, FrontierStats
@@ -98,7 +98,7 @@ def test_programs_are_told_the_same() -> None:
     assert (first.pages, first.fresh, first.needless, first.ended) == (0, None, None, "")
 
 
-@pytest.mark.parametrize("kind", [WatchLine, Foretold])
+@pytest.mark.parametrize("kind", [WatchLine, UpcomingVisit])
 def test_every_key_of_a_line_is_documented(kind: type[msgspec.Struct]) -> None:
     """Programs are written against them."""
     section = re.search(r"^## `periplus watch\b.*?(?=^## )", COMMANDS, re.MULTILINE | re.DOTALL)
@@ -136,7 +136,7 @@ def test_shards_are_one_collection() -> None:
 def test_programs_hear_now_and_then() -> None:
     """As soon as freshness is known, then once an interval; the last is kept for the end."""
     heard: list[float] = []
-    teller = Teller(lambda progress: heard.append(progress.elapsed))
+    teller = ProgressReporter(lambda progress: heard.append(progress.elapsed))
     teller.hear(EMPTY)
     moments = [1.0, 1.5, PLAIN_EVERY, 1.0 + PLAIN_EVERY, 1.5 + PLAIN_EVERY]
     for elapsed in moments:

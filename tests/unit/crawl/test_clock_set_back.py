@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from periplus.crawl.frontier import SiteRecords
 from periplus.crawl.revisit import PageComparer, Revisits, Watching
 from periplus.crawl.revisit.freshness import CLOCK_ERROR
-from periplus.crawl.sitemaps.store import brought_back
+from periplus.crawl.sitemaps.store import clamped_to
 from periplus.model import Lane, Queued, Url, UrlRecord
 from periplus.policy.refresh import DAY, PageEvidence, RefreshSettings, unpack_page
 from periplus.policy.sitemaps import Origin, SitemapNode
@@ -117,5 +117,5 @@ def test_a_sitemap_is_due_as_if_it_had_been_visited_now(
     """One that waits in a queue is not due before it was fetched."""
     url = Url("https://a.test/sitemap.xml")
     node = SitemapNode(url, url, Origin.ROBOTS, NOW - DAY, visited_at=visited_at, due_at=due_at)
-    after = brought_back(node, NOW, NOW + LONGEST)
+    after = clamped_to(node, NOW, NOW + LONGEST)
     assert (after.visited_at, after.due_at) == expected

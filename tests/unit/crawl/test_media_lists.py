@@ -54,7 +54,7 @@ def test_entries_of_a_mixed_archive_by_type_with_their_size() -> None:
     for media, path, size in ((IMAGES, "/p/0", 0.0), (None, "/p/1", 100.0)):
         [columns] = values(f"https://a.test/meta/{archive.name}", archive.body, media)
         assert isinstance(columns, EntryColumns)
-        assert (list(columns.urls), columns.said_sizes().tolist()) == ([path], [size])
+        assert (list(columns.urls), columns.stated_sizes().tolist()) == ([path], [size])
 
 
 def test_lists_that_robots_names() -> None:

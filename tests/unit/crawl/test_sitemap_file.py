@@ -18,8 +18,8 @@ from periplus.policy.sitemaps import (
     Origin,
     Priorities,
     ScoreSettings,
+    SitemapAuthority,
     SitemapNode,
-    Voice,
     sitemap_score,
     unpack,
 )
@@ -40,11 +40,11 @@ def begun(
         Fetched(task, 200, (), body, NOW, 0.1),
         stored,
         SitemapNode(FILE, FILE, Origin.SUBMITTED, NOW),
-        voice=Voice(FILE, (), AuthoritySettings(cross_host=cross_host)),
+        authority=SitemapAuthority(FILE, (), AuthoritySettings(cross_host=cross_host)),
         before=unpack(b"") if before is None else before,
         difference=DifferenceSettings(),
         score=sitemap_score(ScoreSettings()),
-        said=lambda site: said.setdefault(site, Priorities()),
+        priorities_of=lambda site: said.setdefault(site, Priorities()),
         found_at=NOW,
     )
 

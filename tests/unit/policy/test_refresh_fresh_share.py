@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from periplus.policy.refresh import DAY, PageEvidence, SignalKind, SiteEvidence, fit_site
-from periplus.policy.refresh.appraisal import certainty, is_disproved, learnt, nothing_unheard, rate_of
 from periplus.policy.refresh.evidence import PAGE, days_of, signals_of
 from periplus.policy.refresh.fresh_share import _draws, fresh_share
 from periplus.policy.refresh.ledger import pages_of
+from periplus.policy.refresh.page_value import certainty, chance_of_no_unseen_change, is_disproved, learnt, rate_of
 from periplus.policy.refresh.signals import NO_EVIDENCE
 
 NOW = 1.7e9
@@ -83,10 +83,10 @@ def test_changes_may_be_told_and_not_heard_yet() -> None:
         site = replace(SiteEvidence(signals=0.2), kinds=(replace(kind, lag=lag), *SiteEvidence().kinds[1:]))
         for heard in (0.0, 20.0):
             page = replace(PageEvidence().first_visited(NOW - 10 * DAY), visited_at=NOW - 2 * DAY, heard=heard)
-            chances.append(nothing_unheard(page, site, NOW))
+            chances.append(chance_of_no_unseen_change(page, site, NOW))
     assert chances[0] > chances[2] > chances[3]
     assert chances[0] > chances[1] > chances[3]
-    assert nothing_unheard(PageEvidence().first_visited(NOW), SiteEvidence(), NOW) == 1.0
+    assert chance_of_no_unseen_change(PageEvidence().first_visited(NOW), SiteEvidence(), NOW) == 1.0
 
 
 def test_a_date_that_visits_disprove_is_forgotten() -> None:
@@ -142,13 +142,13 @@ def test_a_change_told_late_was_told() -> None:
     page = PageEvidence().first_visited(NOW)
     for visit, is_changed in enumerate((True, False, True)):
         page, _ = page.visited(is_changed, NOW + (visit + 1) * 2 * DAY)
-    late = page.told_late(SignalKind.SITEMAP, NOW + 1 * DAY)
+    late = page.signalled_late(SignalKind.SITEMAP, NOW + 1 * DAY)
     assert [signals_of(code)[SignalKind.SITEMAP] for code in late.ring] == [1, 0, 0]
     assert [days_of(code) for code in late.ring] == pytest.approx([2.0] * 3, rel=0.01)
     assert late.heard == page.heard + 1
-    assert late.told_late(SignalKind.SITEMAP, NOW + 1 * DAY) is late
-    assert page.told_late(SignalKind.SITEMAP, NOW - DAY) is page
-    assert page.told_late(SignalKind.SITEMAP, NOW + 7 * DAY) is page
+    assert late.signalled_late(SignalKind.SITEMAP, NOW + 1 * DAY) is late
+    assert page.signalled_late(SignalKind.SITEMAP, NOW - DAY) is page
+    assert page.signalled_late(SignalKind.SITEMAP, NOW + 7 * DAY) is page
 
 
 def test_long_pauses_of_fast_pages_are_not_an_end() -> None:

@@ -24,10 +24,13 @@ def web(precision: float, recall: float, seed: int = 0) -> tuple[NDArray[np.void
     for page in range(len(site)):
         for visit in range(8):
             days = min(random.exponential(precision / (recall * rate[page])), 20.0) + 1.0
-            told, untold = random.poisson(recall * rate[page] * days), random.poisson((1 - recall) * rate[page] * days)
+            told, unsignalled = (
+                random.poisson(recall * rate[page] * days),
+                random.poisson((1 - recall) * rate[page] * days),
+            )
             heard = told + random.poisson(recall * rate[page] * days * (1 - precision) / precision)
             pending = min(heard, 7) << shift_of(SignalKind.SITEMAP)
-            kept["ring"][page, visit] = observation(days * DAY, bool(told + untold), pending)
+            kept["ring"][page, visit] = observation(days * DAY, bool(told + unsignalled), pending)
             kept["heard"][page] += heard
     return kept, site
 

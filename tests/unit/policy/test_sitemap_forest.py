@@ -12,10 +12,10 @@ from periplus.policy.sitemaps import (
     AuthoritySettings,
     Followed,
     Origin,
+    SitemapAuthority,
     SitemapNode,
     TreeLimits,
     TreeSpending,
-    Voice,
     follow,
     twin_key,
 )
@@ -161,14 +161,14 @@ VOUCHING = frozenset({Site("vouches.test"), Site("also-vouches.test")})
 )
 def test_another_host_must_have_named_the_file(page: str, reason: str) -> None:
     """Strictly: its own host, and hosts whose robots.txt names the file or an index that leads to it."""
-    assert Voice(FILE, VOUCHING).refusal(Url(page)) == reason
+    assert SitemapAuthority(FILE, VOUCHING).refusal(Url(page)) == reason
 
 
 def test_rule_can_be_relaxed() -> None:
     """To hosts of the same domain, or to all."""
     kin, stranger = Url("http://www.files.test/x"), Url("http://never-asked.test/x")
-    by_domain = Voice(FILE, VOUCHING, AuthoritySettings(cross_host="domain"))
-    by_all = Voice(FILE, VOUCHING, AuthoritySettings(cross_host="any"))
+    by_domain = SitemapAuthority(FILE, VOUCHING, AuthoritySettings(cross_host="domain"))
+    by_all = SitemapAuthority(FILE, VOUCHING, AuthoritySettings(cross_host="any"))
     assert (by_domain.refusal(kin), by_domain.refusal(stranger)) == ("", "sitemap-foreign-host")
     assert (by_all.refusal(kin), by_all.refusal(stranger)) == ("", "")
 
@@ -176,16 +176,16 @@ def test_rule_can_be_relaxed() -> None:
 def test_location_rule_is_an_option_that_robots_lift() -> None:
     """By the protocol a file speaks for its folder; where the host's robots.txt names it, for the host."""
     settings = AuthoritySettings(keeps_folder=True)
-    bound = Voice(FILE, VOUCHING, settings)
+    bound = SitemapAuthority(FILE, VOUCHING, settings)
     assert bound.refusal(Url("http://files.test/maps/x")) == ""
     assert bound.refusal(Url("http://files.test/x")) == "sitemap-other-folder"
-    named = Voice(FILE, {Site("files.test")}, settings)
+    named = SitemapAuthority(FILE, {Site("files.test")}, settings)
     assert named.refusal(Url("http://files.test/x")) == ""
 
 
 def test_a_million_hosts_in_a_file_fill_no_memory() -> None:
     """Answers are remembered, but not more than some."""
-    voice = Voice(FILE, VOUCHING)
+    voice = SitemapAuthority(FILE, VOUCHING)
     for number in range(10_000):
         assert voice.refusal(Url(f"http://h{number}.test/")) == "sitemap-foreign-host"
     assert len(voice._answers) <= 4096

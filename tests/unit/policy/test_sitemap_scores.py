@@ -46,14 +46,14 @@ def test_equal_priorities_say_nothing(value: float | None) -> None:
     """A site that sets everything to one value, and now and then another, is not believed: all pages score 1."""
     priorities = said(*[value] * 10_000, 0.3, 0.9)
     score = sitemap_score(ScoreSettings())
-    assert not ScoreSettings().is_telling(priorities)
+    assert not ScoreSettings().is_informative(priorities)
     assert {one(score, URL, each, priorities) for each in (None, 0.0, 0.3, 0.9, 1.0)} == {1.0}
 
 
 def test_few_entries_are_not_judged() -> None:
     """Two pages that differ prove nothing yet."""
-    assert not ScoreSettings().is_telling(said(0.1, 0.9))
-    assert ScoreSettings().is_telling(said(*[0.1, 0.9] * 10))
+    assert not ScoreSettings().is_informative(said(0.1, 0.9))
+    assert ScoreSettings().is_informative(said(*[0.1, 0.9] * 10))
 
 
 def test_missing_and_impossible_priorities_are_the_default() -> None:
@@ -89,7 +89,7 @@ def test_ranks_of_links_and_of_both() -> None:
     assert plain[3] == 0.0
     assert plain[:3].min() > 0.0
     files = [SitemapFile(0, [0, 1, 2, 3], [1.0, 0.5, 0.5, 0.8])]
-    even = entry_ranks("priority_rank", sources, targets, 4, files, is_telling=False)
+    even = entry_ranks("priority_rank", sources, targets, 4, files, is_informative=False)
     told = entry_ranks("priority_rank", sources, targets, 4, files)
     assert even.mean() == pytest.approx(1.0)
     expected = np.array([0.3280, 0.3027, 0.1636, 0.0707])

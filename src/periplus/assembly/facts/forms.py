@@ -101,8 +101,8 @@ def _facts(row: FormRow) -> FormFacts:
 
 def _field(row: FormRow, position: int) -> str:
     field = row.form.fields[position]
-    said = f"{field.type}, {len(field.options)} options" if field.options else field.type
-    return f"{field.name} ({said})"
+    text = f"{field.type}, {len(field.options)} options" if field.options else field.type
+    return f"{field.name} ({text})"
 
 
 def form_lines(facts: FormFacts) -> list[tuple[str, str]]:
@@ -123,6 +123,6 @@ def form_lines(facts: FormFacts) -> list[tuple[str, str]]:
 
 
 def _brought(facts: FormFacts) -> str:
-    said = f"{counted(facts.records, 'record')}, {count(facts.new_records)} of them found by the form alone"
+    text = f"{counted(facts.records, 'record')}, {count(facts.new_records)} of them found by the form alone"
     cost = facts.requests_per_record
-    return said if cost is None else f"{said}; {cost:.2f} requests for each of these"
+    return text if cost is None else f"{text}; {cost:.2f} requests for each of these"

@@ -120,16 +120,16 @@ def _of_shard(state: State, now: float, shortest: float, *, is_stated: bool) -> 
 def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings | None = None) -> SiteFreshness | None:
     """Of a site; `None` if nothing was learnt yet. What its indexes say of files lies in the `state`."""
     evidence = kept.signals or NO_EVIDENCE
-    heard = [kind for kind in SignalKind if evidence.of(kind).polls or evidence.of(kind).judged]
+    kinds = [kind for kind in SignalKind if evidence.of(kind).polls or evidence.of(kind).judged]
     others = [*_header(kept), *(() if state is None else _index(state, kept.site))]
-    if not heard and not others and not evidence.pages and not kept.churn.compared:
+    if not kinds and not others and not evidence.pages and not kept.churn.compared:
         return None
     churn = Churn(settings, kept.churn)
     rate = evidence.rate + sum(evidence.precision_rate(kind) for kind in SignalKind)
     return SiteFreshness(
         rate=rate if evidence.again else None,
         pages=evidence.again,
-        signals=(*(_signal(kind.name.lower(), evidence.of(kind), evidence.recall(kind)) for kind in heard), *others),
+        signals=(*(_signal(kind.name.lower(), evidence.of(kind), evidence.recall(kind)) for kind in kinds), *others),
         churning=churn.parts,
         compared=churn.compared,
     )
@@ -147,9 +147,9 @@ def _index(state: State, site: Site) -> Iterable[SignalFacts]:
     first = IndexTrust().silent.changes
     trusts = [node.trust for node in SitemapStore(state).of_site(site)]
     right, wrong = sum(trust.right for trust in trusts), sum(trust.wrong for trust in trusts)
-    untold = sum(max(trust.silent.changes - first, 0.0) for trust in trusts)
+    unsignalled = sum(max(trust.silent.changes - first, 0.0) for trust in trusts)
     if right or wrong:
-        yield _signal("index", KindEvidence(right=right, judged=right + wrong), right / max(right + untold, 1.0))
+        yield _signal("index", KindEvidence(right=right, judged=right + wrong), right / max(right + unsignalled, 1.0))
 
 
 def _signal(kind: str, known: KindEvidence, recall: float) -> SignalFacts:

@@ -89,8 +89,8 @@ def reason(visit: NextVisit, now: float) -> str:
 
 def told(signals: Mapping[str, int]) -> str:
     """Which signals came since the last visit."""
-    said = [f"{_TOLD[kind]}{_times(number)}" for kind, number in signals.items() if number]
-    return ", ".join(said)
+    parts = [f"{_TOLD[kind]}{_times(number)}" for kind, number in signals.items() if number]
+    return ", ".join(parts)
 
 
 def _times(number: int) -> str:
@@ -146,11 +146,11 @@ def trust(facts: SignalFacts) -> str:
     who = TELLERS[facts.kind]
     match facts.verdict:
         case "always-now":
-            said = f"{who} lies: it says of nearly every page that it changed ({share(facts.moved)} lately)"
-            return f"{said}, whenever it is asked ({_polls(facts)}); {_lie(facts)}"
+            text = f"{who} lies: it says of nearly every page that it changed ({share(facts.moved)} lately)"
+            return f"{text}, whenever it is asked ({_polls(facts)}); {_lie(facts)}"
         case "build-time":
-            said = f"{who} lies: most pages bear one time, that of the file's own making"
-            return f"{said} ({_polls(facts)}); {_lie(facts)}"
+            text = f"{who} lies: most pages bear one time, that of the file's own making"
+            return f"{text} ({_polls(facts)}); {_lie(facts)}"
         case "silent" if not facts.lag:
             return f"{who} never said that a page changed ({_polls(facts)})"
         case "silent" | "unknown":
@@ -230,8 +230,8 @@ def _changes(facts: PageFreshness) -> str:
 def _fresh(facts: PageFreshness) -> str:
     if facts.fresh is None:
         return "not known: the last visit failed"
-    heard = told(facts.signals)
-    since = f"; since then {heard}" if heard else ""
+    signals = told(facts.signals)
+    since = f"; since then {signals}" if signals else ""
     return f"{share(facts.fresh)} likely: last seen {lasting(facts.age)} ago{since}"
 
 

@@ -20,7 +20,7 @@ from ..wording import by_source, count, counted, harvest, moment, size, top
 from .freshness_words import fresh_words, page_lines
 from .freshness_words import site_lines as freshness_lines
 from .lookup import CollectionFacts, CopyFacts, RobotsFacts, SiteFacts, UrlFacts, verdict_lines
-from .sources import BalanceFacts, Brought, SourceFacts
+from .sources import BalanceFacts, SourceCounts, SourceFacts
 
 BELIEFS: Final = {
     "names-itself": "it is this page",
@@ -39,16 +39,16 @@ def duplicate_lines(facts: CopyFacts | None, url: Url) -> list[tuple[str, str]]:
     """Return what is known as labelled lines."""
     if facts is None:
         return []
-    said = []
+    lines = []
     if facts.pages > 1:
         others = "another page" if facts.pages == 2 else f"{facts.pages - 1:,} other pages"
         name = "this URL" if facts.canonical == url else facts.canonical
-        said.append(("says the same", f"as {others}; all are best known by {name}"))
+        lines.append(("says the same", f"as {others}; all are best known by {name}"))
     if facts.is_copy:
-        said.append(("copy", f"yes: another said it before ({facts.likeness:.0%} alike)"))
+        lines.append(("copy", f"yes: another said it before ({facts.likeness:.0%} alike)"))
     if facts.names is not None:
-        said.append(("canonical", f"names {facts.names}{_judgement(facts)}"))
-    return said
+        lines.append(("canonical", f"names {facts.names}{_judgement(facts)}"))
+    return lines
 
 
 def _judgement(facts: CopyFacts) -> str:
@@ -92,10 +92,10 @@ def _known(facts: SourceFacts) -> int:
     return facts.links_only.known + facts.sitemaps_only.known + facts.both.known
 
 
-def _brought(brought: Brought) -> str:
-    if not brought.known:
+def _brought(counts: SourceCounts) -> str:
+    if not counts.known:
         return "nothing"
-    return f"{count(brought.known)} known, {count(brought.fetched)} fetched, {count(brought.unique)} of these unique"
+    return f"{count(counts.known)} known, {count(counts.fetched)} fetched, {count(counts.unique)} of these unique"
 
 
 def balance_line(facts: BalanceFacts | None) -> str:
@@ -190,14 +190,14 @@ def robots_words(facts: RobotsFacts | None) -> str:
     """Return what a robots.txt means for the crawl, and how long it holds."""
     if facts is None:
         return "not fetched yet"
-    said = {
+    meanings = {
         "rules": f"{counted(facts.bytes, 'byte')}, obeyed",
         "all": "there is none: everything is allowed",
         "none": "cannot be fetched: no page is requested",
     }[facts.access]
     why = f" ({reason_words(facts.reason)})" if facts.reason else ""
     asks = f"; asks for {facts.crawl_delay:g} s between requests" if facts.crawl_delay else ""
-    return f"{said}{why}{asks}; read {moment(facts.fetched_at)}, fetched again after {moment(facts.expires_at)}"
+    return f"{meanings}{why}{asks}; read {moment(facts.fetched_at)}, fetched again after {moment(facts.expires_at)}"
 
 
 # a URL

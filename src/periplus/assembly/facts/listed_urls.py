@@ -23,7 +23,7 @@ from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.insight.listed import Listed
 from periplus.model import Discovery, Reject, Rewrite, Site, Source, Url
 from periplus.policy.filters import Sessions, standard_chain
-from periplus.policy.sitemaps import Origin, SitemapNode, Voice, twin_key
+from periplus.policy.sitemaps import Origin, SitemapAuthority, SitemapNode, twin_key
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 
@@ -31,7 +31,7 @@ from ..collection import Collection
 
 MOST_SITES = 100_000
 """Sites whose pages are counted one by one."""
-_VOICES = 1000
+_MOST_AUTHORITIES = 1000
 _PARAMETERS = re.compile(r"[?;]|/\(")
 """Where a URL may hold a session; most lists have none of it, and need not be looked through one by one."""
 
@@ -78,7 +78,7 @@ class Judging:
         }
         self._chain = standard_chain(collection.seeds, self._config.filters)
         self._sessions = Sessions(self._config.sessions)
-        self._voices: dict[str, Voice] = {}
+        self._authorities: dict[str, SitemapAuthority] = {}
         self._is_asked: dict[Site, bool] = {}
         self.pages: Counter[Site] = Counter()
         self._sized: Counter[Site] = Counter()
@@ -87,11 +87,11 @@ class Judging:
 
     def names(self, sitemap: str, urls: Sequence[Url]) -> list[tuple[Url, str]]:
         """What each URL of a file would be known as, and why the file may not list it, if so."""
-        voice = self._voice(sitemap)
+        authority = self._authority(sitemap)
         names = [self._name(url) for url in urls] if _PARAMETERS.search("\n".join(urls)) else urls
-        if voice.own_site(urls) is not None:
+        if authority.own_site(urls) is not None:
             return [(name, "") for name in names]
-        return [(name, voice.refusal(url)) for name, url in zip(names, urls, strict=True)]
+        return [(name, authority.refusal(url)) for name, url in zip(names, urls, strict=True)]
 
     def _name(self, url: Url) -> Url:
         verdict = self._sessions.judge(Discovery(url, Source.SITEMAP, 0.0, 1))
@@ -136,20 +136,20 @@ class Judging:
                 self.unasked.add(site)
         return known
 
-    def _voice(self, sitemap: str) -> Voice:
-        voice = self._voices.get(sitemap)
-        if voice is None:
-            if len(self._voices) >= _VOICES:
-                self._voices.clear()
-            voice = self._voices[sitemap] = self._new_voice(Url(sitemap))
-        return voice
+    def _authority(self, sitemap: str) -> SitemapAuthority:
+        authority = self._authorities.get(sitemap)
+        if authority is None:
+            if len(self._authorities) >= _MOST_AUTHORITIES:
+                self._authorities.clear()
+            authority = self._authorities[sitemap] = self._new_authority(Url(sitemap))
+        return authority
 
-    def _new_voice(self, sitemap: Url) -> Voice:
+    def _new_authority(self, sitemap: Url) -> SitemapAuthority:
         state = self._opened.get(owner_of(site_of(sitemap), self._shards))
         nodes = None if state is None else SitemapStore(state)
         node = None if nodes is None else nodes.get(sitemap)
         vouching = frozenset[Site]() if nodes is None or node is None else nodes.vouching(node)
-        return Voice(sitemap, vouching, self._config.authority)
+        return SitemapAuthority(sitemap, vouching, self._config.authority)
 
     def trouble(self, site: Site) -> str:
         """Why the robots.txt of a site was not read; empty if it was."""

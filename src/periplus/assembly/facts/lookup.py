@@ -407,10 +407,10 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
 
 
 def _judged(
-    collection: Collection, url: Url, record: UrlRecord | None, lessons: SiteFilterState | None
+    collection: Collection, url: Url, record: UrlRecord | None, state: SiteFilterState | None
 ) -> tuple[str, str, Url | None]:
     """Return what the filters would decide if the URL was found now."""
-    chain = standard_chain(collection.seeds, collection.config.filters, recall=lambda _: lessons)
+    chain = standard_chain(collection.seeds, collection.config.filters, recall=lambda _: state)
     source = record.first_seen[0].source if record else Source.SEED if url in collection.seeds else Source.LINK
     verdict = chain.judge(Discovery(url, source, 0.0, record.depth if record else 1))
     match verdict:

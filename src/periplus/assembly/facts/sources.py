@@ -26,7 +26,7 @@ _TOGETHER = 1000
 """Sketches looked up in one batch."""
 
 
-class Brought(Struct):
+class SourceCounts(Struct):
     """URLs that some source listed: how many are known, fetched with success, and unique in content."""
 
     known: int = 0
@@ -42,9 +42,9 @@ class SourceFacts(Struct, frozen=True):
     than were counted.
     """
 
-    links_only: Brought
-    sitemaps_only: Brought
-    both: Brought
+    links_only: SourceCounts
+    sitemaps_only: SourceCounts
+    both: SourceCounts
     first_by_links: int
     first_by_sitemaps: int
     files: int
@@ -103,20 +103,20 @@ def _epoch_facts(epoch: Epoch) -> EpochFacts:
 def sources_of(state: DiskState, site: Site) -> SourceFacts:
     """What each source brought of a site."""
     files = {twin_key(node.url): node for node in SitemapStore(state).of_site(site)}
-    brought = {_LINKS: Brought(), _SITEMAPS: Brought(), _LINKS | _SITEMAPS: Brought()}
+    counts = {_LINKS: SourceCounts(), _SITEMAPS: SourceCounts(), _LINKS | _SITEMAPS: SourceCounts()}
     first = {Lane.DISCOVERY: 0, Lane.SITEMAPS: 0}
     pages = (record for record in state.records.of_site(site) if _is_page(record.url, files))
     counted = islice(pages, MOST_COUNTED)
     while some := list(islice(counted, _TOGETHER)):
         for record, is_unique in zip(some, _are_unique(state.sketches, some), strict=True):
             lanes = _lanes(record)
-            _count(brought[frozenset(lanes)], record, is_unique)
+            _count(counts[frozenset(lanes)], record, is_unique)
             if len(lanes) > 1 and lanes[Lane.DISCOVERY] != lanes[Lane.SITEMAPS]:
                 first[min(lanes, key=lanes.__getitem__)] += 1
     return SourceFacts(
-        brought[_LINKS],
-        brought[_SITEMAPS],
-        brought[_LINKS | _SITEMAPS],
+        counts[_LINKS],
+        counts[_SITEMAPS],
+        counts[_LINKS | _SITEMAPS],
         first[Lane.DISCOVERY],
         first[Lane.SITEMAPS],
         sum(node.read_at is not None for node in files.values()),
@@ -147,8 +147,8 @@ def _are_unique(sketches: Sketches, records: Iterable[UrlRecord]) -> list[bool]:
     return [placement is None or not placement.is_copy for placement in placements]
 
 
-def _count(brought: Brought, record: UrlRecord, is_unique: bool) -> None:
+def _count(counts: SourceCounts, record: UrlRecord, is_unique: bool) -> None:
     is_fetched = record.kept_at is not None
-    brought.known += 1
-    brought.fetched += is_fetched
-    brought.unique += is_fetched and is_unique
+    counts.known += 1
+    counts.fetched += is_fetched
+    counts.unique += is_fetched and is_unique

@@ -143,8 +143,8 @@ class AgentVerbs:
         document = last_document(layout.tables, layout.spooled, layout.warc, url)
         if document is None:
             return Refusal("not-archived", "The collection does not have this page: use fresh, or crawl it first.")
-        said = document.page.preferences.and_also(self._stated(collection).of(url))
-        return _Text(url, document.page, document.body, document.capture.fetched_at, said)
+        preferences = document.page.preferences.and_also(self._stated(collection).of(url))
+        return _Text(url, document.page, document.body, document.capture.fetched_at, preferences)
 
     def _fetched(self, collection: ServedCollection, url: Url) -> _Text | Refusal:
         found = self._fresh_pages(collection).fetch(url)
@@ -300,8 +300,8 @@ class AgentVerbs:
         layout = collection.collection.layout
         return collection.remembered("stated", lambda: StatedPreferences(layout.tables, layout.spooled))
 
-    def _withheld(self, collection: ServedCollection, said: Preferences) -> str:
-        is_refused = said is not NO_PREFERENCES and said.ai_input is Preference.DISALLOW
+    def _withheld(self, collection: ServedCollection, preferences: Preferences) -> str:
+        is_refused = preferences is not NO_PREFERENCES and preferences.ai_input is Preference.DISALLOW
         return WITHHELD if is_refused and collection.collection.config.agents.obey else ""
 
     def _fresh_pages(self, collection: ServedCollection) -> FreshPages:

@@ -115,10 +115,10 @@ def _print_finding(console: Console, found: Finding) -> None:
 
 
 def _example(example: Example) -> Text:
-    said = Text(one_line(example.url), style="cyan")
+    text = Text(one_line(example.url), style="cyan")
     if example.note:
-        said += Text(("  " if example.url else "") + one_line(example.note), style="dim")
-    return said + Text(f"  (on {one_line(example.at)})", style="dim") if example.at else said
+        text += Text(("  " if example.url else "") + one_line(example.note), style="dim")
+    return text + Text(f"  (on {one_line(example.at)})", style="dim") if example.at else text
 
 
 FAILED = 4

@@ -44,8 +44,8 @@ from periplus.urls import canonical
 from .. import options
 from ..closed_pipe import unless_closed
 from ..consoles import stderr_console, stdout_console
-from .output import Asked, VersionPlace, iso, nothing_of, place_of, say_json, share_of, write_feed
-from .terminal import clean, counted_links, moment, percent, say_changes, say_difference, say_first, say_since
+from .output import Asked, VersionPlace, iso, nothing_of, place_of, print_json, share_of, write_feed
+from .terminal import clean, counted_links, moment, percent, print_changes, print_difference, print_first, print_since
 
 _SHOWN: Final = 20
 _PROBLEM: Final = "the versions cannot be compared"
@@ -79,7 +79,7 @@ class PageLine(Struct, frozen=True):
     problem: str | None = None
 
 
-def say_page(
+def print_page(
     collection: Collection,
     text: str,
     since: float | None,
@@ -104,9 +104,9 @@ def say_page(
         sys.stdout.buffer.flush()
     else:
         console = stdout_console()
-        _say_visits(console, url, visits, limit or _SHOWN)
+        _print_visits(console, url, visits, limit or _SHOWN)
         if before is not None and after is not None and detail is not None:
-            _say_difference(console, before, after, detail)
+            _print_difference(console, before, after, detail)
         elif is_diff:
             console.print(Text("there are no two versions to compare", style="dim"))
 
@@ -151,7 +151,7 @@ def _line(
     )  # fmt: skip
 
 
-def _say_visits(console: Console, url: Url, visits: Sequence[PageVisit], most: int) -> None:
+def _print_visits(console: Console, url: Url, visits: Sequence[PageVisit], most: int) -> None:
     console.print(Text(clean(url), style="bold"), soft_wrap=True)
     if len(visits) > most:
         console.print(Text(f"  the last {most} of {len(visits):,} visits", style="dim"))
@@ -161,12 +161,12 @@ def _say_visits(console: Console, url: Url, visits: Sequence[PageVisit], most: i
         digest = visit.digest or digest
 
 
-def _say_difference(console: Console, before: Version, after: Version, detail: Detail) -> None:
+def _print_difference(console: Console, before: Version, after: Version, detail: Detail) -> None:
     console.print(Text(f"from {moment(before.at)} to {moment(after.at)}: {_summary(detail)}", style="bold"))
     if detail.title_before:
         console.print(Text(f"    title: {clean(detail.title_before)} -> {clean(detail.title)}"), soft_wrap=True)
     if detail.difference is not None:
-        say_difference(console, detail.difference, most=None)
+        print_difference(console, detail.difference, most=None)
 
 
 def _visit_line(visit: PageVisit, *, is_other: bool) -> Text:
@@ -262,7 +262,7 @@ Atom = Annotated[
     typer.Option("--atom", metavar="FILE", rich_help_panel=_HOW, help="Write an Atom feed; - is standard output."),
 ]
 
-Told = tuple[Change, Detail | None]
+ChangeWithDetail = tuple[Change, Detail | None]
 
 
 class Counts:
@@ -272,9 +272,9 @@ class Counts:
         self.kinds: Counter[Kind] = Counter()
         self.sites: Counter[str] = Counter()
 
-    def passing(self, told: Iterable[Told]) -> Iterator[Told]:
+    def passing(self, changes: Iterable[ChangeWithDetail]) -> Iterator[ChangeWithDetail]:
         """The same, counted."""
-        for change, detail in told:
+        for change, detail in changes:
             self.kinds[change.kind] += 1
             self.sites[change.site] += 1
             yield change, detail
@@ -309,7 +309,9 @@ def changes(
                 hint="leave out --site, --path, --kind, --least and --atom",
             )
         with unless_closed():
-            say_page(found, url, moment_of(since, now), moment_of(until, now), limit=limit, is_json=json, is_diff=diff)
+            print_page(
+                found, url, moment_of(since, now), moment_of(until, now), limit=limit, is_json=json, is_diff=diff
+            )
         return
     begin = _beginning(found, since, now)
     asked = Asked(
@@ -321,9 +323,9 @@ def changes(
         share_of(least),
         diff,
     )
-    say_since(stderr_console(), begin.at, begin.why)
+    print_since(stderr_console(), begin.at, begin.why)
     with unless_closed():
-        _say(found, asked, now, limit=limit, is_json=json, atom=atom, begin=begin)
+        _print(found, asked, now, limit=limit, is_json=json, atom=atom, begin=begin)
 
 
 def _beginning(found: Collection, since: str | None, now: float) -> Beginning:
@@ -334,7 +336,7 @@ def _beginning(found: Collection, since: str | None, now: float) -> Beginning:
     return usual_beginning(found.folder, now, spooled=found.layout.spooled)
 
 
-def _say(
+def _print(
     found: Collection,
     asked: Asked,
     now: float,
@@ -346,7 +348,7 @@ def _say(
 ) -> None:
     counts = Counts()
     if is_json:
-        say_json(_told(found, asked, limit, counts))
+        print_json(_told(found, asked, limit, counts))
     elif atom is not None:
         newest = reversed(list(_told(found, asked, limit or FED, counts)))
         write_feed(newest, found, atom, updated_at=now if asked.until is None else min(asked.until, now), asked=asked)
@@ -354,14 +356,14 @@ def _say(
         shown = list(_told(found, asked, limit or SHOWN, counts))
         if begin.why == "first-run" and counts.kinds.keys() == {Kind.APPEARED}:
             folder, pages = shlex.quote(str(found.folder)), counts.kinds[Kind.APPEARED]
-            say_first(stdout_console(), pages, len(counts.sites), folder, begin.asked_at)
+            print_first(stdout_console(), pages, len(counts.sites), folder, begin.asked_at)
             return
-        say_changes(
+        print_changes(
             stdout_console(), shown, counts.kinds, counts.sites, nothing=nothing_of(asked), is_diff=asked.is_detailed
         )
 
 
-def _told(found: Collection, asked: Asked, limit: int | None, counts: Counts) -> Iterator[Told]:
+def _told(found: Collection, asked: Asked, limit: int | None, counts: Counts) -> Iterator[ChangeWithDetail]:
     """What was asked for; with a limit the newest, in the order of time.
 
     Texts are compared only where that is needed: of all to know which are large enough, else of those that are shown.
@@ -383,7 +385,7 @@ def _told(found: Collection, asked: Asked, limit: int | None, counts: Counts) ->
         yield change, detail or (detail_of(found.folder, change) if asked.is_detailed else None)
 
 
-def _large(folder: Path, stream: Iterable[Change], least: float) -> Iterator[Told]:
+def _large(folder: Path, stream: Iterable[Change], least: float) -> Iterator[ChangeWithDetail]:
     """Keep pages that appeared or vanished, and those of which at least a share of the text changed."""
     for change in stream:
         if not least or change.kind is not Kind.CHANGED:

@@ -62,10 +62,10 @@ class ChangeLine(Struct, frozen=True):
     problem: str | None
 
 
-def say_json(told: Iterable[tuple[Change, Detail | None]]) -> None:
+def print_json(changes: Iterable[tuple[Change, Detail | None]]) -> None:
     """A JSON line for each."""
     encode = msgspec.json.Encoder().encode
-    for change, detail in told:
+    for change, detail in changes:
         sys.stdout.buffer.write(encode(line_of(change, detail)) + b"\n")
     sys.stdout.buffer.flush()
 
@@ -141,9 +141,9 @@ def share_of(text: str | None) -> float:
 def nothing_of(asked: Asked) -> str:
     """The message if nothing was found."""
     words = [kind.value for kind in Kind if kind in asked.kinds]
-    said = " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    listed = " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
     is_part = asked.sites or asked.paths or asked.least
-    return f"nothing {said}" + (", of what was asked for" if is_part else "")
+    return f"nothing {listed}" + (", of what was asked for" if is_part else "")
 
 
 _MOST_PASSAGES: Final = 100
@@ -151,10 +151,15 @@ _TAGS: Final = {Mark.KEPT: ("", ""), Mark.REMOVED: ("<del>", "</del>"), Mark.ADD
 
 
 def write_feed(
-    told: Iterable[tuple[Change, Detail | None]], collection: Collection, where: str, *, updated_at: float, asked: Asked
+    changes: Iterable[tuple[Change, Detail | None]],
+    collection: Collection,
+    where: str,
+    *,
+    updated_at: float,
+    asked: Asked,
 ) -> None:
     """Write the feed to a file, under its name only when it is whole; `-` is standard output."""
-    body = feed.write(feed_of(told, collection, updated_at, asked))
+    body = feed.write(feed_of(changes, collection, updated_at, asked))
     if where == "-":
         sys.stdout.buffer.write(body)
         sys.stdout.buffer.flush()
@@ -171,7 +176,7 @@ def write_feed(
 
 
 def feed_of(
-    told: Iterable[tuple[Change, Detail | None]], collection: Collection, updated_at: float, asked: Asked
+    changes: Iterable[tuple[Change, Detail | None]], collection: Collection, updated_at: float, asked: Asked
 ) -> feed.Feed:
     """The feed as a value. Who asks for the same of the same collection gets the same feed, at another time."""
     which = [*asked.sites, *asked.paths, *(kind.value for kind in asked.kinds if set(asked.kinds) != set(Kind))]
@@ -181,7 +186,7 @@ def feed_of(
         link=collection.seeds[0] if collection.seeds else "",
         title=f"Changes in {name}" + (f": {', '.join(which)}" if which else ""),
         updated=Lastmod(updated_at, Granularity.SECOND),
-        items=tuple(_item(change, detail) for change, detail in told),
+        items=tuple(_item(change, detail) for change, detail in changes),
         id=_urn("feed", *collection.seeds[:100], *which, f"{asked.least:g}"),
         author=f"Periplus {__version__}",
     )

@@ -69,9 +69,9 @@ def what_changed(change: Change, detail: Detail) -> str:
 def counted_links(detail: Detail) -> str:
     """How many links came and went."""
     added, removed = detail.links.added, detail.links.removed
-    said = [f"+{added:,}"] if added else []
-    said += [f"-{removed:,}"] if removed else []
-    return f"links {' '.join(said)}" if said else ""
+    parts = [f"+{added:,}"] if added else []
+    parts += [f"-{removed:,}"] if removed else []
+    return f"links {' '.join(parts)}" if parts else ""
 
 
 _STYLES: Final = {Mark.KEPT: "dim", Mark.REMOVED: "red strike", Mark.ADDED: "green"}
@@ -89,7 +89,7 @@ _WHY: Final = {
 }
 
 
-def say_first(console: Console, pages: int, sites: int, folder: str, asked_at: float | None = None) -> None:
+def print_first(console: Console, pages: int, sites: int, folder: str, asked_at: float | None = None) -> None:
     """What a first crawl found: there is nothing to compare it with. `asked_at`: when later runs found no change."""
     where = f" on {count(sites)} sites" if sites > 1 else ""
     said = f"first crawl: {counted(pages, 'page')}{where}, "
@@ -102,13 +102,13 @@ def say_first(console: Console, pages: int, sites: int, folder: str, asked_at: f
     )
 
 
-def say_since(console: Console, since: float, why: str) -> None:
+def print_since(console: Console, since: float, why: str) -> None:
     """Print since when changes are shown, and why if it was not given."""
-    said = f"since {moment(since)} UTC" + (f", {_WHY[why]}; --since TIME asks for another" if why else "")
-    console.print(Text(said, style="dim"), soft_wrap=True)
+    text = f"since {moment(since)} UTC" + (f", {_WHY[why]}; --since TIME asks for another" if why else "")
+    console.print(Text(text, style="dim"), soft_wrap=True)
 
 
-def say_changes(
+def print_changes(
     console: Console,
     shown: Sequence[tuple[Change, Detail | None]],
     kinds: Mapping[Kind, int],
@@ -121,23 +121,23 @@ def say_changes(
     by_site: defaultdict[str, list[tuple[Change, Detail | None]]] = defaultdict(list)
     for change, detail in reversed(shown):
         by_site[change.site].append((change, detail))
-    for site, told in by_site.items():
+    for site, changes in by_site.items():
         console.print(Text().append(site, style="bold").append(f"  {count(sites[site])}", style="dim"), soft_wrap=True)
-        for change, detail in told:
+        for change, detail in changes:
             console.print(line_of(change, detail), soft_wrap=True)
             if is_diff and detail is not None:
-                say_detail(console, detail)
+                print_detail(console, detail)
     if sites:
-        _say_counts(console, len(shown), kinds, len(sites))
+        _print_counts(console, len(shown), kinds, len(sites))
     else:
         console.print(Text(nothing, style="bold"))
 
 
-def _say_counts(console: Console, shown: int, kinds: Mapping[Kind, int], sites: int) -> None:
+def _print_counts(console: Console, shown: int, kinds: Mapping[Kind, int], sites: int) -> None:
     total = sum(kinds.values())
-    said = ", ".join(f"{count(kinds[kind])} {kind.value}" for kind in Kind if kinds.get(kind))
+    text = ", ".join(f"{count(kinds[kind])} {kind.value}" for kind in Kind if kinds.get(kind))
     where = f" on {counted(sites, 'site')}" if sites > 1 else ""
-    console.print(Text(f"{said}{where}", style="bold"))
+    console.print(Text(f"{text}{where}", style="bold"))
     if total > shown:
         console.print(Text(f"the newest {count(shown)} are shown: --limit N shows more, --json all", style="dim"))
 
@@ -145,15 +145,15 @@ def _say_counts(console: Console, shown: int, kinds: Mapping[Kind, int], sites: 
 def line_of(change: Change, detail: Detail | None) -> Text:
     """What happened, when, how much of it, and where."""
     known = detail or Detail()
-    said = "" if detail is None and change.kind is Kind.CHANGED else about(change, known)
+    text = "" if detail is None and change.kind is Kind.CHANGED else about(change, known)
     line = Text().append(f"  {change.kind.value:8}", style=_KIND_STYLES[change.kind])
     line.append(f"  {moment(change.seen_at)}  ", style="dim")
     line.append(clean(change.url))
-    line.append(f"  {clean(said or change.level)}", style="dim")
+    line.append(f"  {clean(text or change.level)}", style="dim")
     return line
 
 
-def say_detail(console: Console, detail: Detail) -> None:
+def print_detail(console: Console, detail: Detail) -> None:
     """What it is about, in a few lines."""
     if detail.title_before:
         runs = Text("    title: ")
@@ -165,10 +165,10 @@ def say_detail(console: Console, detail: Detail) -> None:
     if detail.excerpt:
         console.print(Text(f"    {clean(_cut(detail.excerpt, _LONGEST))}", style="dim"), soft_wrap=True)
     if detail.difference is not None:
-        say_difference(console, detail.difference, most=_PASSAGES)
+        print_difference(console, detail.difference, most=_PASSAGES)
 
 
-def say_difference(console: Console, difference: Difference, *, most: int | None) -> None:
+def print_difference(console: Console, difference: Difference, *, most: int | None) -> None:
     """Passages that changed, words marked, what is the same cut short."""
     changed = [passage for passage in difference.passages if passage.is_changed]
     for passage in changed[:most]:

@@ -73,7 +73,7 @@ def crawl(
 
     from .resizing import gathering
     from .running import exit_code, run
-    from .summary import say_end, say_plan
+    from .summary import print_end, print_plan
 
     asked = {
         **crawl_settings(
@@ -106,7 +106,7 @@ def crawl(
         out, seeds=seeds or [], seed_lines=read_seeds(seed_file) if seed_file else (), settings=config, options=asked
     )
     if dry_run:
-        say_plan(collection, estimate(collection) if collection.config.media.types else None, is_json=json)
+        print_plan(collection, estimate(collection) if collection.config.media.types else None, is_json=json)
         return
     with held(out), gathering(cluster, collection) as (collection, gather, most):
         collection = with_examples(collection)
@@ -122,7 +122,7 @@ def crawl(
         )
         if extraction is not None:
             extraction.finish()
-    say_end(summary, is_json=json)
+    print_end(summary, is_json=json)
     raise typer.Exit(exit_code(summary))
 
 

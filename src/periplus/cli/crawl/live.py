@@ -31,7 +31,7 @@ from periplus.urls import site_of
 
 MAX_WATCHED = 50
 """Seeds whose sites are watched for failures: with more of them, single failures are noise."""
-MAX_SAID = 10
+MAX_SHOWN = 10
 """Failures that are reported one by one in a run; all of them are in the summary at its end."""
 
 
@@ -46,13 +46,13 @@ def words_of(setback: Setback, now: float, *, is_last: bool = False) -> str:
     if is_answer:
         return f"{setback.url}: {_answer(setback)}"
     failure = failure_of(setback)
-    said = f"cannot reach {_root(setback.url)}: {failure.problem}"
+    text = f"cannot reach {_root(setback.url)}: {failure.problem}"
     steps = [failure.next_step] if failure.next_step else []
     if setback.retry_at is None or is_last:
         steps.append("given up")
     else:
         steps.append(f"retrying {_when(setback, now)}, Ctrl-C stops")
-    return "; ".join([said, *steps])
+    return "; ".join([text, *steps])
 
 
 def waiting_for(setbacks: Sequence[Setback], now: float) -> str:
@@ -80,7 +80,7 @@ class SeedFailures:
         """Those that are new. `has_pages`: some page was fetched."""
         is_watched = self._sites.__contains__ if has_pages or not self._sites else lambda _site: True
         news = (each for each in setbacks if is_watched(each.site) and (each.site, each.reason) not in self._said)
-        for setback in islice(news, MAX_SAID - len(self._said)):
+        for setback in islice(news, MAX_SHOWN - len(self._said)):
             self._said.add((setback.site, setback.reason))
             yield setback
 
@@ -291,8 +291,8 @@ def _errors(tally: CrawlStats) -> Text:
 def hosts(progress: Progress) -> str:
     """Return how many hosts are ready, rest between visits, or back off after errors."""
     resting = progress.resting - progress.backing_off
-    said = f"ready {count(progress.ready + progress.visited)} · resting {count(resting)}"
-    return f"{said} · backing off {count(progress.backing_off)}"
+    text = f"ready {count(progress.ready + progress.visited)} · resting {count(resting)}"
+    return f"{text} · backing off {count(progress.backing_off)}"
 
 
 def _next(progress: Progress) -> str:

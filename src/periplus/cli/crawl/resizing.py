@@ -82,7 +82,7 @@ def resized(collection: Collection, elapsed: Callable[[], float], console: Conso
         return None
     began = time.monotonic()
     try:
-        done = resize_patiently(collection, shards, Teller(console))
+        done = resize_patiently(collection, shards, ProgressReporter(console))
     except KeyboardInterrupt:
         say(console, f"stopped on the way: periplus cluster resize {collection.folder} {shards} goes on")
         raise
@@ -105,7 +105,7 @@ def resize_patiently(collection: Collection, shards: int, tell: Callable[[Step],
         time.sleep(_LOOK_AGAIN)
 
 
-class Teller:
+class ProgressReporter:
     """Reports progress every few seconds; on a terminal, more often."""
 
     def __init__(self, console: Console) -> None:

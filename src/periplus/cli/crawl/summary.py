@@ -72,7 +72,7 @@ def plan_of(collection: Collection, cost: CrawlCost | None = None) -> Plan:
     )
 
 
-def say_plan(collection: Collection, cost: CrawlCost | None = None, *, is_json: bool) -> None:
+def print_plan(collection: Collection, cost: CrawlCost | None = None, *, is_json: bool) -> None:
     """What would be done, on stdout."""
     plan = plan_of(collection, cost)
     if is_json:
@@ -123,20 +123,20 @@ def _cost_lines(cost: CrawlCost) -> list[str]:
     return lines
 
 
-def say_end(summary: Summary, *, is_json: bool) -> None:
+def print_end(summary: Summary, *, is_json: bool) -> None:
     """Print what was done, why the crawl ended, what is left and what to type next, on stdout."""
     if is_json:
         typer.echo(msgspec.json.encode(summary))
         return
     console = stdout_console()
     if summary.pages or summary.ended == "interrupted":
-        _say(console, _end_lines(summary))
-        say_places(console, summary)
+        _print(console, _end_lines(summary))
+        print_places(console, summary)
     else:
-        _say(console, _nothing_lines(summary))
+        _print(console, _nothing_lines(summary))
 
 
-def say_places(console: Console, summary: Summary) -> None:
+def print_places(console: Console, summary: Summary) -> None:
     """Where things lie, and what is worth typing next."""
     folder = shlex.quote(summary.collection)
     lines = [
@@ -148,7 +148,7 @@ def say_places(console: Console, summary: Summary) -> None:
         (f"  periplus {_look_at(summary, folder)}", ""),
         (f"  periplus {_further(summary, folder)}", ""),
     ]
-    _say(console, lines)
+    _print(console, lines)
 
 
 def _look_at(summary: Summary, folder: str) -> str:
@@ -157,7 +157,7 @@ def _look_at(summary: Summary, folder: str) -> str:
     return f"export {folder} --format markdown -o pages"
 
 
-def _say(console: Console, lines: list[tuple[str, str]]) -> None:
+def _print(console: Console, lines: list[tuple[str, str]]) -> None:
     for line, style in lines:
         console.print(Text(line, style=style), soft_wrap=True)
 
@@ -237,15 +237,19 @@ def _nothing_lines(summary: Summary) -> list[tuple[str, str]]:
     """Why there is nothing, and what to try."""
     reasons = {**summary.errors, **summary.excluded, **summary.refused}
     why, folder = top(reasons, 5), shlex.quote(summary.collection)
-    told = {failure.reason for failure in summary.failures}
-    said = [(f"  {reason}: {explained(reason)}", "") for reason in reasons if reason not in told and explained(reason)]
+    explained_already = {failure.reason for failure in summary.failures}
+    lines = [
+        (f"  {reason}: {explained(reason)}", "")
+        for reason in reasons
+        if reason not in explained_already and explained(reason)
+    ]
     is_unreachable = summary.ended == "unreachable"
     is_secure = any(failure.url.startswith("https://") for failure in summary.failures)
     default = "no seed could be reached" if is_unreachable else "no server answered in time"
     return [
         (f"nothing could be fetched: {why or default}", "bold red"),
         *_failure_lines(summary),
-        *said[:5],
+        *lines[:5],
         *([("  the crawl ended without a retry; the same command tries again", "")] if is_unreachable else []),
         (f"  periplus info {folder} shows more{_SCHEME_HINT if is_secure else ''}", ""),
     ]

@@ -25,27 +25,27 @@ _HIDDEN = frozenset({"operator", "purpose"})
 
 def print_report(console: Console, report: LogReport, failed: list[str], *, paper: bool, html: str) -> None:
     """Print a report."""
-    _say(console, _facts(report), "bold")
+    _print(console, _facts(report), "bold")
     console.print(_table(crawlers(report)))
     if len(report.crawlers) > _SHOWN:
-        _say(console, f"  and {counted(len(report.crawlers) - _SHOWN, 'crawler')} more: --html or --json", "dim")
-    _say(console, _savings(report))
+        _print(console, f"  and {counted(len(report.crawlers) - _SHOWN, 'crawler')} more: --html or --json", "dim")
+    _print(console, _savings(report))
     unnamed = report.unnamed
     if unnamed.addresses:
         who = counted(unnamed.addresses, "address", "addresses")
-        _say(console, f"{who} behave as crawlers without saying so: {counted(unnamed.requests, 'request')}")
+        _print(console, f"{who} behave as crawlers without saying so: {counted(unnamed.requests, 'request')}")
     if paper:
         for name, says in paper_lines(report):
-            _say(console, f"  {name}: {says}")
+            _print(console, f"  {name}: {says}")
         console.print(_table(kinds(report)))
         console.print(_table(days(report)))
     _print_findings(console, report)
     for line in _open_questions(report):
-        _say(console, line, "dim")
+        _print(console, line, "dim")
     if html:
-        _say(console, f"HTML: {html}")
+        _print(console, f"HTML: {html}")
     if failed:
-        _say(console, f"failed on {', '.join(failed)}", "bold red")
+        _print(console, f"failed on {', '.join(failed)}", "bold red")
 
 
 def _facts(report: LogReport) -> str:
@@ -72,10 +72,10 @@ def _print_findings(console: Console, report: LogReport) -> None:
     for found in report.findings:
         title = Text(f"\n{found.severity}: {clean(found.title)}", style=_STYLES[found.severity])
         console.print(title + Text(f"  {found.name}", style="dim"), soft_wrap=True)
-        _say(console, f"  {clean(found.why)}")
-        _say(console, f"  → {found.advice}", "bold")
+        _print(console, f"  {clean(found.why)}")
+        _print(console, f"  → {found.advice}", "bold")
         for example in found.examples[:_EXAMPLES]:
-            _say(console, f"    {clean(example)}", "dim")
+            _print(console, f"    {clean(example)}", "dim")
 
 
 def _open_questions(report: LogReport) -> list[str]:
@@ -106,5 +106,5 @@ def _table(part: Part) -> Table:
     return table
 
 
-def _say(console: Console, text: str, style: str = "") -> None:
+def _print(console: Console, text: str, style: str = "") -> None:
     console.print(Text(text, style=style), soft_wrap=True)

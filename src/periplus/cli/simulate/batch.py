@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import options
 from .ordering import seeds_words
-from .output import Column, ExperimentProgress, Files, Sheet, per_cent, say, say_json, stoppable, warn, write
+from .output import Column, ExperimentProgress, Files, Sheet, per_cent, print_json, say, stoppable, warn, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.findings import Curve
@@ -63,7 +63,7 @@ def batch(
         rows, curves = _run(scenario)
         write(rows, lambda: _picture(scenario, rows, curves), csv, plot, files)
         if json:
-            say_json(rows)
+            print_json(rows)
         else:
             say(_sheet(scenario, rows, curves))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from . import options
 from .ordering import seeds_words
-from .output import Column, ExperimentProgress, Files, Sheet, per_cent, say, say_json, share_name, stoppable, write
+from .output import Column, ExperimentProgress, Files, Sheet, per_cent, print_json, say, share_name, stoppable, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.freshness import FreshnessResult
@@ -76,7 +76,7 @@ def signals(
             )
         write(rows, lambda: _signals_picture(rows), csv, plot, files)
         if json:
-            say_json(rows)
+            print_json(rows)
         else:
             say(_signals_sheet(rows))
 
@@ -174,7 +174,7 @@ def freshness(
         rows, results, notes = _run(scenario, against)
         write(rows, lambda: _picture(scenario, rows, results, against), csv, plot, files)
         if json:
-            say_json(rows)
+            print_json(rows)
         else:
             say(_sheet(scenario, rows, notes, against))
 

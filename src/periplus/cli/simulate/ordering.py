@@ -21,8 +21,8 @@ from .output import (
     Files,
     Sheet,
     per_cent,
+    print_json,
     say,
-    say_json,
     share_name,
     stoppable,
     warn,
@@ -90,7 +90,7 @@ def ordering(
         rows, curves = _run(scenario)
         write(rows, lambda: _picture(scenario, curves), csv, plot, files)
         if json:
-            say_json(rows)
+            print_json(rows)
         else:
             say(_sheet(scenario, rows, curves))
         if tables:
@@ -235,7 +235,7 @@ def focused(
             rows = run_focused(web, chosen, limit=limit, explore=explore, progress=progress)
         write(rows, lambda: picture(rows), csv, plot, files)
         if json:
-            say_json(rows)
+            print_json(rows)
         else:
             say(_focused_sheet(rows))
 

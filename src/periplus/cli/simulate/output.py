@@ -93,7 +93,7 @@ def _table(sheet: Sheet) -> Table:
     return table
 
 
-def say_json(rows: Sequence[Row]) -> None:
+def print_json(rows: Sequence[Row]) -> None:
     """Print a JSON line for each result."""
     from periplus.lab.simulate.results import json_line
 
@@ -195,7 +195,7 @@ def run_small(
             write_whole(csv, csv_text(rows))
             files.add(csv)
         if json:
-            say_json(rows)
+            print_json(rows)
         else:
             say(sheet(rows))
 

@@ -19,9 +19,9 @@ from rich.text import Text
 
 from periplus.model import UsageError
 
-from ..consoles import can_draw, say_left_out, stderr_console
+from ..consoles import can_draw, print_left_out, stderr_console
 from .options import Paper
-from .output import Column, ExperimentProgress, Files, Sheet, say, say_json, stoppable
+from .output import Column, ExperimentProgress, Files, Sheet, print_json, say, stoppable
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.findings import Finding
@@ -72,7 +72,7 @@ def run(paper: Paper, out: Path | None, asked: ReproduceOptions, *, is_json: boo
             outcome = _reproduced(paper, folder, asked, progress)
         _write(folder, paper, outcome, files)
         if is_json:
-            say_json(finding_rows(outcome.findings, paper.value))
+            print_json(finding_rows(outcome.findings, paper.value))
         else:
             say(sheet(paper, outcome.findings))
         files.add(
@@ -164,7 +164,7 @@ def _write(folder: Path, paper: Paper, outcome: Outcome, files: Files) -> None:
         write_whole(folder / f"{name}.csv", csv_text(rows))
         files.add(folder / f"{name}.csv")
     if not can_draw():
-        say_left_out()
+        print_left_out()
         return
     for plot in outcome.plots:
         path = folder / f"{file_name(plot.title)}.svg"
@@ -179,8 +179,8 @@ def file_name(title: str) -> str:
 
 def _record(folder: Path, paper: Paper, asked: ReproduceOptions) -> Path:
     """Write the tables of one run."""
-    said = _record_castillo(folder, asked) if paper is Paper.CASTILLO else _record_brandman(folder, asked)
-    stderr_console().print(Text(said), soft_wrap=True)
+    path = _record_castillo(folder, asked) if paper is Paper.CASTILLO else _record_brandman(folder, asked)
+    stderr_console().print(Text(path), soft_wrap=True)
     return folder
 
 

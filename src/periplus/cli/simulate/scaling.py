@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
-from .output import Column, ExperimentProgress, Files, Sheet, say, say_json, stoppable, write
+from .output import Column, ExperimentProgress, Files, Sheet, print_json, say, stoppable, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.plots import Plot
@@ -100,7 +100,7 @@ def scaling(
             rows = divide(settings, options.counts("--shards", shards) or SHARDS, progress)
         write(rows, lambda: _picture(rows), csv, plot, files)
         if json:
-            say_json(rows)
+            print_json(rows)
         else:
             say(_sheet(settings, rows))
 

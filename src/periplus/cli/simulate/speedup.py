@@ -10,7 +10,7 @@ from periplus.model import UsageError
 
 from . import options
 from .ordering import seeds_words
-from .output import Column, ExperimentProgress, Files, Sheet, say, say_json, stoppable, warn, write
+from .output import Column, ExperimentProgress, Files, Sheet, print_json, say, stoppable, warn, write
 
 if TYPE_CHECKING:
     from periplus.lab.simulate.plots import Plot
@@ -69,7 +69,7 @@ def speedup(
         rows = _run(scenario, chosen)
         write(rows, lambda: _picture(scenario, rows), csv, plot, files)
         if json:
-            say_json(rows)
+            print_json(rows)
         else:
             say(_sheet(scenario, chosen, rows))
 

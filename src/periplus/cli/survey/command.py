@@ -40,9 +40,9 @@ from periplus.urls import canonical, site_of
 
 from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED
-from ..consoles import can_draw, say_left_out, stderr_console
+from ..consoles import can_draw, print_left_out, stderr_console
 from ..crawl.running import run, title_of
-from .output import FILES, FOLDER, counts_of, drawn, say_bad_lines, say_survey, summary_of_survey
+from .output import FILES, FOLDER, counts_of, drawn, print_bad_lines, print_survey, summary_of_survey
 
 MOST_BAD = 10
 """Lines that are reported one by one; more are counted."""
@@ -203,10 +203,10 @@ def survey(
     """
     console = stderr_console()
     if tables_only:
-        _say_counted(existing(out), console, is_json=json)
+        _print_counted(existing(out), console, is_json=json)
         return
     found = read_domains(domains) if domains is not None else DomainList()
-    say_bad_lines(found, console)
+    print_bad_lines(found, console)
     asked: dict[str, object] = {
         **_survey_settings(out, well_known),
         "crawl.for": duration("--for", for_),
@@ -224,10 +224,10 @@ def survey(
         crawled = run(collection, console, title=title_of("survey", collection), view=FILES)
     summary = summary_of_survey(collection, crawled, bad_lines=found.bad_lines)
     if summary.ended == "interrupted":
-        say_survey(summary, is_json=json)
+        print_survey(summary, is_json=json)
         raise typer.Exit(INTERRUPTED)
     surveyed = counted(collection, console)
-    say_survey(replace(summary, survey=summary_of(surveyed)), surveyed, is_json=json)
+    print_survey(replace(summary, survey=summary_of(surveyed)), surveyed, is_json=json)
     raise typer.Exit(0 if has_answers(surveyed) else NOTHING_FETCHED)
 
 
@@ -259,13 +259,13 @@ def counted(collection: Collection, console: Console) -> Survey:
         surveyed = Survey().extend(facts_of_collection(collection.folder, domains, spooled=spooled))
         write_survey(surveyed, collection.folder / FOLDER, draw=drawn if can_draw() else None)
     if not can_draw():
-        say_left_out()
+        print_left_out()
     return surveyed
 
 
-def _say_counted(collection: Collection, console: Console, *, is_json: bool) -> None:
+def _print_counted(collection: Collection, console: Console, *, is_json: bool) -> None:
     surveyed = counted(collection, console)
-    say_survey(replace(counts_of(collection), survey=summary_of(surveyed)), surveyed, is_json=is_json)
+    print_survey(replace(counts_of(collection), survey=summary_of(surveyed)), surveyed, is_json=is_json)
     raise typer.Exit(0 if has_answers(surveyed) else NOTHING_FETCHED)
 
 

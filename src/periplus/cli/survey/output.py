@@ -127,7 +127,7 @@ FILES = View(_rows, _plain, lambda tally: tally.fetches)
 # what was found
 
 
-def say_bad_lines(found: DomainList, console: Console) -> None:
+def print_bad_lines(found: DomainList, console: Console) -> None:
     """Lines of the list that name no domain."""
     for line in found.bad:
         text = one_line(line.text[:80])
@@ -137,7 +137,7 @@ def say_bad_lines(found: DomainList, console: Console) -> None:
         console.print(Text(f"{more:,} more lines name none; all of them are left out", style="yellow"), soft_wrap=True)
 
 
-def say_survey(summary: SurveySummary, surveyed: Survey | None = None, *, is_json: bool) -> None:
+def print_survey(summary: SurveySummary, surveyed: Survey | None = None, *, is_json: bool) -> None:
     """What was done and found, on stdout."""
     if is_json:
         typer.echo(msgspec.json.encode(summary))

@@ -383,8 +383,8 @@ class Forms:
         if not self._of_site[row.site]:
             del self._of_site[row.site]
         self._keep(opened.packed(), now, opened)
-        said = f"{state.submitted} queries and {state.requests} pages of results led to {len(state.records)} records"
-        evidence = (said, f"{row.known} of them were known otherwise", f"there are about {opened.prober.size:.0f}")
+        outcome = f"{state.submitted} queries and {state.requests} pages of results led to {len(state.records)} records"
+        evidence = (outcome, f"{row.known} of them were known otherwise", f"there are about {opened.prober.size:.0f}")
         self._events.record([Judged("site", row.site, "forms", reason, 1.0, evidence, now)])
 
     def flush(self) -> None:

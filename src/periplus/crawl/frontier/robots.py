@@ -132,8 +132,8 @@ def _body(outcome: Fetched) -> bytes:
 
 def _kept(outcome: Fetched, now: float) -> float:
     """As long as its cache headers say, within bounds; a day without them."""
-    said = fresh_for(Headers(outcome.headers), now)
-    return FRESH if said is None else min(max(said, LEAST_FRESH), FRESH)
+    lifetime = fresh_for(Headers(outcome.headers), now)
+    return FRESH if lifetime is None else min(max(lifetime, LEAST_FRESH), FRESH)
 
 
 class RobotsGate:

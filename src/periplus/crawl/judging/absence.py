@@ -137,13 +137,13 @@ class AbsenceJudge:
             self._report(site, found, f"it redirects to {outcome.target}, as {asked} does", now)
         elif isinstance(outcome, Fetched) and outcome.status in _GONE:
             learn_honest(known, self._settings, now)
-        elif page is not None and self._says_something(site.site, page, asked):
+        elif page is not None and self._is_informative(site.site, page, asked):
             self._learn_template(site, known, page, asked, now)
         else:
             learn_nothing(known)
         self._records.changed(site)
 
-    def _says_something(self, site: Site, page: Page, asked: Url) -> bool:
+    def _is_informative(self, site: Site, page: Page, asked: Url) -> bool:
         """Whether the answer for a URL that cannot exist shows how the site answers for missing pages.
 
         If a value of a parameter was made up, pages with another value must differ, or the parameter may be idle.

@@ -202,7 +202,7 @@ class ChangeHistory:
     def _check_late(self, known: UrlRecord, modified_at: float) -> None:
         """An archive reports a change that came before the last visit: it had not missed it."""
         page = unpack_page(known.evidence)
-        late = page.told_late(SignalKind.SITEMAP, modified_at)
+        late = page.signalled_late(SignalKind.SITEMAP, modified_at)
         state = self._sites.get(site_of(known.url))
         for before, after in zip(page.ring, late.ring, strict=True):
             if before != after and state.archives is not None:
@@ -268,7 +268,7 @@ def _signalled(known: UrlRecord, kind: SignalKind) -> UrlRecord:
 def _signalled_late(known: UrlRecord, kind: SignalKind, modified_at: float) -> UrlRecord:
     """Add a signal about a change before the last visit: a source that is a day late still reports every change."""
     page = unpack_page(known.evidence)
-    late = page.told_late(kind, modified_at)
+    late = page.signalled_late(kind, modified_at)
     return known if late is page else replace(known, evidence=late.pack())
 
 

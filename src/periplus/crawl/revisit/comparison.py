@@ -111,8 +111,10 @@ def _is_announced(record: UrlRecord, site: SiteState) -> bool:
     """Whether a signal that is mostly right on this site said that the page has changed."""
     if site.signals is None or not record.evidence:
         return False
-    told = unpack_page(record.evidence).signals
-    return any(count and kind.precision >= _MOSTLY_RIGHT for count, kind in zip(told, site.signals.kinds, strict=True))
+    signals = unpack_page(record.evidence).signals
+    return any(
+        count and kind.precision >= _MOSTLY_RIGHT for count, kind in zip(signals, site.signals.kinds, strict=True)
+    )
 
 
 def _blocks(record: UrlRecord) -> bytes:

@@ -48,9 +48,9 @@ from periplus.policy.sitemaps import (
     DifferenceSettings,
     FileMemory,
     Priorities,
+    SitemapAuthority,
     SitemapNode,
     SitemapScore,
-    Voice,
     prints_of,
     times_at,
 )
@@ -96,7 +96,7 @@ class Slice(Struct, frozen=True, array_like=True):
         scores = _reals(self.scores, 1).tolist()
         if len(scores) == 1:
             scores *= len(entries)
-        hints = map(Hints, entries.lastmods(), entries.changefreqs(), entries.said_priorities())
+        hints = map(Hints, entries.lastmods(), entries.changefreqs(), entries.stated_priorities())
         return [
             Discovery(url, self.source, self.found_at, 1, self.file, hint, score=score)
             for url, score, hint in zip(self.urls, scores, hints, strict=True)
@@ -183,11 +183,11 @@ class SitemapFile:
         stored: Stored | None,
         node: SitemapNode,
         *,
-        voice: Voice,
+        authority: SitemapAuthority,
         before: FileMemory,
         difference: DifferenceSettings,
         score: SitemapScore,
-        said: Callable[[Site], Priorities],
+        priorities_of: Callable[[Site], Priorities],
         found_at: float,
         media: MediaTypes | None = None,
     ) -> None:
@@ -201,12 +201,12 @@ class SitemapFile:
         self.problems: Counter[str] = Counter()
         self.sites: dict[Site, None] = {}
         self.reported: list[Problem] = []
-        self.voice = voice
+        self.voice = authority
         self.before = before
         self._parser = IncrementalSitemapParser(outcome.task.url, outcome.body, media=media)
         self._comparison = Comparison(before, difference)
         self._score = score
-        self._said = said
+        self._priorities_of = priorities_of
 
     def unfinished(self) -> UnfinishedFile:
         """What is committed of the reading. The body is left out where the archive has it."""
@@ -217,10 +217,10 @@ class SitemapFile:
 
     def skip(self, steps: int) -> None:
         """Read on as often as an earlier process did, without effects."""
-        said, self._said = self._said, lambda _site: Priorities()
+        priorities_of, self._priorities_of = self._priorities_of, lambda _site: Priorities()
         for _ in range(steps):
             self.take(None)
-        self._said = said
+        self._priorities_of = priorities_of
         self.sites.clear()
 
     @property
@@ -298,10 +298,10 @@ class SitemapFile:
     def _slice(self, site: Site, listed: EntryColumns, listings: Listings) -> None:
         """By score, so that the best of a site come first."""
         self.sites[site] = None
-        said = self._said(site)
-        priorities = listed.said_priorities()
-        said.observe(priorities)
-        scores = self._score.scores(cast("Sequence[Url]", listed.urls), priorities, said)
+        of_site = self._priorities_of(site)
+        priorities = listed.stated_priorities()
+        of_site.observe(priorities)
+        scores = self._score.scores(cast("Sequence[Url]", listed.urls), priorities, of_site)
         for level, slices in pack(self.node.url, self.source, self.found_at, listed, scores):
             listings.add(site, level, slices)
 

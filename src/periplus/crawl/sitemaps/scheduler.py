@@ -38,8 +38,8 @@ from periplus.policy.sitemaps import (
     Origin,
     Priorities,
     RankOf,
+    SitemapAuthority,
     SitemapNode,
-    Voice,
     after_failure,
     after_reading,
     after_same,
@@ -62,7 +62,7 @@ from ..revisit import Revisits
 from ..settings import SitemapRules
 from .discovery import SitemapDiscovery
 from .file import SitemapFile, source_of, unpack_slice
-from .store import SitemapState, SitemapStore, UnfinishedFile, brought_back, visit_event
+from .store import SitemapState, SitemapStore, UnfinishedFile, clamped_to, visit_event
 
 ENTRIES_PER_STEP = 2000
 """Entries after which a step of the crawl reads in no further file: others wait for the step to end."""
@@ -144,16 +144,16 @@ class SitemapScheduler:
             outcome,
             stored,
             node,
-            voice=Voice(node.url, vouching, self._rules.authority),
+            authority=SitemapAuthority(node.url, vouching, self._rules.authority),
             before=unpack(self._state.forest.memory(twin_key(node.url))),
             difference=self._rules.difference,
             score=self._score,
-            said=self._said,
+            priorities_of=self._priorities,
             found_at=found_at,
             media=self.discovery.media,
         )
 
-    def _said(self, site: Site) -> Priorities:
+    def _priorities(self, site: Site) -> Priorities:
         """The priorities that the sitemaps of a site have stated so far, to be added to."""
         record = self._records.get(site)
         if record.priorities is None:
@@ -258,7 +258,7 @@ class SitemapScheduler:
         if not is_set_back:
             return
         latest = now + self._rules.revisit.longest
-        for node in [after for each in self._store if (after := brought_back(each, now, latest)) != each]:
+        for node in [after for each in self._store if (after := clamped_to(each, now, latest)) != each]:
             self._store.put(node)
 
     # results of fetches

@@ -134,7 +134,7 @@ class SitemapState(Struct, array_like=True):
     postponed: list[Url] = []
 
 
-def brought_back(node: SitemapNode, now: float, latest: float) -> SitemapNode:
+def clamped_to(node: SitemapNode, now: float, latest: float) -> SitemapNode:
     """A file after the clock was set back to `now`: it was visited now at the latest, and is due by `latest`.
 
     One that waits in a queue, or was given up, is not due (infinity), and stays so.

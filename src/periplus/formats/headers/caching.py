@@ -105,17 +105,17 @@ def read_retry_after(text: str, now: float) -> float | None:
 
 def read_cache_control(values: str | Iterable[str]) -> CacheControl:
     """One value or all of them. Of a repeated length the shortest holds, and a length that is none is 0: stale."""
-    said: dict[str, int] = {}
+    limits: dict[str, int] = {}
     for value in (values,) if isinstance(values, str) else values:
         for element in elements(value):
             name, _, argument = element.partition("=")
             name = name.strip().lower().replace("-", "_")
             if name in _FLAGS:
-                said[name] = True
+                limits[name] = True
             elif name in _LENGTHS:
                 seconds = _delta_seconds(argument)
-                said[name] = min(seconds, said.get(name, seconds))
-    return CacheControl(**said)  # type: ignore[arg-type]  # flags are bool, lengths int, by the two branches above
+                limits[name] = min(seconds, limits.get(name, seconds))
+    return CacheControl(**limits)  # type: ignore[arg-type]  # flags are bool, lengths int, by the two branches above
 
 
 def fresh_for(headers: Headers, now: float) -> float | None:
@@ -147,9 +147,9 @@ def _lifetime(control: CacheControl, headers: Headers, sent_at: float, now: floa
 
 def _age(headers: Headers, sent_at: float | None, now: float) -> float:
     """The age of the response on arrival, by its Age field or by our clock (RFC 9111 section 4.2.3)."""
-    told = headers.get("age")
+    value = headers.get("age")
     apparent = 0.0 if sent_at is None else max(0.0, now - sent_at)
-    return max(apparent, float(_delta_seconds(told.partition(",")[0])) if told else 0.0)
+    return max(apparent, float(_delta_seconds(value.partition(",")[0])) if value else 0.0)
 
 
 def _delta_seconds(text: str) -> int:

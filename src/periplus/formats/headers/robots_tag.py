@@ -73,10 +73,10 @@ def strictest(a: Directives, b: Directives) -> Directives:
     )
 
 
-def _fold(voices: Iterable[Directives]) -> Directives:
+def _fold(all_directives: Iterable[Directives]) -> Directives:
     asked = _NOTHING
-    for voice in voices:
-        asked = strictest(asked, voice)
+    for directives in all_directives:
+        asked = strictest(asked, directives)
     return asked
 
 

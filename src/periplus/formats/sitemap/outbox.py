@@ -81,16 +81,16 @@ class Outbox:
         values, self._values = self._values, []
         return values
 
-    def tell_late(self) -> None:
+    def report_late(self) -> None:
         """All text was read: report on the stream."""
         self._values += self._late
         self._late = []
 
     def summary(self) -> list[Problem]:
         """What was not reported of the stream, and how many problems of any kind were only counted."""
-        told = self._limits.problems
+        most = self._limits.problems
         return self._late + [
-            Problem("more-problems", f"{reason}: {count - told} more")
+            Problem("more-problems", f"{reason}: {count - most} more")
             for reason, count in self._counts.items()
-            if count > told
+            if count > most
         ]

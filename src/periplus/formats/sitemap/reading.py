@@ -68,7 +68,7 @@ class ColumnReading:
             if text:
                 self._feed(text)
             if is_last and not self._is_done:
-                self._outbox.tell_late()
+                self._outbox.report_late()
                 self._feed("", is_last=True)
             yield self._outbox.drain()
             if self._is_done:

@@ -49,9 +49,9 @@ def summary(audit: Audit) -> str:
     counts = dict.fromkeys(("error", "warning", "notice"), 0)
     for found in audit.findings:
         counts[found.severity.value] += 1
-    said = [f"{number} {word}{'s' if number != 1 else ''}" for word, number in counts.items() if number]
+    parts = [f"{number} {word}{'s' if number != 1 else ''}" for word, number in counts.items() if number]
     nothing = "No problems were found." if audit.pages else "No page could be read."
-    return ", ".join(said).capitalize() + "." if said else nothing
+    return ", ".join(parts).capitalize() + "." if parts else nothing
 
 
 def seen(audit: Audit) -> str:

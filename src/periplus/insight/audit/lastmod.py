@@ -152,15 +152,15 @@ def _uniform(table: SiteTable, shape: dict[str, object], name: str) -> list[Find
 def _by_visits(table: SiteTable, entries: int, dated: int, *, is_judged: bool) -> tuple[list[Finding], Dates]:
     table.views.database.execute(_VISITS, {"sites": table.sites})
     row = table.row(_JUDGED)
-    told, right, changed, matched = (int(_number(row, name)) for name in ("told", "right", "changed", "matched"))
-    precision = right / told if told >= _MIN_DATES else None
+    stated, right, changed, matched = (int(_number(row, name)) for name in ("told", "right", "changed", "matched"))
+    precision = right / stated if stated >= _MIN_DATES else None
     recall = matched / changed if changed >= _MIN_DATES else None
     found: list[Finding] = []
     if is_judged and precision is not None and precision < _MIN_PRECISION:
-        found += finding("lastmod-wrong", table.found(_WRONG), told)
+        found += finding("lastmod-wrong", table.found(_WRONG), stated)
     if is_judged and recall is not None and recall < _MIN_RECALL:
         found += finding("lastmod-misses", table.found(_MISSED), changed)
-    return found, Dates(entries, dated, told, changed, precision, recall)
+    return found, Dates(entries, dated, stated, changed, precision, recall)
 
 
 def _number(row: dict[str, object], name: str) -> float:

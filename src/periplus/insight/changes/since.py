@@ -89,9 +89,9 @@ def changes_since(
     tables = folder / "tables"
     span = Span(_microseconds(since), _FAR_AHEAD if until is None else _microseconds(until))
     wanted = _wanted(sites, paths)
-    told = _told(tables, span, spooled, wanted)
-    chosen = np.isin(told.kinds, [_NUMBERS[kind] for kind in kinds])
-    yield from _rows(tables, span, spooled, told, chosen)
+    history = _told(tables, span, spooled, wanted)
+    chosen = np.isin(history.kinds, [_NUMBERS[kind] for kind in kinds])
+    yield from _rows(tables, span, spooled, history, chosen)
 
 
 def _microseconds(at: float) -> int:
@@ -209,11 +209,11 @@ def _last_visits(visits: Visits, compared: NDArray[np.void]) -> NDArray[np.int64
 
 
 def _rows(
-    tables: Path, span: Span, spooled: Sequence[Spooled], told: _Told, chosen: NDArray[np.bool_]
+    tables: Path, span: Span, spooled: Sequence[Spooled], history: _Told, chosen: NDArray[np.bool_]
 ) -> Iterator[Change]:
     """The changes, made from the rows of `fetches`, which are looked up by URL and time."""
     places = np.flatnonzero(chosen)
-    keys = _keys(told.visits["print"][places], told.visits["at"][places])
+    keys = _keys(history.visits["print"][places], history.visits["at"][places])
     order = np.argsort(keys)
     keys, places = keys[order], places[order]
     for batch in scan(tables, "fetches", spooled=spooled, columns=_ROW) if len(places) else ():
@@ -223,7 +223,7 @@ def _rows(
         asked = _keys(np.array(fingerprints(urls), np.uint64), times[rows])
         is_it = contains(keys, asked)
         if is_it.any():
-            yield from _changes(told, batch.take(pa.array(rows[is_it])), places[np.searchsorted(keys, asked[is_it])])
+            yield from _changes(history, batch.take(pa.array(rows[is_it])), places[np.searchsorted(keys, asked[is_it])])
 
 
 def _keys(prints: NDArray[np.uint64], times: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -231,15 +231,15 @@ def _keys(prints: NDArray[np.uint64], times: NDArray[np.int64]) -> NDArray[np.ui
     return prints ^ (times.astype(np.uint64) * _MIX)
 
 
-def _changes(told: _Told, batch: pa.RecordBatch, places: NDArray[np.int64]) -> list[Change]:
+def _changes(history: _Told, batch: pa.RecordBatch, places: NDArray[np.int64]) -> list[Change]:
     """The change at each index, made from its row: column by column, which takes a third of the time of row by row."""
-    visits, last = told.visits[places], told.last_good[places]
+    visits, last = history.visits[places], history.last_good[places]
     states = visits["state"]
     after = np.where(states == GOOD, places, np.where(states == SAME, last, -1))
     columns = (
         *(plain(batch[name]).to_pylist() for name in ("url", "site", "status", "target")),
-        told.kinds[places].tolist(), (visits["at"] / 1e6).tolist(), states.tolist(), told.levels[places].tolist(),
-        told.is_back[places].tolist(), _versions(told, last), _versions(told, after),
+        history.kinds[places].tolist(), (visits["at"] / 1e6).tolist(), states.tolist(), history.levels[places].tolist(),
+        history.is_back[places].tolist(), _versions(history, last), _versions(history, after),
     )  # fmt: skip
     return [
         Change(
@@ -264,13 +264,13 @@ def _reason(state: int, status: int | None) -> str:
     return f"http-{status}" if state == GONE else _REASONS.get(state, "")
 
 
-def _versions(told: _Told, places: NDArray[np.int64]) -> list[Version | None]:
+def _versions(history: _Told, places: NDArray[np.int64]) -> list[Version | None]:
     """The versions at some indexes, each with the location of its bytes; `None` for an index of -1."""
-    visits, is_there = told.visits[places], (places >= 0).tolist()
-    stored = told.files.stored(visits)
-    at = np.searchsorted(told.bodies["digest"], visits["digest"])
-    is_known = contains(told.bodies["digest"], visits["digest"]).tolist()
-    originals_of = told.files.stored(np.take(told.bodies, at, mode="clip")) if len(told.bodies) else stored
+    visits, is_there = history.visits[places], (places >= 0).tolist()
+    stored = history.files.stored(visits)
+    at = np.searchsorted(history.bodies["digest"], visits["digest"])
+    is_known = contains(history.bodies["digest"], visits["digest"]).tolist()
+    originals_of = history.files.stored(np.take(history.bodies, at, mode="clip")) if len(history.bodies) else stored
     return [
         Version(moment, own, (original if is_found else None) if own is not None and own.is_revisit else own)
         if is_one

@@ -138,7 +138,7 @@ def visits_in(
 ) -> tuple[Visits, Asked]:
     """The visits of a span of time that say something of their pages; and which pages those are."""
     found, known = [np.empty(0, VISIT)], [np.empty(0, np.uint64)]
-    for batch in _telling(folder, span, spooled, wanted):
+    for batch in _informative_rows(folder, span, spooled, wanted):
         found.append(_visits(batch, files))
         known.append(endings(batch["url"]))
     visits = np.concatenate(found)
@@ -148,7 +148,7 @@ def visits_in(
 def visits_before(folder: Path, span: Span, files: Files, asked: Asked, *, spooled: Sequence[Spooled] = ()) -> Visits:
     """Of some URLs, the last visits before a span of time begins: the last of all, and the last that brought a page."""
     last, last_good = (np.zeros(len(asked.prints), VISIT) for _ in range(2))
-    for batch in _telling(folder, Span(0, span.since), spooled, asked.may_hold):
+    for batch in _informative_rows(folder, Span(0, span.since), spooled, asked.may_hold):
         some = _visits(batch, files)
         some = some[contains(asked.prints, some["print"])]
         _keep_latest(last, some, asked.prints)
@@ -194,7 +194,9 @@ def originals(folder: Path, visits: Visits, files: Files, *, spooled: Sequence[S
     return every[first]
 
 
-def _telling(folder: Path, span: Span, spooled: Sequence[Spooled], wanted: Wanted | None) -> Iterator[pa.RecordBatch]:
+def _informative_rows(
+    folder: Path, span: Span, spooled: Sequence[Spooled], wanted: Wanted | None
+) -> Iterator[pa.RecordBatch]:
     """The rows of visits in a span that say something, with a column `state`."""
     for batch in scan(folder, "fetches", spooled=spooled, columns=(*_FACTS, *_PLACES)):
         times = moments(batch["ended_at"])

@@ -66,10 +66,10 @@ class _Visits(Struct):
     firsts: NDArray[np.int64]
     told_at: int = 0
 
-    def add(self, times: NDArray[np.int64], is_telling: NDArray[np.bool_]) -> None:
+    def add(self, times: NDArray[np.int64], is_informative: NDArray[np.bool_]) -> None:
         """More visits, in any order."""
         self.firsts = _first_of_minutes(np.concatenate((self.firsts, times)))
-        self.told_at = max(self.told_at, int(times[is_telling].max(initial=0)))
+        self.told_at = max(self.told_at, int(times[is_informative].max(initial=0)))
 
 
 def usual_beginning(folder: Path, now: float, *, spooled: Sequence[Spooled] = ()) -> Beginning:
@@ -77,8 +77,8 @@ def usual_beginning(folder: Path, now: float, *, spooled: Sequence[Spooled] = ()
     tables = folder / "tables"
     visits = _Visits(np.empty(0, np.int64))
     pieces = _pieces(tables, spooled, visits)
-    for times, is_telling in _changes(tables, spooled):
-        visits.add(times, is_telling)
+    for times, is_informative in _changes(tables, spooled):
+        visits.add(times, is_informative)
     last = visits.told_at
     if not last:
         return Beginning(now - DAY, "day")

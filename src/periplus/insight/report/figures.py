@@ -136,15 +136,15 @@ def line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
 
 def box(x: float, y: float, width: float, height: float, style: str, says: str = "") -> str:
     """A filled box; `says` is its tooltip."""
-    told = f"<title>{_safe(says)}</title>" if says else ""
+    tooltip = f"<title>{_safe(says)}</title>" if says else ""
     size = f'width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"'
-    return f'<rect x="{x:.1f}" y="{y:.1f}" {size} class="{style}">{told}</rect>'
+    return f'<rect x="{x:.1f}" y="{y:.1f}" {size} class="{style}">{tooltip}</rect>'
 
 
 def dot(x: float, y: float, radius: float, style: str, says: str = "") -> str:
     """A point."""
-    told = f"<title>{_safe(says)}</title>" if says else ""
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" class="{style}">{told}</circle>'
+    tooltip = f"<title>{_safe(says)}</title>" if says else ""
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" class="{style}">{tooltip}</circle>'
 
 
 def path(points: Sequence[tuple[float, float]], style: str) -> str:
@@ -209,12 +209,12 @@ class Plane:
                 text(self.left - 6, y + 4.5, self.y.says(tick), "tick", "end"),
             ]
         for tick in self.x.ticks():
-            x, said = self.across(tick), self.x.says(tick)
-            half = LETTER * len(said) / 2
+            x, label = self.across(tick), self.x.says(tick)
+            half = LETTER * len(label) / 2
             x_text = min(max(x, half), WIDTH - half)
             parts += [
                 line(x, self.bottom, x, self.bottom + 4, "axis"),
-                text(x_text, self.bottom + 18, said, "tick", "middle"),
+                text(x_text, self.bottom + 18, label, "tick", "middle"),
             ]
         return "".join([*parts, line(self.left, self.bottom, self.right, self.bottom, "axis")])
 

@@ -96,8 +96,8 @@ def number_of(number: float, thing: str) -> str:
 
 def prose(text: str) -> str:
     """A sentence as HTML: text between backticks is code, and options are not broken across lines."""
-    said = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(clean(text, LONGEST_LINK)))
-    return re.sub(r"(?<![\w-])(--\w[\w-]*)", r'<span class="flag">\1</span>', said)
+    html = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(clean(text, LONGEST_LINK)))
+    return re.sub(r"(?<![\w-])(--\w[\w-]*)", r'<span class="flag">\1</span>', html)
 
 
 def link(url: str, shown: str = "") -> str:

@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from periplus.formats.robots import parse
 
-from .tables import said_by_robots
+from .tables import robots_preferences
 
 FILE, FILE_AT_WWW, HTML_INSTEAD, NOT_ASKED = "file", "file-at-www", "html-instead", "not-asked"
 READ, NOT_A_SITEMAP, REDIRECTED = "read", "not-a-sitemap", "redirected"
@@ -133,7 +133,7 @@ def robots_fact(
         disallows=tuple(sum(not rule.allows for rule in group.rules) for group in robots.groups),
         sitemaps=robots.sitemap_urls(url),
         problems=counted(problem.reason for problem in robots.problems),
-        preferences=said_by_robots(robots),
+        preferences=robots_preferences(robots),
     )
 
 

@@ -138,8 +138,8 @@ def _add(reading: FileReading, numbers: Sequence[int]) -> None:
 
 def _claims(batch: pa.RecordBatch, is_page: NDArray[np.bool_], is_child: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
     """Which rows are pages, have a lastmod, a changefreq, a priority; and which are sitemaps."""
-    said = [_mask(batch[name].is_valid()) & is_page for name in ("lastmod", "changefreq", "priority")]
-    return [is_page, *said, is_child]
+    claims = [_mask(batch[name].is_valid()) & is_page for name in ("lastmod", "changefreq", "priority")]
+    return [is_page, *claims, is_child]
 
 
 def _segments(codes: NDArray[np.intp], times: NDArray[np.int64], closes: NDArray[np.bool_]) -> NDArray[np.intp]:

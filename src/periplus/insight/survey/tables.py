@@ -70,8 +70,8 @@ def columns(**kinds: str) -> tuple[Column, ...]:
 
 def _text(value: Value) -> str:
     """One line without what a terminal would obey; long texts are cut."""
-    said = "" if value is None else "".join(letter if letter.isprintable() else "\ufffd" for letter in str(value))
-    return said if len(said) <= _LONGEST_CELL else said[: _LONGEST_CELL - 1] + "…"
+    text = "" if value is None else "".join(letter if letter.isprintable() else "\ufffd" for letter in str(value))
+    return text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…"
 
 
 def _whole(value: Value) -> str:
@@ -114,13 +114,13 @@ ALL: Final = "all"
 _ANYWHERE: Final = "http://site.invalid/"
 
 
-def said_by_robots(robots: Robots) -> tuple[tuple[str, str], ...]:
+def robots_preferences(robots: Robots) -> tuple[tuple[str, str], ...]:
     """What a file says, as pairs of use and preference; nothing about a use that it does not name."""
-    said = of_robots(robots.access("*"), _ANYWHERE)
-    uses = (("search", said.search), ("ai-input", said.ai_input), ("train", said.train))
+    preferences = of_robots(robots.access("*"), _ANYWHERE)
+    uses = (("search", preferences.search), ("ai-input", preferences.ai_input), ("train", preferences.train))
     found = [(use, preference.value) for use, preference in uses if preference is not Preference.UNKNOWN]
-    if said.use is not None:
-        found.append(("use", said.use.value))
+    if preferences.use is not None:
+        found.append(("use", preferences.use.value))
     named = {name.lower() for group in robots.groups for name in group.agents}
     ours = [agent for agent in AI_AGENTS if agent.lower() in named]
     if any(not robots.allows(agent, _ANYWHERE) for agent in ours):
@@ -135,11 +135,11 @@ class PreferenceCounts:
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._files: Counter[str] = Counter()
 
-    def add(self, domain: str, said: tuple[tuple[str, str], ...]) -> None:
+    def add(self, domain: str, statements: tuple[tuple[str, str], ...]) -> None:
         """Count the file of a domain."""
         for tld in (ALL, domain.partition(":")[0].rpartition(".")[2]):
             self._files[tld] += 1
-            self._counts.update((tld, use, preference) for use, preference in said)
+            self._counts.update((tld, use, preference) for use, preference in statements)
 
     def table(self) -> Table:
         """A row for each use and preference: all domains first, then those with most files."""

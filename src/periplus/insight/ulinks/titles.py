@@ -100,12 +100,12 @@ def anchors_of(rows: Iterable[tuple[str, str, int]]) -> dict[str, str]:
     counts: dict[str, Counter[str]] = {}
     for target, anchor, pages in rows:
         text = " ".join(anchor.split())
-        if len(text) <= _LONGEST and says_something(text):
+        if len(text) <= _LONGEST and describes_target(text):
             counts.setdefault(target, Counter())[text] += pages
     return {target: min(texts, key=lambda text: (-texts[text], len(text), text)) for target, texts in counts.items()}
 
 
-def says_something(text: str) -> bool:
+def describes_target(text: str) -> bool:
     """Whether a link text describes its target."""
     words = re.findall(r"\w+", text.lower())
     return any(not word.isdigit() and word not in _NOTHING for word in words) and "://" not in text

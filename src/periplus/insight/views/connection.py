@@ -92,7 +92,7 @@ class Views:
         self.executor = executor
         self.tables = folder / "tables"
         self.spooled = tuple(spooled)
-        self._say = say or (lambda _: None)
+        self._print = say or (lambda _: None)
         self._scratch = TemporaryDirectory(prefix="periplus-insight-", ignore_cleanup_errors=True)
         self.scratch = Path(self._scratch.name)
         self.kept = Kept(folder / "insight", self.scratch, self.tables, self.spooled)
@@ -258,7 +258,7 @@ class Views:
         from .making import make  # knows this class
 
         if not self.kept.is_current:
-            self._say("computing PageRank, near-duplicates and the table of URLs (kept until the tables grow)")
+            self._print("computing PageRank, near-duplicates and the table of URLs (kept until the tables grow)")
             make(self)
         for view in MADE:
             self._there.add(view.name)
@@ -281,10 +281,10 @@ def _as_usage_errors() -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, pa.ArrowException) as error:
-        said, near = str(error).strip(), ""
-        unknown = _UNKNOWN.search(said)
+        message, near = str(error).strip(), ""
+        unknown = _UNKNOWN.search(message)
         if unknown is not None:
             close = get_close_matches(unknown[1].lower(), VIEWS, 1)
-            said, near = f"there is nothing of the name {unknown[1]}", f"perhaps {close[0]}: " if close else ""
+            message, near = f"there is nothing of the name {unknown[1]}", f"perhaps {close[0]}: " if close else ""
         hint = f"{near}periplus query DIR lists what can be asked; periplus query DIR 'describe urls' lists columns"
-        raise UsageError(said, hint=hint) from error
+        raise UsageError(message, hint=hint) from error

@@ -315,11 +315,11 @@ def figure_6(
     return Figure6(mix.name, found, freshness_curves(results), results)
 
 
-def _findings(mix: Mix, budgets: Floats, plain: Floats, told: Floats) -> list[Finding]:
+def _findings(mix: Mix, budgets: Floats, plain: Floats, informed: Floats) -> list[Finding]:
     """The statements of the paper about Figure 6, each from every seed."""
-    gained = gain(told, plain)
-    perfect = [_perfect_at(budgets, row) for row in told]
-    at_80 = [100 * float(saved(0.8, budgets, row, base)) for row, base in zip(told, plain, strict=True)]
+    gained = gain(informed, plain)
+    perfect = [_perfect_at(budgets, row) for row in informed]
+    at_80 = [100 * float(saved(0.8, budgets, row, base)) for row, base in zip(informed, plain, strict=True)]
     best = [float(budgets[place]) for place in np.argmax(gained, axis=1)]
     most = (100 * gained.max(axis=1)).tolist()
     return [
@@ -350,7 +350,7 @@ def _needless(mix: Mix, results: list[FreshnessResult]) -> list[Finding]:
     """Section 4.1 in the simulation: everything fetched every day, for the mix of Figure 2 only."""
     if mix.shares != FIGURE_2:
         return []
-    daily = [told.needless for told in results if told.policy == "conventional" and told.budget == 1.0]
+    daily = [result.needless for result in results if result.policy == "conventional" and result.budget == 1.0]
     what = f"Section 4.1, {mix.name}: needless fetches of a daily round"
     note = f"{mix.note}; pages of the longer bars change now and then too"
     return [finding(what, 0.77, daily, "share", tolerance=0.02, note=note)] if daily else []

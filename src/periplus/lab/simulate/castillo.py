@@ -177,10 +177,10 @@ def _by_pages(name: str, results: Iterable[OrderingResult]) -> Curve:
     return mean_curve(name, shares, [np.interp(shares, each.curve.x, each.curve.y).tolist() for each in results])
 
 
-def _caption(evidence: Evidence, said: str) -> str:
+def _caption(evidence: Evidence, text: str) -> str:
     seeds = len(evidence.batches)
     webs = f"Generated webs of {evidence.scale:,} pages, mean of {seeds}." if seeds > 1 else ""
-    return " ".join(part for part in (said, webs or f"A generated web of {evidence.scale:,} pages.") if part)
+    return " ".join(part for part in (text, webs or f"A generated web of {evidence.scale:,} pages.") if part)
 
 
 __all__ = ["Reproduction", "in_proportion", "reproduce_castillo", "web_settings"]

@@ -46,9 +46,9 @@ def relation(
     mean, low, high = mean_interval(lead)
     verdict = AGREES if mean > 0 else f"differs by {mean:+.3g} {unit}".rstrip()
     verdict = verdict if np.isfinite(mean) else NOT_COMPARABLE
-    said = ", ".join(f"{name} {mean_interval(values)[0]:.3g}" for name, values in (above, below))
+    text = ", ".join(f"{name} {mean_interval(values)[0]:.3g}" for name, values in (above, below))
     bounds = (low, high) if len(lead) > 1 else (None, None)
-    return Finding(what, None, mean, unit, verdict, f"{said}{'; ' + note if note else ''}", 0.0, *bounds)
+    return Finding(what, None, mean, unit, verdict, f"{text}{'; ' + note if note else ''}", 0.0, *bounds)
 
 
 def figure_5(evidence: Evidence) -> list[Finding]:

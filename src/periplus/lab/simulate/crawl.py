@@ -62,7 +62,7 @@ _REDIRECTS = 3
 """Hundreds: where a page with such a status leads is its first link."""
 _SMALL = 100
 """Bytes of a response that is not a page."""
-_TOLD_EVERY = 5000
+_PROGRESS_EVERY = 5000
 _READ = Reading(Digests(0, 0, 0, 0))
 """What a filter learns of every page: its text is unique."""
 _NO_SITEMAPS = SitemapRules(SitemapSettings(follow=False, well_known=False, feeds=False, archives=False))
@@ -262,7 +262,7 @@ class SimulatedCrawl:
                     started_at.append(begun_at)
                     took.append(now - begun_at)
                     is_ok.append(self._status[number] == OK)
-                    if progress is not None and not len(page) % _TOLD_EVERY:
+                    if progress is not None and not len(page) % _PROGRESS_EVERY:
                         progress(frontier.pages_done, self._limit)
             elif at is not None:
                 now = max(now, at)

@@ -70,8 +70,8 @@ def simulate_freshness(
     """
     check_budget(budget)
     span = histories if isinstance(histories, Window) else window(histories, days, start)
-    told = day_signals(span, signals, seed) if signals else None
-    given = Circumstances(span, span.rates if rates is None else rates[span.pages], budget, settings, told)
+    day_of_signals = day_signals(span, signals, seed) if signals else None
+    given = Circumstances(span, span.rates if rates is None else rates[span.pages], budget, settings, day_of_signals)
     run = _Run(span, refresh_policy(policy, given, np.random.default_rng(seed)), budget, watch)
     for day in range(span.days):
         run.live(day)
@@ -234,10 +234,10 @@ def freshness_table(
     results: Sequence[FreshnessResult], measure: str = "freshness_at_end"
 ) -> tuple[Floats, dict[str, Floats]]:
     """The budgets, ascending, and for each policy its measure with a row for each seed."""
-    budgets = sorted({told.budget for told in results})
-    seeds = sorted({told.seed for told in results})
-    found = {(told.policy, told.seed, told.budget): float(getattr(told, measure)) for told in results}
-    names = dict.fromkeys(told.policy for told in results)
+    budgets = sorted({result.budget for result in results})
+    seeds = sorted({result.seed for result in results})
+    found = {(result.policy, result.seed, result.budget): float(getattr(result, measure)) for result in results}
+    names = dict.fromkeys(result.policy for result in results)
     if len(found) != len(names) * len(seeds) * len(budgets):
         raise ConfigError("these runs cannot be compared", hint="run every policy with the same budgets and seeds")
     return np.array(budgets), {

@@ -85,17 +85,17 @@ def day_signals(window: Window, name: str | SignalQuality, seed: int = 0) -> Day
     random = np.random.default_rng(seed + _SEED)
     precision = random.uniform(*wanted.precision, window.sites)[window.site]
     recall = random.uniform(*wanted.recall, window.sites)[window.site]
-    told = random.random(len(window.changed)) < recall[window.changed]
+    is_signalled = random.random(len(window.changed)) < recall[window.changed]
     changed_on = np.repeat(np.arange(window.days), np.diff(window.starts))
     false_rate = recall * window.rates * (1.0 - precision) / precision
     lived = np.maximum(np.minimum(window.gone_at, window.days) - window.born_at, 0.0)
     false = np.repeat(np.arange(len(window)), random.poisson(false_rate * lived))
     false_at = window.born_at[false] + random.random(len(false)) * lived[false]
-    page = np.concatenate((window.changed[told], false))
-    late = (wanted.delay + random.random(int(told.sum()))).astype(np.int64)
-    day = np.concatenate((changed_on[told] + late, false_at.astype(np.int64)))
-    heard = day < window.days
-    page, day = page[heard], day[heard]
+    page = np.concatenate((window.changed[is_signalled], false))
+    late = (wanted.delay + random.random(int(is_signalled.sum()))).astype(np.int64)
+    day = np.concatenate((changed_on[is_signalled] + late, false_at.astype(np.int64)))
+    in_time = day < window.days
+    page, day = page[in_time], day[in_time]
     order = np.argsort(day, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(day, minlength=window.days))))
     return DaySignals(starts, page[order], (1.0 - recall) * window.rates, recall * window.rates / precision, precision)
@@ -173,8 +173,8 @@ class Informed:
     def choose(self, today: Today) -> Ints:
         """The most worthy; pages that never change are not visited."""
         if self._signals is not None:
-            told = self._signals.between(self._heard, today.day + 1)
-            self._pending += np.bincount(told, minlength=len(self._pending))
+            signals = self._signals.between(self._heard, today.day + 1)
+            self._pending += np.bincount(signals, minlength=len(self._pending))
             self._heard = today.day + 1
         worth = np.where(self._is_still, -1.0, self._worths(np.maximum(today.now - self._visited_at, 0.0)))
         chosen = _best(worth, today)

@@ -145,10 +145,10 @@ class _Web:
 
     def step(self, days: float) -> tuple[NDArray[np.bool_], Ints]:
         """The pages that changed in this time, and the number of signals for each."""
-        told = self._random.poisson(self._told * days)
-        untold = self._random.poisson(self.alpha * days)
-        self._late.append(told)
-        return told + untold > 0, self._late.popleft() + self._random.poisson(self._wrong * days)
+        signals = self._random.poisson(self._told * days)
+        unsignalled = self._random.poisson(self.alpha * days)
+        self._late.append(signals)
+        return signals + unsignalled > 0, self._late.popleft() + self._random.poisson(self._wrong * days)
 
 
 class _Crawler:

@@ -97,8 +97,8 @@ def web_of_collection(folder: Path, *, with_unvisited: bool = False) -> Web:
     number = {url: page for page, url in enumerate(urls)}
     links, namings = _links(tables, number), _namings(visits, found, number)
     graph = Graph(len(urls), np.concatenate((links[0], namings[0])), np.concatenate((links[1], namings[1])))
-    told = found.filter(_is(found["source"], "seed"))["url"].to_pylist()
-    seeds = np.array([number[url] for url in dict.fromkeys(told) if url in number], np.int64)
+    given = found.filter(_is(found["source"], "seed"))["url"].to_pylist()
+    seeds = np.array([number[url] for url in dict.fromkeys(given) if url in number], np.int64)
     return _web(urls, visits, graph, seeds)
 
 

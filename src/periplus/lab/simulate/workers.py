@@ -143,20 +143,20 @@ class _Crew(Generic[JobT, ResultT]):
                 continue
             number = self._busy[connection]
             try:
-                told = connection.recv()
+                message = connection.recv()
             except EOFError as error:
                 raise UsageError(
                     "a process of the experiment ended before its time", hint="Was memory short? Try --workers 1"
                 ) from error
-            if isinstance(told, tuple):
-                meter.note(number, *told)
+            if isinstance(message, tuple):
+                meter.note(number, *message)
                 continue
             del self._busy[connection]
             self._idle.append(connection)
-            if isinstance(told, BaseException):
-                raise told
+            if isinstance(message, BaseException):
+                raise message
             meter.finish(number)
-            yield Done(number, told.result)
+            yield Done(number, message.result)
 
     def dismiss(self) -> None:
         """Stop all workers at once."""

@@ -293,7 +293,7 @@ class Connection(asyncio.Protocol):
         framed = frame(reply, head, exchange.started_at)
         exchange.closes |= framed.closes
         if framed.rest is None:
-            self._say(exchange, framed.start)
+            self._print(exchange, framed.start)
         else:
             self._play(chain((framed.start,), framed.rest))
 
@@ -310,7 +310,7 @@ class Connection(asyncio.Protocol):
             self._loop.call_exception_handler({"message": "the lab could not answer", "exception": error})
             return _OUR_FAULT
 
-    def _say(self, exchange: _Exchange, data: bytes) -> None:
+    def _print(self, exchange: _Exchange, data: bytes) -> None:
         """Send the whole answer at once; logged first, so that a client that has it finds it in the log."""
         exchange.sent = len(data)
         self._note(exchange)

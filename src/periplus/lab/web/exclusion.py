@@ -17,7 +17,7 @@ from periplus.formats.robots import Group, Robots, Rule, write
 from .sites import Site
 
 
-class Voice(Struct, frozen=True):
+class RobotsGroup(Struct, frozen=True):
     """The rules for some agents: patterns with whether they allow, and a delay in seconds."""
 
     agents: tuple[str, ...]
@@ -26,33 +26,39 @@ class Voice(Struct, frozen=True):
 
 
 _ALL = ("*",)
-_BOTS = tuple(Voice((f"bot-{first}{last}",), ((False, f"/{first}/"),)) for first in "abcdef" for last in "ghijklmnop")
+_BOTS = tuple(
+    RobotsGroup((f"bot-{first}{last}",), ((False, f"/{first}/"),)) for first in "abcdef" for last in "ghijklmnop"
+)
 
 
-def voices(site: Site) -> tuple[Voice, ...]:
+def robots_groups(site: Site) -> tuple[RobotsGroup, ...]:
     """The groups of a site's robots.txt, in order; empty for a file that is missing or empty."""
     first, last = f"/{site.sections[0]}/", f"/{site.sections[-1]}/"
-    kinds: dict[str, tuple[Voice, ...]] = {
-        "open": (Voice(_ALL),),
-        "closed": (Voice(_ALL, ((False, "/"),)),),
-        "private": (Voice(_ALL, ((False, first), (True, f"{first}list-"), (False, "/print/"), (False, "/find"))),),
-        "wildcards": (
-            Voice(_ALL, ((False, "/*?*sid="), (False, "/*?*sort="), (False, "/*7.html$"), (False, "/*/list-*5/"))),
+    kinds: dict[str, tuple[RobotsGroup, ...]] = {
+        "open": (RobotsGroup(_ALL),),
+        "closed": (RobotsGroup(_ALL, ((False, "/"),)),),
+        "private": (
+            RobotsGroup(_ALL, ((False, first), (True, f"{first}list-"), (False, "/print/"), (False, "/find"))),
         ),
-        "delay": (Voice(_ALL, ((False, "/print/"),), 2.0), Voice(("slowbot",), (), 10.0)),
+        "wildcards": (
+            RobotsGroup(
+                _ALL, ((False, "/*?*sid="), (False, "/*?*sort="), (False, "/*7.html$"), (False, "/*/list-*5/"))
+            ),
+        ),
+        "delay": (RobotsGroup(_ALL, ((False, "/print/"),), 2.0), RobotsGroup(("slowbot",), (), 10.0)),
         "agents": (
-            Voice(("badbot", "worsebot"), ((False, "/"),)),
-            Voice(("googlebot", "periplus"), ((False, last),)),
-            Voice(_ALL, ((False, first), (False, "/print/"))),
+            RobotsGroup(("badbot", "worsebot"), ((False, "/"),)),
+            RobotsGroup(("googlebot", "periplus"), ((False, last),)),
+            RobotsGroup(_ALL, ((False, first), (False, "/print/"))),
         ),
         "late": (
-            Voice(_ALL, ((False, first),)),
-            Voice(("otherbot",), ((False, "/"),)),
-            Voice(_ALL, ((False, "/print/"), (True, f"{first}list-"))),
+            RobotsGroup(_ALL, ((False, first),)),
+            RobotsGroup(("otherbot",), ((False, "/"),)),
+            RobotsGroup(_ALL, ((False, "/print/"), (True, f"{first}list-"))),
         ),
-        "encoded": (Voice(_ALL, ((False, "/%7Eprivate/"), (False, "/caf%C3%A9/"), (False, "/%70rint/"))),),
-        "many-groups": (*_BOTS, Voice(_ALL, ((False, "/print/"),))),
-        "dirty": (Voice(_ALL, ((False, "/print/"), (False, "/find"))),),
+        "encoded": (RobotsGroup(_ALL, ((False, "/%7Eprivate/"), (False, "/caf%C3%A9/"), (False, "/%70rint/"))),),
+        "many-groups": (*_BOTS, RobotsGroup(_ALL, ((False, "/print/"),))),
+        "dirty": (RobotsGroup(_ALL, ((False, "/print/"), (False, "/find"))),),
     }
     return kinds.get(site.robots, ())
 
@@ -66,8 +72,8 @@ def text(site: Site, sitemap: str | None) -> bytes | None:
     if site.robots == "dirty":
         return _dirty(site, sitemap or "")
     groups = [
-        Group(voice.agents, tuple(Rule(allows, pattern) for allows, pattern in voice.rules), voice.delay)
-        for voice in voices(site)
+        Group(group.agents, tuple(Rule(allows, pattern) for allows, pattern in group.rules), group.delay)
+        for group in robots_groups(site)
     ]
     return write(Robots(groups, [sitemap] if sitemap else []))
 
@@ -92,9 +98,9 @@ def allows(site: Site, agent: str, target: str) -> bool:
     """Whether the site lets `agent` (a product token) fetch `target` (path and query): RFC 9309 section 2.2."""
     if target.partition("?")[0] == "/robots.txt":
         return True
-    said = voices(site)
-    mine = [voice for voice in said if agent.lower() in voice.agents] or [v for v in said if "*" in v.agents]
-    rules = [rule for voice in mine for rule in voice.rules]
+    groups = robots_groups(site)
+    mine = [group for group in groups if agent.lower() in group.agents] or [v for v in groups if "*" in v.agents]
+    rules = [rule for group in mine for rule in group.rules]
     matching = [(len(pattern), allowed) for allowed, pattern in rules if _matches(_decoded(pattern), _decoded(target))]
     return max(matching, default=(0, True))[1]
 

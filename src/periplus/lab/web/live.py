@@ -236,8 +236,8 @@ class LiveSite:
     def _arrivals(self) -> list[Arrivals]:
         """The new pages that each hub lists."""
         slots, keys = self.slots.articles()
-        told = (self.slots.told_by(hub, slots, keys) for hub in range(self.site.hubs))
-        return [Arrivals(slots[chosen], keys[chosen]) for chosen in told]
+        listed = (self.slots.listed_by(hub, slots, keys) for hub in range(self.site.hubs))
+        return [Arrivals(slots[chosen], keys[chosen]) for chosen in listed]
 
     def latest(self, slot: int, moment: int) -> list[tuple[int, int]]:
         """(birth, slot) of the newest articles that a hub, or the home page, shows."""

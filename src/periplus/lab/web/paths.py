@@ -233,12 +233,14 @@ class Slots:
         place = slot - self.first_article
         return self._has_orphans and place >= 0 and place % ORPHAN_EVERY == ORPHAN_EVERY - 1
 
-    def told_by(self, hub: int, slots: Ticks, keys: Words) -> NDArray[np.bool_]:
+    def listed_by(self, hub: int, slots: Ticks, keys: Words) -> NDArray[np.bool_]:
         """All article slots whose new pages a hub lists."""
-        told: NDArray[np.bool_] = (slots % self._site.hubs == hub) & ((keys >> np.uint64(28) & np.uint64(255)) < _TOLD)
+        is_listed: NDArray[np.bool_] = (slots % self._site.hubs == hub) & (
+            (keys >> np.uint64(28) & np.uint64(255)) < _TOLD
+        )
         if self._has_orphans:
-            told &= (slots - self.first_article) % ORPHAN_EVERY != ORPHAN_EVERY - 1
-        return told
+            is_listed &= (slots - self.first_article) % ORPHAN_EVERY != ORPHAN_EVERY - 1
+        return is_listed
 
     def shown_by(self, listing: int) -> list[int]:
         """The articles that a listing shows."""

@@ -143,7 +143,7 @@ class Host(Struct, frozen=True):
 
 LARGEST, SMALLEST = 60_000, 10
 _SHOWN_BY_LISTING = 20
-_TOLD_BY_HUB, _MOST_HUBS, _MOST_SECTIONS = 3000, 32, 12
+_LISTED_BY_HUB, _MOST_HUBS, _MOST_SECTIONS = 3000, 32, 12
 _DOUBLED = 0.015
 """The share of all pages that are also to be had under another host name."""
 
@@ -212,7 +212,7 @@ def _site(lot: _Lot, number: int, host: str, size: int, profile: Profile, *, rep
         host=host,
         key=lot.key,
         size=size,
-        hubs=min(max(size // _TOLD_BY_HUB, 1), _MOST_HUBS),
+        hubs=min(max(size // _LISTED_BY_HUB, 1), _MOST_HUBS),
         listings=listings,
         profile=profile,
         role=lot.of(_ROLES, "role") if number else Role.CORE,

@@ -106,12 +106,12 @@ class Guard(LearningFilter, Protocol):
 class Chain:
     """Filters in order. Put cheap ones first, and those that bound a URL before those that search it."""
 
-    def __init__(self, filters: Sequence[Filter], lessons: FilterStates | None = None) -> None:
+    def __init__(self, filters: Sequence[Filter], states: FilterStates | None = None) -> None:
         self._judges = [each.judge for each in filters]
         self._learning = [each for each in filters if isinstance(each, LearningFilter)]
         self._traps = [each for each in filters if isinstance(each, Traps)]
         self._renames = [each for each in filters if isinstance(each, Renames)]
-        self._lessons = lessons if lessons is not None else FilterStates()
+        self._states = states if states is not None else FilterStates()
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Accept, the first refusal, or the URL under which the page is known."""
@@ -168,15 +168,15 @@ class Chain:
     @property
     def states(self) -> FilterStates:
         """The data of all sites."""
-        return self._lessons
+        return self._states
 
     def changed(self) -> list[tuple[Site, SiteFilterState]]:
         """The data that changed since the last call, by site: to be stored with the next commit."""
-        return self._lessons.changed()
+        return self._states.changed()
 
     def check_invariants(self) -> None:
         """What must hold between calls."""
-        self._lessons.check_invariants()
+        self._states.check_invariants()
 
     def _judge_again(self, discovery: Discovery, verdict: Rewrite) -> Verdict:
         """Ask every filter about the rewritten URL, and about the next if there is one."""
@@ -204,9 +204,9 @@ class Chain:
 class Budgets:
     """Refuses what is too far from a seed, at the end of too many redirects, or one too many of its site."""
 
-    def __init__(self, lessons: FilterStates, settings: BudgetSettings | None = None) -> None:
+    def __init__(self, states: FilterStates, settings: BudgetSettings | None = None) -> None:
         settings = settings or BudgetSettings()
-        self._lessons = lessons
+        self._states = states
         self._max_depth = settings.max_depth
         self._max_redirects = settings.max_redirects
         self._max_pages = settings.max_pages_per_site
@@ -217,16 +217,16 @@ class Budgets:
             return Reject("link-depth", f"max_depth = {self._max_depth}")
         if discovery.redirects > self._max_redirects:
             return Reject("redirect-chain", f"max_redirects = {self._max_redirects}")
-        if self._lessons.about(discovery.url).admitted >= self._max_pages:
+        if self._states.about(discovery.url).admitted >= self._max_pages:
             return self._refusal()
         return ACCEPT
 
     def admit(self, discovery: Discovery) -> Verdict:
         """Count one more, unless a neighbour in the same batch has taken the last place."""
-        lessons = self._lessons.changing(discovery.url)
-        if lessons.admitted >= self._max_pages:
+        state = self._states.changing(discovery.url)
+        if state.admitted >= self._max_pages:
             return self._refusal()
-        lessons.admitted += 1
+        state.admitted += 1
         return ACCEPT
 
     def observe(self, url: Url, is_unique: bool) -> None:
@@ -273,14 +273,14 @@ def standard_chain(
     """
     settings = settings or FilterSettings()
     scope = seeds if isinstance(seeds, Scope) else Scope(seeds, settings.scope)
-    lessons = FilterStates(recall, settings.traps.max_sites)
+    states = FilterStates(recall, settings.traps.max_sites)
     learning: list[Filter] = [
-        Renames(lessons, settings.dust, given),
-        Calendars(lessons),
-        Budgets(lessons, settings.budgets),
-        Traps(lessons, settings.traps),
+        Renames(states, settings.dust, given),
+        Calendars(states),
+        Budgets(states, settings.budgets),
+        Traps(states, settings.traps),
     ]
-    return Chain([*_without_memory(scope, settings, want), *learning], lessons)
+    return Chain([*_without_memory(scope, settings, want), *learning], states)
 
 
 def screening_chain(scope: Scope, settings: FilterSettings | None = None, want: Want | None = None) -> Chain:

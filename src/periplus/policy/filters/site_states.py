@@ -185,9 +185,9 @@ class FilterStates:
 
     def of(self, site: Site) -> SiteFilterState:
         """The data of a site, for reading only."""
-        lessons = self._sites.get(site)
-        if lessons is not None:
-            return lessons
+        state = self._sites.get(site)
+        if state is not None:
+            return state
         if self._recall is None and site not in self._leaving:
             return _NOTHING
         return self._enter(site)
@@ -196,8 +196,8 @@ class FilterStates:
         """The data of the site of a URL. Several filters ask about one URL in turn, so the last answer is cached."""
         if url is not self._last_url:
             # The authority is the site, unless it holds a user name.
-            lessons = self._sites.get(url.split("/", 3)[2])  # type: ignore[call-overload]
-            self._last = lessons or self.of(site_of(url))
+            state = self._sites.get(url.split("/", 3)[2])  # type: ignore[call-overload]
+            self._last = state or self.of(site_of(url))
             self._last_url = url
         return self._last
 
@@ -206,13 +206,13 @@ class FilterStates:
         site = site_of(url)
         if site in self._changed:
             return self._sites[site]
-        lessons = self._sites.pop(site, None)
-        if lessons is None:
-            lessons = self._enter(site)
+        state = self._sites.pop(site, None)
+        if state is None:
+            state = self._enter(site)
         else:
-            self._sites[site] = lessons  # at the end: a site that is unchanged for long leaves first
+            self._sites[site] = state  # at the end: a site that is unchanged for long leaves first
         self._changed[site] = None
-        return lessons
+        return state
 
     def changed(self) -> list[tuple[Site, SiteFilterState]]:
         """The data that changed since the last call, or left memory: to be stored with the next commit."""
@@ -229,23 +229,23 @@ class FilterStates:
         """What must hold between calls."""
         if len(self._sites) > self._max_sites:
             raise InvariantError(f"{len(self._sites)} sites in memory, {self._max_sites} allowed")
-        for site, lessons in self._sites.items():
-            windows = [*lessons.templates.values(), *(each.window for each in lessons.parameters.values())]
-            if lessons.throttled != sum(window.steps > 0 for window in windows):
-                raise InvariantError(f"{site}: {lessons.throttled} is not the number of throttled kinds")
+        for site, state in self._sites.items():
+            windows = [*state.templates.values(), *(each.window for each in state.parameters.values())]
+            if state.throttled != sum(window.steps > 0 for window in windows):
+                raise InvariantError(f"{site}: {state.throttled} is not the number of throttled kinds")
         if SiteFilterState() != _NOTHING or not self._changed.keys() <= self._sites.keys():
             raise InvariantError("the state of a site's filters was changed elsewhere")
 
     def _enter(self, site: Site) -> SiteFilterState:
         """Load a site into memory."""
-        lessons = self._leaving.pop(site, None)
-        if lessons is not None:
+        state = self._leaving.pop(site, None)
+        if state is not None:
             self._changed[site] = None
         elif self._recall is not None:
-            lessons = self._recall(site)
-        return self._add(site, SiteFilterState() if lessons is None else lessons)
+            state = self._recall(site)
+        return self._add(site, SiteFilterState() if state is None else state)
 
-    def _add(self, site: Site, lessons: SiteFilterState) -> SiteFilterState:
+    def _add(self, site: Site, state: SiteFilterState) -> SiteFilterState:
         self._last_url = None
         if len(self._sites) >= self._max_sites:
             oldest = next(iter(self._sites))
@@ -253,5 +253,5 @@ class FilterStates:
             if oldest in self._changed:
                 del self._changed[oldest]
                 self._leaving[oldest] = leaving
-        self._sites[site] = lessons
-        return lessons
+        self._sites[site] = state
+        return state

@@ -56,18 +56,18 @@ _SHORTEST_ORIGIN = len("http://h")
 class Traps:
     """Throttles templates and parameters whose pages repeat the same contents."""
 
-    def __init__(self, lessons: FilterStates, settings: TrapSettings | None = None) -> None:
-        self._lessons = lessons
+    def __init__(self, states: FilterStates, settings: TrapSettings | None = None) -> None:
+        self._states = states
         self._settings = settings = _checked(settings or TrapSettings())
         self._limits = [int(2**64 * settings.throttle**steps) for steps in range(MAX_STEPS + 1)]
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Cheap for a site where nothing is throttled, which is nearly every site."""
         url = discovery.url
-        lessons = self._lessons.about(url)
-        if not lessons.throttled or discovery.source is Source.SEED:
+        state = self._states.about(url)
+        if not state.throttled or discovery.source is Source.SEED:
             return ACCEPT
-        return self._judge_throttled(url, lessons, has_values=discovery.source is Source.FORM)
+        return self._judge_throttled(url, state, has_values=discovery.source is Source.FORM)
 
     def reconsider(self, discovery: Discovery) -> Verdict:
         """Whether a URL that was admitted before there was evidence would be admitted still."""
@@ -86,83 +86,83 @@ class Traps:
         What is not a page (404) is not unique.
         """
         settings = self._settings
-        lessons = self._lessons.changing(url)
+        state = self._states.changing(url)
         template = template_of(url)
         keys = [*_window_keys(template)]
         if _is_grown(url):
             keys.append(_GROWN_KEY)
-        if _is_first(url, template, lessons):
+        if _is_first(url, template, state):
             keys.append(key_of(_first_of(template)))
         for key in keys:
-            window = _filed(key, lessons, settings.max_templates)
+            window = _filed(key, state, settings.max_templates)
             if window is not None:
-                _note(window, is_unique, settings.window, settings.min_unique, lessons)
-        if "?" not in template or not lessons.parameters:
+                _note(window, is_unique, settings.window, settings.min_unique, state)
+        if "?" not in template or not state.parameters:
             return
-        for _, parameter in _parameters(url, template, lessons):
+        for _, parameter in _parameters(url, template, state):
             least = 0.0 if parameter.values is not None else settings.min_unique_values
-            _note(parameter.window, is_unique, settings.window, least, lessons)
+            _note(parameter.window, is_unique, settings.window, least, state)
 
     def page_read(self, url: Url, depth: int, sketch: bytes, links: Sequence[Url]) -> None:
         """A page was read for the first time: throttle its template if it ends a long chain of pages that say nothing.
 
         `depth`: how far from the seeds; `sketch`: of its main text; `links`: where it leads.
         """
-        settings, lessons = self._settings, self._lessons.changing(url)
-        chain = follow(lessons.chains, url, depth, sketch, links, settings.chain_likeness)
+        settings, state = self._settings, self._states.changing(url)
+        chain = follow(state.chains, url, depth, sketch, links, settings.chain_likeness)
         if chain is None or chain.length < settings.chain_pages:
             return
         chain.length = 0
-        window = _filed(key_of(template_of(url)), lessons, settings.max_templates)
+        window = _filed(key_of(template_of(url)), state, settings.max_templates)
         if window is not None:
-            lessons.throttled += not window.steps
+            state.throttled += not window.steps
             window.throttle()
 
-    def _judge_throttled(self, url: Url, lessons: SiteFilterState, *, has_values: bool = False) -> Verdict:
+    def _judge_throttled(self, url: Url, state: SiteFilterState, *, has_values: bool = False) -> Verdict:
         """`has_values`: a form was submitted, whose parameters have values by design."""
         template = template_of(url)
         place = key_of(url)
         first = _first_of(template)
-        is_known = lessons.paths is not None and lessons.paths.has(_path_key(url))
-        is_first = lessons.paths is not None and not is_known and not lessons.paths.is_full
-        is_bounded = is_known and not _is_throttled(first, lessons) and _has_few_values(url, lessons)
+        is_known = state.paths is not None and state.paths.has(_path_key(url))
+        is_first = state.paths is not None and not is_known and not state.paths.is_full
+        is_bounded = is_known and not _is_throttled(first, state) and _has_few_values(url, state)
         names = [] if is_bounded else [first if is_first else template]
         if template.endswith("/"):
             names.append(_contents_of(template))
         if _is_grown(url):
             names.append(_GROWN)
         for name in names:
-            window = lessons.templates.get(key_of(name))
+            window = state.templates.get(key_of(name))
             if window is not None and place >= self._limits[window.steps]:
                 return Reject("low-yield", template[:_LONGEST_RULE])
         if is_first or is_bounded:
             return ACCEPT
-        if "?" in template and self._is_poor_combination(template, place, lessons):
+        if "?" in template and self._is_poor_combination(template, place, state):
             return Reject("low-yield", template[:_LONGEST_RULE])
-        for name, parameter in () if has_values else _parameters(url, template, lessons):
+        for name, parameter in () if has_values else _parameters(url, template, state):
             if place >= self._limits[parameter.window.steps]:
                 return Reject("parameter-values", name[:_LONGEST_RULE])
         return ACCEPT
 
-    def _is_poor_combination(self, template: str, place: int, lessons: SiteFilterState) -> bool:
+    def _is_poor_combination(self, template: str, place: int, state: SiteFilterState) -> bool:
         """Whether a template is throttled with all URLs of its path that have parameters."""
-        together = lessons.templates.get(key_of(_combinations_of(template)))
+        together = state.templates.get(key_of(_combinations_of(template)))
         if together is None or place < self._limits[together.steps]:
             return False
-        own = lessons.templates.get(key_of(template))
+        own = state.templates.get(key_of(template))
         is_known = own is not None and own.length >= self._settings.least_pages
         return is_known and own is not None and own.bits.bit_count() < self._settings.min_unique * own.length
 
     def _count_values(self, url: Url) -> None:
-        lessons = self._lessons.changing(url)
+        state = self._states.changing(url)
         path = path_template_of(url)
         for name, value in parameters_of(url):
             key = _parameter_key(path, name)
-            parameter = lessons.parameters.get(key)
+            parameter = state.parameters.get(key)
             if parameter is None:
-                if len(lessons.parameters) >= self._settings.max_parameters:
+                if len(state.parameters) >= self._settings.max_parameters:
                     continue
-                parameter = lessons.parameters[key] = Parameter(Values(), Window())
+                parameter = state.parameters[key] = Parameter(Values(), Window())
             values = parameter.values
             if values is not None and values.add(key_of(value)) and values.exceeds(self._settings.max_values):
                 parameter.values = None
@@ -180,16 +180,16 @@ def _window_keys(template: str) -> tuple[int, ...]:
     return tuple(key_of(name) for name in names)
 
 
-def _is_first(url: Url, template: str, lessons: SiteFilterState) -> bool:
+def _is_first(url: Url, template: str, state: SiteFilterState) -> bool:
     """Whether this page is the first of its path, as far as known. Paths count once a page with parameters was read."""
-    if lessons.paths is None and "?" in template:
-        lessons.paths = Paths()
-    return lessons.paths is not None and lessons.paths.add(_path_key(url))
+    if state.paths is None and "?" in template:
+        state.paths = Paths()
+    return state.paths is not None and state.paths.add(_path_key(url))
 
 
-def _filed(key: int, lessons: SiteFilterState, room: int) -> Window | None:
+def _filed(key: int, state: SiteFilterState, room: int) -> Window | None:
     """The window by that key, or a new one; there is room for those seen last, and for those that are throttled."""
-    templates = lessons.templates
+    templates = state.templates
     window = templates.pop(key, None)
     if window is None:
         if len(templates) >= room and not _make_room(templates):
@@ -207,10 +207,10 @@ def _make_room(templates: dict[int, Window]) -> bool:
     return False
 
 
-def _note(window: Window, is_unique: bool, size: int, least: float, lessons: SiteFilterState) -> None:
+def _note(window: Window, is_unique: bool, size: int, least: float, state: SiteFilterState) -> None:
     was_throttled = window.steps > 0
     window.observe(is_unique, size, least)
-    lessons.throttled += (window.steps > 0) - was_throttled
+    state.throttled += (window.steps > 0) - was_throttled
 
 
 def _contents_of(directory: str) -> str:
@@ -232,17 +232,17 @@ def _path_key(url: Url) -> int:
     return key_of(url.partition("?")[0])
 
 
-def _is_throttled(name: str, lessons: SiteFilterState) -> bool:
-    window = lessons.templates.get(key_of(name))
+def _is_throttled(name: str, state: SiteFilterState) -> bool:
+    window = state.templates.get(key_of(name))
     return window is not None and window.steps > 0
 
 
-def _has_few_values(url: Url, lessons: SiteFilterState) -> bool:
+def _has_few_values(url: Url, state: SiteFilterState) -> bool:
     """Whether a URL has no parameter, or one that has taken few values."""
     names = {name for name, _ in parameters_of(url)}
     if len(names) != 1:
         return not names
-    parameter = lessons.parameters.get(_parameter_key(path_template_of(url), names.pop()))
+    parameter = state.parameters.get(_parameter_key(path_template_of(url), names.pop()))
     return parameter is not None and parameter.values is not None and parameter.values.estimate() <= FEW_VALUES
 
 
@@ -262,13 +262,13 @@ def _parameter_key(path: str, name: str) -> int:
     return key_of(f"{path}?{name}")
 
 
-def _parameters(url: Url, template: str, lessons: SiteFilterState) -> Iterator[tuple[str, Parameter]]:
+def _parameters(url: Url, template: str, state: SiteFilterState) -> Iterator[tuple[str, Parameter]]:
     """The stored parameters of a URL, each once."""
-    if "?" not in template or not lessons.parameters:
+    if "?" not in template or not state.parameters:
         return
     path = template.partition("?")[0]
     for name in sorted({name for name, _ in parameters_of(url)}):
-        parameter = lessons.parameters.get(_parameter_key(path, name))
+        parameter = state.parameters.get(_parameter_key(path, name))
         if parameter is not None:
             yield name, parameter
 

@@ -109,9 +109,9 @@ def kind_of(form: Form) -> FormKind:
     fields = [field for field in form.fields if field.type not in _BUTTONS]
     shown = [field for field in fields if field.type != "hidden"]
     action = _words(_path(form.action))
-    said = " ".join(_said(field) for field in form.fields)
+    text = " ".join(_said(field) for field in form.fields)
     if any(field.type == "password" for field in fields):
-        return _of_password(shown, f"{action} {said}")
+        return _of_password(shown, f"{action} {text}")
     if not shown:
         return FormKind.SEARCH if _is_hidden_search(fields, action) else FormKind.OTHER
     texts = [field for field in shown if field.type in _TEXT_TYPES]
@@ -120,46 +120,46 @@ def kind_of(form: Form) -> FormKind:
     if any(field.type in _CONTACT_TYPES for field in shown) and not (has_query and _SEARCH.search(action)):
         return FormKind.CONTACT
     if any(field.type in {"email", "tel"} or _PERSONAL.search(_said(field)) for field in shown) and not has_query:
-        return _of_person(shown, f"{action} {said}")
+        return _of_person(shown, f"{action} {text}")
     if _ORDER.search(f"{action} {' '.join(map(_said, shown))}") and not has_query:
         return FormKind.ORDER
     if has_query:
         return FormKind.SEARCH
     if _ACTS.search(action) and not _SEARCH.search(action):
         return FormKind.OTHER
-    return _of_choices(shown, texts, action, said)
+    return _of_choices(shown, texts, action, text)
 
 
-def _of_password(shown: list[Field], said: str) -> FormKind:
+def _of_password(shown: list[Field], text: str) -> FormKind:
     passwords = sum(field.type == "password" for field in shown)
     others = sum(field.type not in {"password", "checkbox"} for field in shown)
-    if _RECOVERY.search(said) and not others:
+    if _RECOVERY.search(text) and not others:
         return FormKind.RECOVERY
-    if passwords > 1 or others > 3 or (others > 1 and _REGISTER.search(said) and not _LOGIN.search(said)):
+    if passwords > 1 or others > 3 or (others > 1 and _REGISTER.search(text) and not _LOGIN.search(text)):
         return FormKind.RECOVERY if others == 0 else FormKind.REGISTRATION
     return FormKind.LOGIN
 
 
-def _of_person(shown: list[Field], said: str) -> FormKind:
+def _of_person(shown: list[Field], text: str) -> FormKind:
     """A form that asks for an address or a name."""
-    if _RECOVERY.search(said):
+    if _RECOVERY.search(text):
         return FormKind.RECOVERY
-    if len(shown) > 4 and _REGISTER.search(said):
+    if len(shown) > 4 and _REGISTER.search(text):
         return FormKind.REGISTRATION
-    if _ORDER.search(said):
+    if _ORDER.search(text):
         return FormKind.ORDER
-    if _LOGIN.search(said) and not any("mail" in _said(field) for field in shown):
+    if _LOGIN.search(text) and not any("mail" in _said(field) for field in shown):
         return FormKind.LOGIN
     has_address = any(field.type == "email" or "mail" in _said(field) for field in shown)
-    return FormKind.SUBSCRIPTION if has_address and not _ACTS.search(said) else FormKind.OTHER
+    return FormKind.SUBSCRIPTION if has_address and not _ACTS.search(text) else FormKind.OTHER
 
 
-def _of_choices(shown: list[Field], texts: list[Field], action: str, said: str) -> FormKind:
+def _of_choices(shown: list[Field], texts: list[Field], action: str, text: str) -> FormKind:
     """A form whose text fields, if any, do not look like a query."""
     choices = [field for field in shown if field.type in _CHOICES]
-    if _LOGIN.search(f"{action} {said}") and len(choices) < 2:
+    if _LOGIN.search(f"{action} {text}") and len(choices) < 2:
         return FormKind.LOGIN
-    searches = bool(_SEARCH.search(f"{action} {said}"))
+    searches = bool(_SEARCH.search(f"{action} {text}"))
     if searches and (choices or texts):
         return FormKind.SEARCH
     if not texts and choices and all(_DISPLAY.search(_said(field)) for field in choices):
@@ -172,8 +172,8 @@ def _of_choices(shown: list[Field], texts: list[Field], action: str, said: str) 
 def _has_query(texts: list[Field], action: str) -> bool:
     """Whether one of the text fields is for the words of a query."""
     for field in texts:
-        said = _said(field)
-        if field.type == "search" or _SEARCH.search(said):
+        text = _said(field)
+        if field.type == "search" or _SEARCH.search(text):
             return True
     plain = [field for field in texts if not _NOT_QUERIES.search(_said(field))]
     if any(field.name.lower() in _SEARCH_NAMES for field in plain) or (plain and _SEARCH.search(action)):
@@ -280,20 +280,20 @@ def _input(field: Field, year: int) -> Input:
 
 
 def _use(field: Field, year: int) -> tuple[Use, tuple[str, ...]]:
-    said = f"{field.name} {field.label}"
+    text = f"{field.name} {field.label}"
     if field.options:
         values = useful_options(field)
-        if _PRESENTATION.search(said):
+        if _PRESENTATION.search(text):
             return Use.PRESENTATION, ()
         return (Use.CHOICE, values) if len(values) > 1 else (Use.CONSTANT, ())
     if field.type not in _TEXTS:
         return Use.CONSTANT, ()
-    if _YEAR.search(said):
+    if _YEAR.search(text):
         return Use.TYPED, tuple(str(each) for each in range(_FIRST_YEAR, year + 1))
-    if _DATE.search(said) or field.type in {"date", "month"}:
+    if _DATE.search(text) or field.type in {"date", "month"}:
         months = [(year - 1 + month // 12, month % 12 + 1) for month in range(24)]
         return Use.TYPED, tuple(f"{each}-{month:02}-01" for each, month in months)
-    if _PRICE.search(said):
+    if _PRICE.search(text):
         return Use.TYPED, tuple(str(digit * 10**power) for power in range(1, 5) for digit in (1, 2, 5))
     return Use.TEXT, ()
 

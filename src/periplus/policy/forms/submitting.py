@@ -59,7 +59,7 @@ def refusal(form: Form, page: Url, *, earlier: Form | None = None, suffixes: tup
     if any(field.type in _NEVER for field in form.fields):
         return "form-kind"
     names = (field.name for field in form.fields if field.type not in _CHOICES)
-    if any(_DANGEROUS.search(said.replace("_", " ")) for said in (urlsplit(form.action).path, *names, *form.buttons)):
+    if any(_DANGEROUS.search(text.replace("_", " ")) for text in (urlsplit(form.action).path, *names, *form.buttons)):
         return "form-kind"
     if kind_of(form) is not FormKind.SEARCH:
         return "form-kind"
@@ -182,9 +182,9 @@ def is_refusal(status: int) -> bool:
 
 def asks_for_captcha(page: Page) -> bool:
     """Whether a page asks for a captcha instead of showing results."""
-    said = [page.title, page.text[:_LONGEST_TEXT], *(resource.url for resource in page.resources)]
-    said += [field.name for form in page.forms for field in form.fields]
-    return any(_CAPTCHA.search(each) for each in said)
+    texts = [page.title, page.text[:_LONGEST_TEXT], *(resource.url for resource in page.resources)]
+    texts += [field.name for form in page.forms for field in form.fields]
+    return any(_CAPTCHA.search(each) for each in texts)
 
 
 def ending(row: FormRow, submitted: int, records: int) -> str:

@@ -14,7 +14,7 @@ and Nutch do.
 
 What else visits bring is in `gains` (new pages, answers that cost little), and who matters more in `weights`.
 
-*Decisions.* `appraisal` computes, from the record of one page, what a visit is worth and when it will be worth its
+*Decisions.* `page_value` computes, from the record of one page, what a visit is worth and when it will be worth its
 price; new pages and hubs have values in the same unit, and pages that are gone retire (`weights`). Where a crawl has
 several shards, `market` moves the budget between them until they have one price.
 
@@ -29,7 +29,15 @@ from periplus.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from ..settings import RefreshSettings
     from .allocation import AdaptiveSettings, adapted
-    from .appraisal import (
+    from .crawl_value import CrawlValue
+    from .estimation import Estimates, SiteBeliefs, estimate_pages, parts
+    from .evidence import DAY, PAGE, PageEvidence, SignalKind, observation, unpack_page
+    from .fresh_share import FreshShare
+    from .gains import MOST_LINKS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
+    from .ledger import Ledger, fit_site, pages_of
+    from .market import Bid, Market, shared_out
+    from .objectives import objective
+    from .page_value import (
         Appraisal,
         Appraiser,
         Hub,
@@ -39,14 +47,6 @@ if TYPE_CHECKING:
         price_for,
         rate_of,
     )
-    from .crawl_value import CrawlValue
-    from .estimation import Estimates, SiteBeliefs, estimate_pages, parts
-    from .evidence import DAY, PAGE, PageEvidence, SignalKind, observation, unpack_page
-    from .fresh_share import FreshShare
-    from .gains import MOST_LINKS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
-    from .ledger import Ledger, fit_site, pages_of
-    from .market import Bid, Market, shared_out
-    from .objectives import objective
     from .signals import NO_EVIDENCE, NO_PROOF, ArchiveProof, KindEvidence, SiteEvidence
     from .weights import (
         WORTHLESS,

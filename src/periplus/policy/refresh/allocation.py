@@ -95,12 +95,12 @@ def harmonic_frequencies(
     Announced pages signal every change at once. Both follow from the one price at which the budget is spent.
     """
     rate, weight = _columns(rates, weights)
-    told = np.broadcast_to(np.asarray(is_announced, bool), rate.shape)
+    announced = np.broadcast_to(np.asarray(is_announced, bool), rate.shape)
     live = (rate > 0) & (weight > 0)
     polled, followed = np.zeros(len(rate)), np.zeros(len(rate))
     if budget <= 0 or not live.any():
         return polled, followed
-    poll, follow = live & ~told, live & told
+    poll, follow = live & ~announced, live & announced
 
     def spend(price: float) -> float:
         change, worth = rate[poll], weight[poll]

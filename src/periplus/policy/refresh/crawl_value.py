@@ -33,7 +33,7 @@ from .objectives import Floats, Objective, objective
 
 Ints = NDArray[np.int64]
 
-LEAST_UNTOLD = 1e-3
+LEAST_UNSIGNALLED = 1e-3
 """Smallest share of changes that no signal reports: no site's signals are complete."""
 
 _SHARES, _WORTHS = 64, 32
@@ -96,15 +96,15 @@ class CrawlValue:
 
         `shape` is the precision of `alpha`, as a number of changes.
         """
-        told = -math.expm1(-kappa) * gamma
+        signalled = -math.expm1(-kappa) * gamma
         base = self._shape_of(shape) * _OF_SHAPE
         if self.objective.cost is None or kappa < LEAST_KAPPA or gamma <= 0.0:
-            return Outlook(base, alpha + told)
-        alpha = max(alpha, LEAST_UNTOLD * (alpha + told))
+            return Outlook(base, alpha + signalled)
+        alpha = max(alpha, LEAST_UNSIGNALLED * (alpha + signalled))
         share = min(max(round(math.log(gamma / alpha / _LEAST_SHARE) / _SHARE_STEP), 0), _SHARES - 1)
         worth = min(round(math.log(kappa / LEAST_KAPPA) / _WORTH_STEP), _WORTHS - 1)
         told_there = -math.expm1(-_kappa(worth)) * _LEAST_SHARE * math.exp(share * _SHARE_STEP)
-        return Outlook(base + 1 + worth * _SHARES + share, (alpha + told) / (1.0 + told_there), boost)
+        return Outlook(base + 1 + worth * _SHARES + share, (alpha + signalled) / (1.0 + told_there), boost)
 
     def _shape_of(self, shape: float) -> int:
         """Which of the shapes is nearest, in the logarithm."""
@@ -145,15 +145,15 @@ class CrawlValue:
 
     def outlooks(self, alpha: Floats, gamma: Floats, kappa: Floats, shape: Floats | None = None) -> tuple[Ints, Floats]:
         """Classes and rates of many pages."""
-        told = -np.expm1(-kappa) * gamma
+        signalled = -np.expm1(-kappa) * gamma
         deaf = (kappa < LEAST_KAPPA) | (gamma <= 0.0) | (self.objective.cost is None)
-        untold = np.maximum(alpha, LEAST_UNTOLD * (alpha + told))
-        share = np.rint(np.log(np.where(deaf, 1.0, gamma / untold) / _LEAST_SHARE) / _SHARE_STEP)
+        unsignalled = np.maximum(alpha, LEAST_UNSIGNALLED * (alpha + signalled))
+        share = np.rint(np.log(np.where(deaf, 1.0, gamma / unsignalled) / _LEAST_SHARE) / _SHARE_STEP)
         worth = np.rint(np.log(np.maximum(kappa, LEAST_KAPPA) / LEAST_KAPPA) / _WORTH_STEP)
         worth, share = np.clip(worth, 0, _WORTHS - 1), np.clip(share, 0, _SHARES - 1)
         kappa_there = LEAST_KAPPA * np.exp(worth * _WORTH_STEP)
         told_there = -np.expm1(-kappa_there) * _LEAST_SHARE * np.exp(share * _SHARE_STEP)
-        rate = np.where(deaf, alpha + told, (alpha + told) / (1.0 + told_there))
+        rate = np.where(deaf, alpha + signalled, (alpha + signalled) / (1.0 + told_there))
         base = 0.0 if shape is None else self._shapes_of(shape) * _OF_SHAPE
         return (base + np.where(deaf, QUIET, 1 + worth * _SHARES + share)).astype(np.int64), rate
 
@@ -201,11 +201,11 @@ class CrawlValue:
         return _waits(expected, _SHAPE_LIST[kind // _OF_SHAPE]) / rate
 
     def _hear(self, kind: Ints, expected: Floats, boost: Floats) -> None:
-        told = (boost > 0.0) & (kind % _OF_SHAPE > 0)
+        is_signalled = (boost > 0.0) & (kind % _OF_SHAPE > 0)
         if self._is_plain:
-            expected[told] += boost[told]
+            expected[is_signalled] += boost[is_signalled]
             return
-        for page in np.flatnonzero(told):
+        for page in np.flatnonzero(is_signalled):
             expected[page] = self._with_signals(int(kind[page]), float(expected[page]), float(boost[page]))
 
     # signals

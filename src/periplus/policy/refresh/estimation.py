@@ -94,7 +94,7 @@ class Estimates(Struct, frozen=True):
     precision: Floats
     right: Floats
     judged: Floats
-    untold: Floats
+    unsignalled: Floats
     """changes that no signal told, by site"""
     shape: Floats
     """how much is known of `alpha`, by page: the number of changes that would say as much"""
@@ -115,8 +115,8 @@ class Estimates(Struct, frozen=True):
     @property
     def recall(self) -> Floats:
         """The share of a site's changes that each kind of signal reports."""
-        told = np.maximum(self.right - 1.0, 0.0)
-        share: Floats = told / np.maximum(told.sum(axis=1) + self.untold, 1e-12)[:, None]
+        signalled = np.maximum(self.right - 1.0, 0.0)
+        share: Floats = signalled / np.maximum(signalled.sum(axis=1) + self.unsignalled, 1e-12)[:, None]
         return share
 
 
@@ -180,7 +180,7 @@ def estimate(
     counted = np.bincount(seen.page[changed], minlength=pages) + old_changes
     mean = (0.5 + _sums(site, counted, sites)) / (1.0 + site_days)
     alpha = mean[site] if start is None else np.where(start > 0.0, start, mean[site])
-    untold = np.zeros(pages)
+    unsignalled = np.zeros(pages)
     site_shape = np.full(sites, settings.strength)
     quiet = np.flatnonzero(~seen.is_changed)
     calm = _sums(seen.page[quiet], seen.days[quiet], pages) + old_days * (1.0 - np.asarray(doubt))
@@ -193,22 +193,22 @@ def estimate(
         if done >= settings.rounds * 2 // 3:
             is_heard &= precision >= settings.least_precision
             precision = precision * is_heard
-        untold, told = step.expect(alpha, precision[:, kinds])
-        untold += old_changes
-        pooled = (0.5 + _sums(site, untold, sites)) / (1.0 + site_days)
+        unsignalled, signalled = step.expect(alpha, precision[:, kinds])
+        unsignalled += old_changes
+        pooled = (0.5 + _sums(site, unsignalled, sites)) / (1.0 + site_days)
         mean = (_sums(site, alpha, sites) + _ELSEWHERE * settings.usual) / (counts + _ELSEWHERE)
         mean = np.minimum(np.maximum(mean, pooled), settings.fastest)
         strength = site_shape[site]
-        own = (strength + untold) / (strength / mean[site] + days)
+        own = (strength + unsignalled) / (strength / mean[site] + days)
         alpha *= (((1.0 - doubt) * own + doubt * mean[site]) / alpha) ** _HASTE
-        right[:, kinds] = np.where(is_heard[:, kinds], beliefs.right[:, kinds] + told, right[:, kinds])
+        right[:, kinds] = np.where(is_heard[:, kinds], beliefs.right[:, kinds] + signalled, right[:, kinds])
         precision = _towards(precision, right / judged, settings.most_precision) * is_heard
         if done % _REFIT == _REFIT - 1:
             shape = strength + known(alpha, precision[:, kinds])
             site_shape = _fitted(site, alpha, shape, mean, settings.strength)
     gamma, site_gamma = signal_rates(heard, watched, site, sites)
     shape = site_shape[site] + known(alpha, precision[:, kinds])
-    totals = _sums(site, untold, sites)
+    totals = _sums(site, unsignalled, sites)
     return Estimates(alpha, gamma, mean, site_gamma, site_shape, precision, right, judged, totals, shape)
 
 
@@ -280,13 +280,13 @@ class _Step:
         for kind in range(self._signals.shape[1]):
             reasons += self._signals[:, kind] * surprise[self._owner, kind]
         chance = -np.expm1(-np.maximum(reasons, 1e-12))
-        untold = _sums(self._page, quiet / chance, len(alpha))
-        told = np.empty_like(precision)
+        unsignalled = _sums(self._page, quiet / chance, len(alpha))
+        signalled = np.empty_like(precision)
         for kind in range(self._signals.shape[1]):
             count = self._signals[:, kind]
             found = np.minimum(count, count * precision[self._owner, kind] / chance)
-            told[:, kind] = _sums(self._owner, found, len(precision))
-        return untold, told
+            signalled[:, kind] = _sums(self._owner, found, len(precision))
+        return unsignalled, signalled
 
 
 def _sums(place: Ints, what: NDArray[Any], places: int) -> Floats:

@@ -118,7 +118,7 @@ class PageEvidence(Struct, frozen=True, gc=False):
             return replace(self, heard=heard)
         return replace(self, heard=heard, pending=self.pending + (1 << shift))
 
-    def told_late(self, kind: SignalKind, modified_at: float) -> PageEvidence:
+    def signalled_late(self, kind: SignalKind, modified_at: float) -> PageEvidence:
         """Add a signal about a change before the last visit to the visit that followed the change."""
         shift, ended_at = shift_of(kind), self.visited_at
         if modified_at > ended_at:

@@ -21,10 +21,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from .appraisal import boost_of, nothing_unheard
 from .change_posterior import ChangePosterior, Pages, Visits
 from .evidence import BY_DATE, DAY, PageEvidence, is_changed_in, observations_of
 from .ledger import pages_of
+from .page_value import boost_of, chance_of_no_unseen_change
 from .signals import SiteEvidence
 
 Floats = NDArray[np.float64]
@@ -99,9 +99,9 @@ def _draws(
     kept = pages_of(b"".join(page.pack() for page in pages))
     posterior = ChangePosterior(*_evidence(kept, number, sites, now), np.random.default_rng(_SEED), shortest / DAY)
     chances = np.stack(list(posterior.draws()), axis=1)
-    told = [boost_of(page, sites[each]) for page, each in zip(pages, site, strict=True)]
-    heard = [nothing_unheard(page, sites[each], now) for page, each in zip(pages, site, strict=True)]
-    chances *= (np.exp(-np.array(told)) * np.array(heard))[:, None]
+    boosts = [boost_of(page, sites[each]) for page, each in zip(pages, site, strict=True)]
+    unseen = [chance_of_no_unseen_change(page, sites[each], now) for page, each in zip(pages, site, strict=True)]
+    chances *= (np.exp(-np.array(boosts)) * np.array(unseen))[:, None]
     return chances
 
 

@@ -7,7 +7,7 @@ indexed, for what links lead to and for what the site lists (the utility of Scho
 `policy.balance` samples only the last pages of sites that have both sources, which is not the same); how often second
 visits were answered with 304; and how far its `Last-Modified` goes with what its pages say.
 
-All of it fades, and says nothing of when a page is due: `worth` and `appraisal` do.
+All of it fades, and says nothing of when a page is due: `worth` and `page_value` do.
 """
 
 from __future__ import annotations

@@ -81,9 +81,9 @@ class Ledger:
         reasons = quiet + (seen.signals * self.estimates.kappa[site]).sum(axis=1)
         chance = -np.expm1(-np.maximum(reasons, 1e-12))
         reasons = np.clip(reasons, 1e-9, 500.0)
-        told = information(quiet, reasons)
-        changes = np.where(seen.is_changed, told + quiet / np.expm1(reasons), 0.0)
-        days = np.where(seen.is_changed, told / rows["rate"][full], seen.days)
+        days_of_evidence = information(quiet, reasons)
+        changes = np.where(seen.is_changed, days_of_evidence + quiet / np.expm1(reasons), 0.0)
+        days = np.where(seen.is_changed, days_of_evidence / rows["rate"][full], seen.days)
         rows["old_changes"][full] = KEEP * rows["old_changes"][full] + changes
         rows["old_days"][full] = KEEP * rows["old_days"][full] + days
         right = np.minimum(seen.signals, seen.signals * self.estimates.precision[site] / chance[:, None])
@@ -100,11 +100,11 @@ class Ledger:
 
     def _estimate(self, now: float) -> Estimates:
         beliefs = SiteBeliefs(1.0 + self._old_right, 2.0 + self._old_judged)
-        heard = estimate_pages(self.pages, self._site, now, beliefs, self._settings)
+        with_signals = estimate_pages(self.pages, self._site, now, beliefs, self._settings)
         if not self._is_told:
-            return heard
-        deaf = estimate_pages(without_signals(self.pages), self._site, now, beliefs, self._settings)
-        return believed(self.pages, self._site, heard, deaf)
+            return with_signals
+        without = estimate_pages(without_signals(self.pages), self._site, now, beliefs, self._settings)
+        return believed(self.pages, self._site, with_signals, without)
 
     def outlooks(self, tables: CrawlValue) -> tuple[Ints, Floats]:
         """Classes and rates of all pages."""

@@ -83,20 +83,20 @@ class Market:
 
         May be called at any time: it computes at intervals, the first time when every part has bid.
         """
-        heard = [bid for bid in bids if bid is not None]
-        if len(heard) < len(self._off):
+        received = [bid for bid in bids if bid is not None]
+        if len(received) < len(self._off):
             return []
-        whole, now = heard[0].whole, max(bid.at for bid in heard)
+        whole, now = received[0].whole, max(bid.at for bid in received)
         if not self.granted:
-            self.granted = shared_out(whole, [bid.visits_a_day for bid in heard])
+            self.granted = shared_out(whole, [bid.visits_a_day for bid in received])
         else:
-            pause = max(_VISITS_BETWEEN * len(heard) / whole * DAY, _LEAST_PAUSE)
+            pause = max(_VISITS_BETWEEN * len(received) / whole * DAY, _LEAST_PAUSE)
             if now < self._looked_at + pause:
                 return []
-            self._learn(heard, (now - self._looked_at) / DAY)
-            self.granted = shared_out(whole, self._moved(whole, heard))
+            self._learn(received, (now - self._looked_at) / DAY)
+            self.granted = shared_out(whole, self._moved(whole, received))
         self._looked_at = now
-        return self._news([bid.visits_a_day for bid in heard])
+        return self._news([bid.visits_a_day for bid in received])
 
     def _learn(self, bids: Sequence[Bid], days: float) -> None:
         """How far the forecast of each is off."""

@@ -80,9 +80,9 @@ def believed(pages: NDArray[np.void], site: Ints, heard: Estimates, deaf: Estima
     """For each site the better of two estimates: `heard` uses the signals of its pages, `deaf` does not."""
     seen, sites = observations_of(pages), len(heard.precision)
     owner = site[seen.page]
-    told = np.bincount(owner[seen.signals.any(axis=1)], minlength=sites)
+    signalled = np.bincount(owner[seen.signals.any(axis=1)], minlength=sites)
     against = likelihoods(seen, site, deaf) - likelihoods(seen, site, heard)
-    is_distrusted = (told >= _FEW) & (against > _ODDS)
+    is_distrusted = (signalled >= _FEW) & (against > _ODDS)
     if not is_distrusted.any():
         return heard
     by_page = is_distrusted[site]
@@ -93,7 +93,7 @@ def believed(pages: NDArray[np.void], site: Ints, heard: Estimates, deaf: Estima
         shape=np.where(by_page, deaf.shape, heard.shape),
         site_alpha=np.where(is_distrusted, deaf.site_alpha, heard.site_alpha),
         site_shape=np.where(is_distrusted, deaf.site_shape, heard.site_shape),
-        untold=np.where(is_distrusted, deaf.untold, heard.untold),
+        unsignalled=np.where(is_distrusted, deaf.unsignalled, heard.unsignalled),
         precision=np.where(is_distrusted[:, None], 0.0, heard.precision),
         right=right,
     )
@@ -148,10 +148,10 @@ class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
     @property
     def is_lying(self) -> bool:
         """Whether its dates are known to be generated."""
-        return self.lying_polls >= _LYING_POLLS or self.says_all
+        return self.lying_polls >= _LYING_POLLS or self.reports_everything
 
     @property
-    def says_all(self) -> bool:
+    def reports_everything(self) -> bool:
         """Whether polls report nearly every page as changed."""
         return self.polls >= _LYING_POLLS and self.moved >= _EVERYTHING
 
@@ -184,7 +184,7 @@ class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
         """The verdict (see the module)."""
         if not self.judged and not self.polls:
             return SILENT
-        if self.says_all:
+        if self.reports_everything:
             return ALWAYS_NOW
         if self.lying_polls >= _LYING_POLLS:
             return BUILD_TIME
@@ -219,7 +219,7 @@ class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
         return replace(self, lag=0.9 * self.lag + 0.1 * days if self.lag else days)
 
 
-NOTHING_HEARD = KindEvidence()
+NO_SIGNALS = KindEvidence()
 
 
 class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
@@ -232,7 +232,7 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
     come in all for pages that change less than daily: for others it is not worth while to hear of each.
     """
 
-    kinds: Annotated[tuple[KindEvidence, ...], Meta(min_length=KINDS, max_length=KINDS)] = (NOTHING_HEARD,) * KINDS
+    kinds: Annotated[tuple[KindEvidence, ...], Meta(min_length=KINDS, max_length=KINDS)] = (NO_SIGNALS,) * KINDS
     rate: float = 0.0
     signals: float = 0.0
     pages: int = 0
@@ -259,9 +259,9 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
 
     def recall(self, kind: SignalKind) -> float:
         """The share of the changes of its pages that this kind reports, for an average page."""
-        told = self.precision_rate(kind)
+        signalled = self.precision_rate(kind)
         every = self.rate + sum(self.precision_rate(SignalKind(each)) for each in range(KINDS))
-        return told / every if every > 0.0 else 0.0
+        return signalled / every if every > 0.0 else 0.0
 
     def precision_rate(self, kind: SignalKind) -> float:
         """Right signals a day of a page; 0 for kinds that are ignored."""
@@ -320,8 +320,8 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
             return self._judged(code, 0.0), 0.0, days
         quiet = rate * days
         grown = math.expm1(min(max(quiet + reasons, 1e-9), 300.0))
-        told = max(quiet * (quiet * (grown + 1.0) - grown) / grown**2, 0.0)
-        return self._judged(code, grown / (grown + 1.0)), told + quiet / grown, told / rate
+        information = max(quiet * (quiet * (grown + 1.0) - grown) / grown**2, 0.0)
+        return self._judged(code, grown / (grown + 1.0)), information + quiet / grown, information / rate
 
     def _judged(self, code: int, chance: float) -> SiteEvidence:
         counts = signals_of(code)

@@ -1,6 +1,6 @@
 """How much a page matters, against the mean of all: by links, by what its site says of priorities, by what a user says.
 
-A visit is worth in proportion to it (`appraisal`). Importance comes as a function from URLs to multiples of a mean, of
+A visit is worth in proportion to it (`page_value`). Importance comes as a function from URLs to multiples of a mean, of
 the caller (`store.ranks` computes it); a user's own weights are patterns as in
 `policy.filters.patterns`, of which the first that matches counts. The product is divided by the mean over the pages of
 the collection, so that the price of a visit keeps its meaning whatever the scale: the caller has the pages for that.

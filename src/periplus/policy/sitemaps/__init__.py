@@ -2,7 +2,7 @@
 
 Every sitemap file that is known is a node of the forest (`trees`). It is born when a robots.txt, a guess, a person, a
 ping or an index names it (`follow` says which children of an index are taken, and why others are not). Once read, it
-speaks for some hosts and not for others (a `Voice`). Between two readings its entries are remembered as fingerprints
+may list some hosts and not others (`SitemapAuthority`). Between two readings its entries are remembered as fingerprints
 and times, so that the next reading tells only what was added, removed, or moved (`difference`), and which of the moves
 are signs of a change. What came of a visit changes its node (`visits`), and with it the time of the next visit
 (`revisit`); a file that is dead or useless retires with a reason. What it lists is scored by priority, by links, or by
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         AuthoritySettings,
         FileReading,
         RetirementSettings,
-        Voice,
+        SitemapAuthority,
         after_failure,
         after_reading,
         after_same,
@@ -89,11 +89,11 @@ __all__ = [
     "RevisitSettings",
     "ScoreSettings",
     "SignalSettings",
+    "SitemapAuthority",
     "SitemapNode",
     "SitemapScore",
     "TreeLimits",
     "TreeSpending",
-    "Voice",
     "after_failure",
     "after_reading",
     "after_same",

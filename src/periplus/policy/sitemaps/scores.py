@@ -88,7 +88,7 @@ RankOf = Callable[[Url], float | None]
 class SitemapScore(Protocol):
     """How much listed pages are wanted. Larger is sooner; the mean is about 1."""
 
-    def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], said: Priorities) -> list[float]:
+    def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], of_site: Priorities) -> list[float]:
         """The score of each entry of a slice, of a site whose priorities, with these, are `said`."""
 
 
@@ -98,11 +98,11 @@ class ByPriority:
     def __init__(self, settings: ScoreSettings, rank_of: RankOf) -> None:  # noqa: ARG002 - one way to make them all
         self._settings = settings
 
-    def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], said: Priorities) -> list[float]:
+    def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], of_site: Priorities) -> list[float]:
         """Priorities in multiples of the site's mean; 1 for all where they do not differ."""
-        if not self._settings.is_telling(said):
+        if not self._settings.is_informative(of_site):
             return [1.0] * len(urls)
-        mean = said.mean
+        mean = of_site.mean
         known = {priority: given(priority) / mean for priority in set(priorities)}  # they repeat
         return [known[priority] for priority in priorities]
 
@@ -113,7 +113,7 @@ class ByPageRank:
     def __init__(self, settings: ScoreSettings, rank_of: RankOf) -> None:  # noqa: ARG002
         self._rank_of = rank_of
 
-    def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], said: Priorities) -> list[float]:  # noqa: ARG002
+    def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], of_site: Priorities) -> list[float]:  # noqa: ARG002
         """PageRank; 0 where no link is known."""
         return [self._rank_of(url) or 0.0 for url in urls]
 
@@ -125,10 +125,10 @@ class ByPriorityRank:
         self._rank_of = rank_of
         self._by_priority = ByPriority(settings, rank_of)
 
-    def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], said: Priorities) -> list[float]:
+    def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], of_site: Priorities) -> list[float]:
         """PriorityRank; until a page has one, the lowest value, by priority."""
         ranks = map(self._rank_of, urls)
-        least = self._by_priority.scores(urls, priorities, said)
+        least = self._by_priority.scores(urls, priorities, of_site)
         return [UNRANKED * score if rank is None else rank for rank, score in zip(ranks, least, strict=True)]
 
 
@@ -151,12 +151,12 @@ def entry_ranks(
     n: int,
     files: Sequence[SitemapFile] = (),
     *,
-    is_telling: bool = True,
+    is_informative: bool = True,
     tolerance: float = 1e-10,
 ) -> Ranks:
     """What `RankOf` answers from: `pagerank` or `priority_rank` of `n` pages, in multiples of their mean.
 
-    `pagerank` is zero where no link leads, as the paper has it. `is_telling` says whether priorities count.
+    `pagerank` is zero where no link leads, as the paper has it. `is_informative` says whether priorities count.
     """
     from ...graph import pagerank, priority_rank  # their libraries take a second to load
 
@@ -164,7 +164,7 @@ def entry_ranks(
         ranks = pagerank(sources, targets, n, _DAMPING, tolerance=tolerance) * n
         ranks[np.bincount(np.asarray(targets, np.int64), minlength=n) == 0] = 0.0
         return ranks
-    if not is_telling:
+    if not is_informative:
         files = [replace(file, priorities=None) for file in files]
     ranks = priority_rank(sources, targets, n, files, _DAMPING, tolerance=tolerance)
     total = ranks.sum()

@@ -46,6 +46,6 @@ class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
                 hint=f"did you mean {nearest(self.score, SCORES)!r}? There are {', '.join(sorted(SCORES))}",
             )
 
-    def is_telling(self, said: Priorities) -> bool:
+    def is_informative(self, of_site: Priorities) -> bool:
         """Whether the priorities of a site differ between pages."""
-        return said.total >= self.least_entries and said.entropy >= self.least_entropy
+        return of_site.total >= self.least_entries and of_site.entropy >= self.least_entropy

@@ -60,7 +60,7 @@ class AuthoritySettings(Struct, frozen=True, forbid_unknown_fields=True):
             )
 
 
-class Voice:
+class SitemapAuthority:
     """What one file may list. `vouching` are the hosts whose robots.txt names it, or an index above it."""
 
     def __init__(self, url: Url, vouching: Collection[Site], settings: AuthoritySettings | None = None) -> None:

@@ -54,10 +54,10 @@ class RowInventory:
             return Problem("not-a-url", written[:200])
         if not url.startswith(self._root):
             return Problem("outside-root", written[:200])
-        told = row.get("updated_at")
-        at = _moment(told)
-        if at is None and told not in (None, ""):
-            return Problem("bad-date", f"{written[:200]}: {str(told)[:50]}")
+        value = row.get("updated_at")
+        at = _moment(value)
+        if at is None and value not in (None, ""):
+            return Problem("bad-date", f"{written[:200]}: {str(value)[:50]}")
         return Resource(
             url,
             str(row.get("mime") or "text/html"),
@@ -100,23 +100,23 @@ def _json_rows(first: str, file: TextIO) -> Iterator[dict[str, Any] | Problem]:
         line = file.readline(LONGEST_LINE)
 
 
-def _images(told: object, url: str) -> tuple[str, ...]:
-    if not told:
+def _images(value: object, url: str) -> tuple[str, ...]:
+    if not value:
         return ()
-    named = told.split() if isinstance(told, str) else told if isinstance(told, list | tuple) else ()
+    named = value.split() if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
     return tuple(urljoin(url, str(image)) for image in named)
 
 
-def _moment(told: object) -> float | None:
-    if told is None or isinstance(told, bool):
+def _moment(value: object) -> float | None:
+    if value is None or isinstance(value, bool):
         return None
-    if isinstance(told, float | int):
-        return float(told)
-    if isinstance(told, datetime):
-        return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
-    if isinstance(told, date):
-        return datetime(told.year, told.month, told.day, tzinfo=UTC).timestamp()
-    text = str(told).strip()
+    if isinstance(value, float | int):
+        return float(value)
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
+    text = str(value).strip()
     try:
         return float(text)
     except ValueError:
@@ -124,10 +124,10 @@ def _moment(told: object) -> float | None:
         return None if read is None else read.at
 
 
-def _number(told: object) -> int:
-    if told is None:
+def _number(value: object) -> int:
+    if value is None:
         return 0
     try:
-        return max(int(str(told)), 0)
+        return max(int(str(value)), 0)
     except ValueError:
         return 0

@@ -139,12 +139,12 @@ class _Tap:
     def start(self, message: Any) -> Any:
         """Add validators to a page for everyone, and begin to look at its content."""
         pairs = list(message.get("headers", ()))
-        told = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in pairs}
-        if not is_shared(200, told) or is_personal(self.headers, self.live.settings):
+        fields = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in pairs}
+        if not is_shared(200, fields) or is_personal(self.headers, self.live.settings):
             return message
-        if self.method == "GET" and is_observable(told) and self.live.wants(self.path, self.query):
+        if self.method == "GET" and is_observable(fields) and self.live.wants(self.path, self.query):
             self.body = bytearray()
-        known = None if "etag" in told or "last-modified" in told else self.live.known(self.path, self.query)
+        known = None if "etag" in fields or "last-modified" in fields else self.live.known(self.path, self.query)
         if known is None:
             return message
         added = [(name.lower().encode(), value.encode("latin-1")) for name, value in validators(known)]
@@ -174,25 +174,27 @@ class _Robots(_Tap):
         whole = self.held
         try:
             start = whole[0]
-            told = {name.lower(): value for name, value in start.get("headers", ())}
+            fields = {name.lower(): value for name, value in start.get("headers", ())}
             size = sum(len(one.get("body", b"")) for one in whole[1:])
-            is_text = told.get(b"content-type", b"text/plain").startswith(b"text/plain")
-            is_ours = (start["status"] == 200 and is_text and b"content-encoding" not in told) or start["status"] == 404
+            is_text = fields.get(b"content-type", b"text/plain").startswith(b"text/plain")
+            is_ours = (start["status"] == 200 and is_text and b"content-encoding" not in fields) or start[
+                "status"
+            ] == 404
             self.is_passing = not is_ours or size > MAX_BYTES
             if not self.is_passing and (len(whole) == 1 or message.get("more_body")):
                 return
             if not self.is_passing:
-                whole = self.with_block(start, told, b"".join(one.get("body", b"") for one in whole[1:]))
+                whole = self.with_block(start, fields, b"".join(one.get("body", b"") for one in whole[1:]))
         except Exception as error:  # the application must not notice
             self.live.complain(error)
         self.is_passing = True
         for one in whole:
             await super().__call__(one)
 
-    def with_block(self, start: Any, told: dict[bytes, bytes], body: bytes) -> list[Any]:
+    def with_block(self, start: Any, fields: dict[bytes, bytes], body: bytes) -> list[Any]:
         after = self.live.robots(body if start["status"] == 200 else b"")
         drop = (b"content-length", b"etag", b"last-modified", b"content-type")
-        kept = [(name, value) for name, value in told.items() if name not in drop]
+        kept = [(name, value) for name, value in fields.items() if name not in drop]
         headers = [
             *kept,
             (b"content-type", b"text/plain; charset=utf-8"),

@@ -115,12 +115,12 @@ class _Tap:
         return self.start_response(status, pairs, *rest)
 
     def _look(self, pairs: _Pairs) -> _Pairs:
-        told = lowered(pairs)
-        if not is_shared(200, told) or is_personal(self.headers, self.live.settings):
+        fields = lowered(pairs)
+        if not is_shared(200, fields) or is_personal(self.headers, self.live.settings):
             return pairs
-        if self.method == "GET" and is_observable(told) and self.live.wants(self.path, self.query):
+        if self.method == "GET" and is_observable(fields) and self.live.wants(self.path, self.query):
             self.body = bytearray()
-        known = None if "etag" in told or "last-modified" in told else self.live.known(self.path, self.query)
+        known = None if "etag" in fields or "last-modified" in fields else self.live.known(self.path, self.query)
         return pairs if known is None else [*pairs, *validators(known)]
 
     def add(self, piece: bytes) -> None:
@@ -187,8 +187,8 @@ def _robots(app: Wsgi, environ: dict[str, Any], start_response: Callable[..., An
             close()
     status, pairs, rest = heads[-1]
     try:
-        told = lowered(pairs)
-        is_text = told.get("content-type", "text/plain").startswith("text/plain") and "content-encoding" not in told
+        fields = lowered(pairs)
+        is_text = fields.get("content-type", "text/plain").startswith("text/plain") and "content-encoding" not in fields
         if status.startswith("404") or (status.startswith("200") and is_text and len(body) <= MAX_BYTES):
             body = tap.live.robots(body if status.startswith("200") else b"")
             drop = ("content-length", "etag", "last-modified", "content-type")

@@ -84,7 +84,7 @@ def id_of(url: str) -> str:
     return urlsafe_b64encode(sha256(url.encode()).digest()).decode()[:_ID_LENGTH]
 
 
-def index_lines(index: str, document: Document, facts: PageFacts, said: Preferences) -> bytes:
+def index_lines(index: str, document: Document, facts: PageFacts, preferences: Preferences) -> bytes:
     """The action that adds a page or replaces it, and the page."""
     capture, page = document.capture, document.page
     row = BulkDocument(
@@ -103,7 +103,7 @@ def index_lines(index: str, document: Document, facts: PageFacts, said: Preferen
         anchors=facts.anchors[:MAX_ANCHORS],
         cluster=facts.cluster,
         canonical=page.canonical,
-        preferences=preference_words(said.and_also(page.preferences)),
+        preferences=preference_words(preferences.and_also(page.preferences)),
     )
     action = _encode({"index": {"_index": index, "_id": id_of(capture.url)}})
     return action + b"\n" + _encoded(row) + b"\n"
@@ -114,11 +114,16 @@ def delete_line(index: str, url: str) -> bytes:
     return _encode({"delete": {"_index": index, "_id": id_of(url)}}) + b"\n"
 
 
-def preference_words(said: Preferences) -> dict[str, str]:
+def preference_words(preferences: Preferences) -> dict[str, str]:
     """What is said about the use of a page, without what is unknown."""
-    uses = (("search", said.search), ("ai_input", said.ai_input), ("train", said.train), ("tdm", said.tdm))
+    uses = (
+        ("search", preferences.search),
+        ("ai_input", preferences.ai_input),
+        ("train", preferences.train),
+        ("tdm", preferences.tdm),
+    )
     words = {name: preference.value for name, preference in uses if preference is not Preference.UNKNOWN}
-    return words if said.use is None else words | {"use": said.use.value}
+    return words if preferences.use is None else words | {"use": preferences.use.value}
 
 
 def _encoded(row: BulkDocument) -> bytes:

@@ -171,8 +171,8 @@ class StatedPreferences:
             key, at = fingerprint(row["url"]), row["read_at"].timestamp()
             known = self._stated.get(key)
             if (known is None and is_stated) or (known is not None and known[0] <= at):
-                said = preferences_of(row)
-                self._stated[key] = at, self._values.setdefault(said, said)
+                preferences = preferences_of(row)
+                self._stated[key] = at, self._values.setdefault(preferences, preferences)
 
 
 def preferences_of(row: dict[str, Any]) -> Preferences:

@@ -109,8 +109,10 @@ class PageFilter:
         return any(tag == wanted or tag.startswith(f"{wanted}-") for wanted in self._languages)
 
     def _is_refused(self, page: Page) -> bool:
-        said = page.preferences if self._stated is None else page.preferences.and_also(self._stated.of(page.url))
-        return said.forbids_training if self._purpose == TRAINING else said.ai_input is Preference.DISALLOW
+        preferences = page.preferences if self._stated is None else page.preferences.and_also(self._stated.of(page.url))
+        return (
+            preferences.forbids_training if self._purpose == TRAINING else preferences.ai_input is Preference.DISALLOW
+        )
 
     @staticmethod
     def _is_known(page: Page, seen: set[bytes]) -> bool:

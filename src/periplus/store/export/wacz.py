@@ -213,7 +213,7 @@ class _Package:
         """Write what names all members."""
         now = self._now.isoformat(timespec="seconds").replace("+00:00", "Z")
         facts = self._facts
-        told = {
+        package = {
             "profile": "data-package",
             "wacz_version": VERSION,
             "title": facts.title,
@@ -225,7 +225,7 @@ class _Package:
             "mainPageDate": self._main_date,
             "resources": self._resources,
         }
-        data = msgspec.json.format(_encode({name: value for name, value in told.items() if value != ""}), indent=2)
+        data = msgspec.json.format(_encode({name: value for name, value in package.items() if value != ""}), indent=2)
         with self._member("datapackage.json", is_packed=True) as member:
             member.write(data)
         digest = {"path": "datapackage.json", "hash": f"sha256:{sha256(data).hexdigest()}"}

@@ -291,9 +291,9 @@ def _depth(hops: str) -> int:
 
 def _purpose(url: Url, status: int, body: bytes, fields: Mapping[str, str]) -> Purpose:
     """What it was fetched for: told by our own metadata, else by its path and its first bytes."""
-    told = fields.get("purpose", "")
-    if told in (Purpose.PAGE.value, Purpose.ROBOTS.value, Purpose.SITEMAP.value):
-        return Purpose(told)
+    value = fields.get("purpose", "")
+    if value in (Purpose.PAGE.value, Purpose.ROBOTS.value, Purpose.SITEMAP.value):
+        return Purpose(value)
     if url[url.index("/", 8) :] == "/robots.txt":
         return Purpose.ROBOTS
     is_sitemap = status == 200 and any(root in body[:_SITEMAP_HEAD] for root in _SITEMAP_ROOTS)

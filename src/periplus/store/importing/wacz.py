@@ -163,13 +163,13 @@ class _Check:
         self._captures = 0
 
     def run(self) -> Iterator[Package | PackagePage | Problem]:
-        told = self._datapackage()
-        if isinstance(told, Problem):
-            yield told
+        package = self._datapackage()
+        if isinstance(package, Problem):
+            yield package
             return
-        if not told.wacz_version:
+        if not package.wacz_version:
             yield Problem("no-version", DATAPACKAGE)
-        yield from self._check_members(told)
+        yield from self._check_members(package)
         is_signed = False
         if DIGEST in self._members:
             digest = self._digest()
@@ -182,13 +182,13 @@ class _Check:
         for name in self._members:
             if name.startswith("indexes/"):
                 yield from self._check_index(name)
-        yield self._summary(told, is_signed=is_signed)
+        yield self._summary(package, is_signed=is_signed)
 
-    def _summary(self, told: _Datapackage, *, is_signed: bool) -> Package:
+    def _summary(self, package: _Datapackage, *, is_signed: bool) -> Package:
         archives = [member for name, member in self._members.items() if name.startswith(ARCHIVE_FOLDER)]
-        title = told.title or (told.metadata.title if told.metadata else "")
+        title = package.title or (package.metadata.title if package.metadata else "")
         return Package(
-            title, told.wacz_version, told.software, told.created, told.mainPageURL,
+            title, package.wacz_version, package.software, package.created, package.mainPageURL,
             len(archives), self._pages, self._captures, sum(member.file_size for member in archives), is_signed,
         )  # fmt: skip
 
@@ -208,9 +208,9 @@ class _Check:
         except msgspec.MsgspecError:
             return None
 
-    def _check_members(self, told: _Datapackage) -> Iterator[Problem]:
-        listed = {resource.path for resource in told.resources}
-        for resource in told.resources:
+    def _check_members(self, package: _Datapackage) -> Iterator[Problem]:
+        listed = {resource.path for resource in package.resources}
+        for resource in package.resources:
             if resource.path not in self._members:
                 yield Problem("missing-member", resource.path[:200])
             else:
@@ -224,13 +224,13 @@ class _Check:
 
     def _check_resource(self, resource: _Resource) -> Iterator[Problem]:
         stats = resource.stats
-        told = resource.hash or (f"{resource.hashing}:{stats.hash}" if stats else "")
+        digest = resource.hash or (f"{resource.hashing}:{stats.hash}" if stats else "")
         size = resource.bytes if stats is None else stats.bytes
-        if not told.startswith("sha256:"):
-            yield Problem("unknown-hash", f"{resource.path}: {told}"[:200])
+        if not digest.startswith("sha256:"):
+            yield Problem("unknown-hash", f"{resource.path}: {digest}"[:200])
             return
         found, length = self._hash(resource.path)
-        if f"sha256:{found}" != told:
+        if f"sha256:{found}" != digest:
             yield Problem("hash-mismatch", resource.path[:200])
         if size not in (length, -1):
             yield Problem("size-mismatch", f"{resource.path}: {length} bytes, not {size}"[:200])

@@ -108,7 +108,7 @@ class Replica:
         """Let an image that is being written be finished: it reads from the environment."""
         if self._folder is not None:
             self._folder.shutdown(wait=True)
-            self._tell_of_folding()
+            self._report_folding()
 
     # whose it is
 
@@ -172,7 +172,7 @@ class Replica:
     # images
 
     def _fold_if_due(self) -> None:
-        self._tell_of_folding()
+        self._report_folding()
         if self._folding is not None:
             return
         due = max(self._base_size, self._smallest_fold)
@@ -199,7 +199,7 @@ class Replica:
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def _tell_of_folding(self) -> None:
+    def _report_folding(self) -> None:
         """An image that could not be written loses nothing: the deltas are there. It is tried again when it is due."""
         if self._folding is None or not self._folding.done():
             return

@@ -83,9 +83,9 @@ class LinkRows:
         return pa.RecordBatch.from_arrays(columns, schema=LINKS)
 
     def _rel_column(self) -> pa.DictionaryArray:
-        words, said = _coded(["", *self._rels.values()])
+        words, indexes = _coded(["", *self._rels.values()])
         codes = np.zeros(len(self._codes), dtype=np.int32)
-        codes[list(self._rels)] = said[1:]
+        codes[list(self._rels)] = indexes[1:]
         return _column(words, codes)
 
     def _kind_column(self) -> pa.DictionaryArray:

@@ -108,12 +108,12 @@ Codes = NDArray[np.uint8]
 
 def sitemaps_batch(events: Sequence[SitemapEntriesRead | SitemapRead]) -> pa.RecordBatch:
     """A row for each entry, in the order of the sitemap, and for each sitemap that was read to its end."""
-    told = [event.entries if isinstance(event, SitemapEntriesRead) else (_itself(event),) for event in events]
-    of_event = pa.array(np.repeat(np.arange(len(told), dtype=np.int32), list(map(len, told))))
-    entries = EntryColumns.joined(list(map(EntryColumns.of, told)))
+    lists = [event.entries if isinstance(event, SitemapEntriesRead) else (_itself(event),) for event in events]
+    of_event = pa.array(np.repeat(np.arange(len(lists), dtype=np.int32), list(map(len, lists))))
+    entries = EntryColumns.joined(list(map(EntryColumns.of, lists)))
     columns = [
         texts(entries.urls),
-        _coded(np.concatenate(list(map(_kinds, events, told))), _KINDS),
+        _coded(np.concatenate(list(map(_kinds, events, lists))), _KINDS),
         words([event.url for event in events]).take(of_event),
         words([site_of(event.url) for event in events]).take(of_event),
         moments([event.read_at for event in events]).take(of_event),
@@ -121,7 +121,7 @@ def sitemaps_batch(events: Sequence[SitemapEntriesRead | SitemapRead]) -> pa.Rec
         _coded(np.where(np.isnan(entries.at), _NO_CODE, entries.grains), _GRANULARITIES),
         _coded(entries.frequencies - np.uint8(1), _FREQUENCIES),  # 0, which is none, becomes 255
         pa.array(entries.priorities, REAL, mask=np.isnan(entries.priorities)),
-        _titles(told),
+        _titles(lists),
         *(column.take(of_event) for column in _sums(events)),
         _sizes(entries),
     ]
@@ -140,10 +140,10 @@ def _kinds(event: SitemapEntriesRead | SitemapRead, entries: Sequence[SitemapEnt
     return np.array([entry.is_sitemap for entry in entries], np.uint8)
 
 
-def _titles(told: Sequence[Sequence[SitemapEntry]]) -> pa.Array:
+def _titles(lists: Sequence[Sequence[SitemapEntry]]) -> pa.Array:
     columns = [
         pa.nulls(len(entries), TEXT) if isinstance(entries, EntryColumns) else texts([entry.title for entry in entries])
-        for entries in told
+        for entries in lists
     ]
     return pa.concat_arrays(columns)
 

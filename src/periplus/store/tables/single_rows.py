@@ -38,7 +38,7 @@ Row = tuple[object, ...]
 Headers = tuple[tuple[str, str], ...]
 
 _NOT_STORED: Row = (None,) * 5
-_NOTHING_SAID: Row = (*(None,) * 5, [])
+_NO_PREFERENCES: Row = (*(None,) * 5, [])
 _LONGEST_TYPE = 256
 _MAX_EXTENT = 2**31 - 1
 """Pixels that fit into the column."""
@@ -155,13 +155,16 @@ def page_row(event: PageRead) -> Row:
     )
 
 
-def _preferences(said: Preferences) -> Row:
+def _preferences(preferences: Preferences) -> Row:
     """The columns about use; null where nothing is said."""
-    if said is NO_PREFERENCES or said == NO_PREFERENCES:
-        return _NOTHING_SAID
-    words = [None if each is Preference.UNKNOWN else each.value for each in (said.search, said.ai_input, said.train)]
-    tdm = None if said.tdm is Preference.UNKNOWN else said.tdm.value
-    return (*words, None if said.use is None else said.use.value, tdm, list(said.said_by))
+    if preferences is NO_PREFERENCES or preferences == NO_PREFERENCES:
+        return _NO_PREFERENCES
+    words = [
+        None if each is Preference.UNKNOWN else each.value
+        for each in (preferences.search, preferences.ai_input, preferences.train)
+    ]
+    tdm = None if preferences.tdm is Preference.UNKNOWN else preferences.tdm.value
+    return (*words, None if preferences.use is None else preferences.use.value, tdm, list(preferences.said_by))
 
 
 _WORDS = {level: level.name.lower().replace("_", "-") for level in ChangeLevel}

@@ -74,11 +74,11 @@ def read_line(line: bytes) -> CdxLine | None:
     key, _, rest = line.partition(b" ")
     at, _, values = rest.partition(b" ")
     try:
-        told = _DECODER.decode(values)
-        length, offset = int(told.length), int(told.offset)
+        fields = _DECODER.decode(values)
+        length, offset = int(fields.length), int(fields.offset)
         return CdxLine(
-            key.decode(), at.decode(), told.url, told.mime, told.status, told.digest.removeprefix("sha1:"),
-            length, offset, told.filename,
+            key.decode(), at.decode(), fields.url, fields.mime, fields.status, fields.digest.removeprefix("sha1:"),
+            length, offset, fields.filename,
         )  # fmt: skip
     except ValueError:  # msgspec.DecodeError and UnicodeDecodeError are of this kind
         return None

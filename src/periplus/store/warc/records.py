@@ -256,8 +256,8 @@ def _wanted_by(task: FetchTask) -> str:
 
 def warcinfo(identifier: str, date: str, file: str, software: str, fields: Mapping[str, str]) -> bytes:
     """The first record of a file: the software that wrote it, and its settings."""
-    told = {"software": software, "format": "WARC File Format 1.1", "conformsTo": _CONFORMS_TO, **fields}
-    block = "".join(f"{_line(name)}: {_line(value)}\r\n" for name, value in told.items()).encode("utf-8", "replace")
+    named = {"software": software, "format": "WARC File Format 1.1", "conformsTo": _CONFORMS_TO, **fields}
+    block = "".join(f"{_line(name)}: {_line(value)}\r\n" for name, value in named.items()).encode("utf-8", "replace")
     about = f"WARC-Date: {date}\r\nWARC-Filename: {file}\r\n"
     return _small("warcinfo", identifier, about, _FIELDS, block)
 

@@ -100,7 +100,7 @@ def price_for(tables: CrawlValue, kind: Ints, rate: Floats, weight: Floats, visi
 
 _FIRST_RATE = 0.2
 """Changes a day of a page on a site without any data."""
-_MOST_HEARD = 0.95
+_MOST_SIGNALLED = 0.95
 """Of readings of a file that lists a page: beyond that it is unknown how often the page really changes."""
 _HALVINGS = 20
 _ROUNDS = 4
@@ -147,7 +147,7 @@ class Appraiser:
     def outlook(self, page: PageEvidence, site: SiteEvidence, now: float) -> Outlook:
         """The parameters of a page for the tables: its own rates, or those of its site if it has none."""
         alpha = rate_of(page, site)
-        return self.tables.outlook(alpha, *signals_heard(page, site, now), boost_of(page, site), certainty(page, site))
+        return self.tables.outlook(alpha, *signal_rate(page, site, now), boost_of(page, site), certainty(page, site))
 
     def appraise(
         self, page: PageEvidence, site: SiteEvidence, weight: float, now: float, hub: Hub | None = None
@@ -157,12 +157,12 @@ class Appraiser:
         age = max(now - page.visited_at, 0.0) / DAY
         worth = self._worth(seen, weight, age, hub)
         alpha = rate_of(page, site)
-        told = sum(site.precision_rate(kind) for kind in SignalKind)
+        precision_rate = sum(site.precision_rate(kind) for kind in SignalKind)
         return Appraisal(
             worth,
             self.price.value,
             page.visited_at + self._ripe(seen, weight, hub),
-            alpha + told,
+            alpha + precision_rate,
             still(alpha * age, certainty(page, site)) * math.exp(-seen.boost),
             sum(page.signals),
         )
@@ -212,7 +212,7 @@ def rate_of(page: PageEvidence, site: SiteEvidence) -> float:
     return (1.0 - false) * (site.shape + BY_DATE) / (site.shape / mean + page.dated) + false * mean
 
 
-def signals_heard(page: PageEvidence, site: SiteEvidence, now: float) -> tuple[float, float]:
+def signal_rate(page: PageEvidence, site: SiteEvidence, now: float) -> tuple[float, float]:
     """The rate of trusted signals of a page, shrunk towards that of its site; and the value of one signal."""
     heard, kappa = site.heard
     if not heard or not kappa:
@@ -233,22 +233,22 @@ def still(changes: float, shape: float) -> float:
     return math.exp(-shape * math.log1p(changes / shape))
 
 
-def nothing_unheard(page: PageEvidence, site: SiteEvidence, now: float) -> float:
+def chance_of_no_unseen_change(page: PageEvidence, site: SiteEvidence, now: float) -> float:
     """The probability that a page has no change which its site tells, but which we have not heard of yet.
 
     Files are read every so often, at random as seen from here; who reads every P days hears P/2 days late in the mean.
     Changes that come faster than files are read are one signal each time.
     """
     lag = site.mean_lag
-    heard, kappa = signals_heard(page, site, now)
+    heard, kappa = signal_rate(page, site, now)
     age = max(now - page.visited_at, 0.0) / DAY
     if not heard or not lag or not age:
         return 1.0
     pause = 2.0 * lag
-    told = -math.log1p(-min(heard * pause, _MOST_HEARD)) / pause * -math.expm1(-kappa)
+    signalled = -math.log1p(-min(heard * pause, _MOST_SIGNALLED)) / pause * -math.expm1(-kappa)
     window = min(age, pause)
-    missed = math.exp(-told * window)
-    return ((1.0 - missed) / told + (pause - window) * missed) / pause
+    missed = math.exp(-signalled * window)
+    return ((1.0 - missed) / signalled + (pause - window) * missed) / pause
 
 
 def learnt(page: PageEvidence, site: SiteEvidence, is_changed: bool, now: float) -> tuple[PageEvidence, SiteEvidence]:
@@ -307,10 +307,10 @@ def running_rate(page: PageEvidence, site: SiteEvidence) -> float:
     days = page.old_days + sum(each[0] for each in seen)
     rate = page.rate or mean
     for _ in range(_ROUNDS):
-        untold = page.old_changes
+        unsignalled = page.old_changes
         for length, reasons, is_changed in seen:
             if is_changed:
                 quiet = rate * length
-                untold += quiet / -math.expm1(-max(quiet + reasons, 1e-12))
-        rate = (site.shape + untold) / (site.shape / mean + days)
+                unsignalled += quiet / -math.expm1(-max(quiet + reasons, 1e-12))
+        rate = (site.shape + unsignalled) / (site.shape / mean + days)
     return rate
