@@ -35,8 +35,8 @@ class Progress(Struct, frozen=True):
     `at` the POSIX time of the reading. `setbacks` are the last failures of sites. `has_unread`: sitemaps list URLs that
     are not counted yet; `left` is then known only if a limit ends the crawl before them. Of a watched collection:
     `freshness`, and `next_visits`, the first one first. `leases` requests are out. `known` are URLs of pages; `records`
-    counts sitemaps and feeds as well. So does `queued`, of which `queued_files` are such files. The oldest of the last commits of
-    all shards was at `committed_at`; the longest took `commit_seconds`.
+    counts sitemaps and feeds as well. So does `queued`, of which `queued_files` are such files. The
+    oldest of the last commits of all shards was at `committed_at`; the longest took `commit_seconds`.
     """
 
     tally: CrawlStats
