@@ -14,7 +14,7 @@ def main(site: str, folder: str, **options: Any) -> int:
     periplus.crawl(site, out=folder, scope="host", **options).run()
     audit = periplus.open(folder).audit()
     for finding in audit.findings:
-        sys.stdout.write(f"{finding.severity}: {finding.title} ({finding.count} of {finding.of})\n  {finding.advice}\n")
+        sys.stdout.write(f"{finding.severity}: {finding.title}\n  {finding.advice}\n")
     return 1 if any(finding.severity == "error" for finding in audit.findings) else 0
 
 

@@ -1,5 +1,7 @@
 """The measures of a collection in a notebook: open this file in Jupyter, VS Code or Spyder, a cell at a time.
 
+Needs `pip install pandas`.
+
 python examples/measures.py docs
 """
 

@@ -29,6 +29,7 @@ TYPE_CHECKING = False  # as a type checker knows it; importing typing would cost
 if TYPE_CHECKING:
     from typing import Any
 
+    from periplus import publish as publish
     from periplus import robots as robots
     from periplus import search as search
     from periplus import sitemap as sitemap
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from periplus.model import UsageError as UsageError
 
 _ERRORS = ("PeriplusError", "UsageError", "ConfigError", "CollectionError", "CollectionInUse", "CollectionDamaged")
-_SUBJECTS = ("crawl", "robots", "search", "sitemap", "urls")
+_SUBJECTS = ("crawl", "publish", "robots", "search", "sitemap", "urls")
 """Modules of this package that are public. `crawl` is one of them because it is called through its package."""
 _LIBRARY = ("Collection", "Page", "map", "open", "serve")
 
@@ -58,6 +59,7 @@ __all__ = [  # noqa: RUF022 - first what a script begins with
     "serve",
     "Collection",
     "Page",
+    "publish",
     "robots",
     "search",
     "sitemap",

@@ -117,6 +117,17 @@ def test_several_items_of_a_page(tmp_path: Path) -> None:
     assert rows == [(SEED, f"{SEED}{path}") for path in ("product/0", "product/1", "product/2", "about")]
 
 
+def test_the_hint_of_an_error_of_ours_is_kept(tmp_path: Path) -> None:
+    """A function that needs an extra says which one to install, also from within a crawl."""
+
+    def extract(_page: periplus.Page) -> None:
+        raise periplus.UsageError("no selectors", hint="install the extra")
+
+    with shop(1) as web, pytest.raises(periplus.UsageError, match="no selectors") as raised:
+        periplus.crawl(SEED, out=tmp_path / "c", extract=extract, **quick(web)).run()
+    assert raised.value.hint == "install the extra"
+
+
 def test_every_page_is_extracted_once_when_the_extractor_fails(tmp_path: Path) -> None:
     """The crawl ends with the page that failed; the next one begins with it and repeats no other."""
     failing = {f"{SEED}product/2"}

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.lab.scripted_web import ScriptedWeb
+from tests.lab.scripted_web import ScriptedWeb, sitemap_index, urlset
 from tests.system.typed import Run
 
 from periplus.assembly import open_crawl, seeds_from
@@ -97,6 +97,22 @@ def test_the_end_says_why_and_what_is_left(tmp_path: Path, run: Run) -> None:
         rest = run(*into, "--limit", "100", "--depth", "2").stdout
     assert rest.startswith("done: every URL in scope was visited")
     assert "not followed: 1 link to pages more than 2 links from a seed (--depth)" in rest
+
+
+def test_sitemaps_that_wait_are_not_pages_in_the_queue(tmp_path: Path, run: Run) -> None:
+    """The queue of pages is never longer than what is known, however many files are left to read."""
+    files = [f"{HOME}/map-{number}.xml" for number in range(30)]
+    pages: dict[str, str | bytes] = {f"{HOME}/": page("/a", "/b"), f"{HOME}/a": page(), f"{HOME}/b": page()}
+    pages |= {f"{HOME}/sitemap.xml": sitemap_index(*files), **{file: urlset(f"{HOME}/b") for file in files}}
+    folder = str(tmp_path / "c")
+    with ScriptedWeb(pages) as web:
+        words = ("crawl", f"{HOME}/", "-o", folder, "--proxy", web.base, "--delay", "0", "--workers", "1")
+        summary = json.loads(run(*words, "--limit", "1", "--json").stdout)
+    assert summary["queued_files"] > summary["known"]
+    assert summary["queued"] - summary["queued_files"] <= summary["known"]
+    facts = json.loads(run("info", folder, "--json").stdout)
+    assert facts["queued"] <= facts["known"]
+    assert facts["total"]["files"] == summary["queued_files"]
 
 
 def test_a_first_crawl_has_no_changes(tmp_path: Path, run: Run) -> None:

@@ -35,14 +35,15 @@ class Progress(Struct, frozen=True):
     `at` the POSIX time of the reading. `setbacks` are the last failures of sites. `has_unread`: sitemaps list URLs that
     are not counted yet; `left` is then known only if a limit ends the crawl before them. Of a watched collection:
     `freshness`, and `next_visits`, the first one first. `leases` requests are out. `known` are URLs of pages; `records`
-    counts sitemaps and feeds as well. The oldest of the last commits of
-    all shards was at `committed_at`; the longest took `commit_seconds`.
+    counts sitemaps and feeds as well. So does `queued`, of which `queued_files` are such files. The
+    oldest of the last commits of all shards was at `committed_at`; the longest took `commit_seconds`.
     """
 
     tally: CrawlStats
     known: int = 0
     records: int = 0
     queued: int = 0
+    queued_files: int = 0
     sites: int = 0
     ready: int = 0
     visited: int = 0
@@ -65,6 +66,11 @@ class Progress(Struct, frozen=True):
     leases: int = 0
     committed_at: float = 0.0
     commit_seconds: float = 0.0
+
+    @property
+    def queued_pages(self) -> int:
+        """URLs of pages in the queue."""
+        return max(self.queued - self.queued_files, 0)
 
     @property
     def errors(self) -> int:
@@ -101,6 +107,7 @@ class Meter:
             known=tally.known,
             records=total.known,
             queued=total.queued,
+            queued_files=total.files,
             sites=total.sites,
             ready=total.ready,
             visited=total.visited,
@@ -172,6 +179,7 @@ def _together(parts: Sequence[FrontierStats]) -> FrontierStats:
     return FrontierStats(
         known=sum(part.known for part in parts),
         queued=sum(part.queued for part in parts),
+        files=sum(part.files for part in parts),
         sites=sum(part.sites for part in parts),
         ready=sum(part.ready for part in parts),
         resting=sum(part.resting for part in parts),

@@ -161,6 +161,7 @@ class Summary(Struct, frozen=True):
     queued: int
     sites: int
     workers: int
+    queued_files: int = 0
     limit: int = 0
     duration: float = 0.0
     max_depth: int = 0
@@ -209,6 +210,7 @@ def summary_of(
         files=tally.files,
         known=progress.known,
         queued=progress.queued,
+        queued_files=progress.queued_files,
         sites=progress.sites,
         workers=collection.workers,
         limit=collection.config.crawl.limit,

@@ -207,7 +207,8 @@ class FrontierStats(Struct, frozen=True):
     `backing_off` counts resting sites that failed recently; `longest`: seconds that the longest queue takes at its
     site's own pace. `setbacks` are the last failures of sites. `has_unread`: sitemaps or feeds wait or are not
     read to their end, and list URLs that are not counted yet. A URL that two sources name is counted once.
-    `leases` tasks are out. `known` counts the records of sitemaps, feeds and probes, too.
+    `leases` tasks are out. `known` and `queued` count sitemaps, feeds and probes, too; `files` of these are queued at
+    the first sites.
     """
 
     known: int
@@ -224,6 +225,7 @@ class FrontierStats(Struct, frozen=True):
     setbacks: tuple[Setback, ...] = ()
     has_unread: bool = False
     leases: int = 0
+    files: int = 0
 
 
 class SiteNow(Struct, frozen=True):
@@ -290,6 +292,7 @@ def frontier_stats(
         setbacks=tuple(setbacks),
         has_unread=has_unread or _has_files(frontier),
         leases=len(frontier.leases),
+        files=_files(frontier),
     )
 
 
@@ -311,6 +314,12 @@ def _longest_queue(frontier: Frontier) -> float:
             delay = delay_after(politeness, active.record.delay, 0.0)
             seconds = max(seconds, active.queue_length / politeness.pages_per_visit * delay)
     return seconds
+
+
+def _files(frontier: Frontier) -> int:
+    """How many sitemaps, feeds and probes are queued at the first sites."""
+    lanes = (Lane.FILES, Lane.PROBES)
+    return sum(active.waiting.get(lane, 0) for active in islice(frontier.schedule, _LOOKED_AT) for lane in lanes)
 
 
 def _has_files(frontier: Frontier) -> bool:

@@ -141,9 +141,10 @@ def items_of(extract: Extract | None, page: Page) -> list[dict[str, Any]]:
         made = extract(page)
         return [] if made is None else [made] if isinstance(made, dict) else list(made)
     except Exception as error:
+        own = error.hint if isinstance(error, UsageError) else ""
         raise UsageError(
             f"extract= raised {type(error).__name__} for {page.url}: {error}",
-            hint="fix the function and crawl into the same folder again: it continues with this page",
+            hint=own or "fix the function and crawl into the same folder again: it continues with this page",
         ) from error
 
 

@@ -170,7 +170,7 @@ class SiteTotals(Struct):
     """The sum of the lines of all sites: page requests, queue entries and bytes.
 
     A URL that two sources name has two entries (`twice` counts these URLs); one that waits for a retry has none
-    (`retries`).
+    (`retries`). Sitemaps and other files that wait are counted apart (`files`).
     """
 
     pages: int = 0
@@ -178,6 +178,7 @@ class SiteTotals(Struct):
     bytes: int = 0
     twice: int = 0
     retries: int = 0
+    files: int = 0
 
     def add(self, line: SiteLine) -> None:
         """Count one more site."""
@@ -282,6 +283,7 @@ def collection_facts(collection: Collection) -> CollectionFacts:
             scripts += sum(_script_templates(each) for each in state.sites)
             largest += nlargest(LARGEST, _ranked(state, state.sites, total))
         fresh = freshness.of_collection(opened.values(), time.time(), collection.config.refresh)
+    queued, entries = queued - total.files, entries - total.files
     total.twice, total.retries = entries - queued, entries - total.queued
     lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
     return CollectionFacts(
@@ -308,7 +310,10 @@ def _script_templates(site: SiteState) -> int:
 
 def _ranked(state: DiskState, sites: Iterable[SiteState], total: SiteTotals) -> Iterable[tuple[int, Site, SiteLine]]:
     for each in sites:
-        queued = sum(_queued(state, each.site).values())
+        lengths = _queued(state, each.site)
+        files = sum(lengths.get(lane.value, 0) for lane in (Lane.FILES, Lane.PROBES))
+        total.files += files
+        queued = sum(lengths.values()) - files
         line = SiteLine(each.site, each.pages, queued, each.downloaded, each.failures, each.retired)
         total.add(line)
         yield each.pages, each.site, line

@@ -235,7 +235,7 @@ def _page_rows(progress: Progress) -> list[Row]:
             "known",
             count(progress.known),
             Text(by_source(progress.tally.sources, progress.known)),
-            Text(f"queue {count(progress.queued)}"),
+            Text(f"queue {count(progress.queued_pages)}"),
         ),
         *host_rows(progress),
     ]
@@ -315,12 +315,12 @@ def plain(progress: Progress) -> str:
     limit = f" of {count(progress.limit)}" if progress.limit else ""
     pages = f"{count(tally.pages)}{limit} pages" if limit else counted(tally.pages, "page")
     if not (progress.ready or progress.visited) and (waiting := waiting_for(progress.setbacks, progress.at)):
-        return f"{lasting(progress.elapsed)}: {pages}, queue {count(progress.queued)}; {waiting}"
+        return f"{lasting(progress.elapsed)}: {pages}, queue {count(progress.queued_pages)}; {waiting}"
     parts = [
         f"{lasting(progress.elapsed)}: {pages}, {pace(progress.rate)}",
         counted(sum(tally.errors.values()), "error"),
         f"known {count(progress.known)}",
-        f"queue {count(progress.queued)}",
+        f"queue {count(progress.queued_pages)}",
         f"hosts {count(progress.sites)} ({hosts(progress)})",
         size(tally.downloaded),
     ]

@@ -182,7 +182,9 @@ def _left_lines(summary: Summary) -> list[tuple[str, str]]:
     lines = []
     if summary.queued or (summary.has_unread and summary.ended != "complete"):
         more = ", and sitemaps list more" if summary.has_unread else ""
-        lines.append((f"  left in the queue: {counted(summary.queued, 'URL')}{more}", ""))
+        lines.append(
+            (f"  left in the queue: {counted(max(summary.queued - summary.queued_files, 0), 'URL')}{more}", "")
+        )
     if deep := summary.refused.get(_TOO_DEEP):
         bound = f"pages more than {summary.max_depth} links from a seed (--depth)"
         lines.append((f"  not followed: {counted(deep, 'link')} to {bound}", ""))
