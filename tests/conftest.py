@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +42,16 @@ def pytest_configure(config: pytest.Config) -> None:
     fork_for_multiprocessing()
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= LEAST_MEMORY:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+        _keep_temporary_files_in_memory(config)
+
+
+def _keep_temporary_files_in_memory(config: pytest.Config) -> None:
+    """Let programs that are tested have their temporary folders in memory too; they are removed after the run."""
+    if "TMPDIR" in os.environ:  # of the user, or of the process that started this worker
+        return
+    folder = tempfile.mkdtemp(prefix="periplus-tests-", dir=MEMORY)
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def _begin_elsewhere(config: pytest.Config) -> None:

@@ -1,17 +1,20 @@
-"""`periplus audit` as people type it: a clean site, a site with faults, the exit codes, the page."""
+"""`periplus audit` as people type it: a clean site, one with faults that are fixed, the exit codes, all outputs."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from tests.lab import scripted_web
 from tests.lab.scripted_web import MovedTo, ScriptedWeb, sitemap_index, urlset
-from tests.system.typed import Run
+from tests.system.typed import Run, run_program
 
 HOME = "http://site.test"
 NAMES = ("apples", "pears", "plums", "figs", "dates", "limes", "kiwis", "grapes", "melons", "cherries", "nuts", "rice")
@@ -46,11 +49,19 @@ def typed(web: ScriptedWeb, *args: str) -> tuple[str, ...]:
     return ("audit", HOME, "--proxy", web.base, "--delay", "0", *args)
 
 
-def test_a_clean_site_has_no_finding(run: Run, web: ScriptedWeb) -> None:
+@pytest.fixture(scope="module")
+def of_clean() -> str:
+    """What an audit of a clean site says as JSON."""
+    with ScriptedWeb(clean()) as web:
+        said = run_program(*typed(web, "--json", "--fail-on", "notice"), text=True)
+    assert said.returncode == 0, said.stderr
+    return str(said.stdout)
+
+
+def test_a_clean_site_has_no_finding(of_clean: str) -> None:
     """Nothing is found fault with that is not there: every mark is good."""
-    said = run(*typed(web, "--json", "--fail-on", "notice"))
-    audit: dict[str, Any] = json.loads(said.stdout)
-    assert said.returncode == 0
+    audit: dict[str, Any] = json.loads(of_clean)
+    assert audit["comparison"] is None
     assert audit["findings"] == []
     assert {mark["verdict"] for mark in audit["marks"]} == {"good"}
     assert (audit["pages"], audit["listed"], audit["visited"], audit["is_whole"]) == (13, 13, 13, True)
@@ -72,11 +83,23 @@ def broken(web: ScriptedWeb) -> None:
     said[f"{HOME}/sitemap.xml"] = urlset(*(f"{url} 2020-01-01T00:00:00Z" for url in listed))
 
 
-def test_faults_are_told_with_their_pages_and_fail_if_asked(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
-    """On the terminal, as JSON and as a page; the exit code is 4 for what `--fail-on` names."""
+def test_faults_are_told_with_their_pages_and_which_were_fixed(
+    run: Run, web: ScriptedWeb, tmp_path: Path, of_clean: str
+) -> None:
+    """As JSON, a page, CSV, JUnit, SARIF and text, against a baseline; the exit code is 4 for what `--fail-on` names.
+
+    Then the site is fixed: pages, dead URLs, robots.txt and sitemaps are asked for again, on condition, and nothing of
+    before is found; the comparison has what was fixed.
+    """
     broken(web)
-    file = tmp_path / "audit.html"
-    said = run(*typed(web, "--json", "--html", str(file), "--fail-on", "error", "--fail-on", "orphans,slow-pages"))
+    before, folder = tmp_path / "before.json", str(tmp_path / "c")
+    before.write_text(of_clean)
+    files = {kind: tmp_path / f"audit.{kind}" for kind in ("csv", "junit", "sarif", "html")}
+    said = run(
+        *typed(web, "-o", folder, "--json", "--baseline", str(before)),
+        *("--fail-on", "error", "--fail-on", "orphans,slow-pages"),
+        *(part for kind, path in files.items() for part in (f"--{kind}", str(path))),
+    )
     audit = json.loads(said.stdout)
     told = {found["name"]: sorted(example["url"] for example in found["examples"]) for found in audit["findings"]}
     assert told == {
@@ -92,23 +115,67 @@ def test_faults_are_told_with_their_pages_and_fail_if_asked(run: Run, web: Scrip
     }
     assert said.returncode == 4
     assert sorted(audit["failed_on"]) == ["listed-errors", "listed-forbidden", "orphans"]
-    text = file.read_text()
-    assert all(f'id="{name}"' in text for name in told)
+    check_files(files, told.keys())
+    again = run("audit", folder, "--baseline", str(before), "--fail-on", "orphans")
+    assert again.returncode == 4
+    assert "+ orphans http://site.test/lonely" in again.stdout
+    assert run("audit", folder, "--csv", "-").stdout.startswith("finding,severity,area,state,url,")
+    assert run("audit", folder, "--baseline", str(tmp_path / "none.json")).returncode == 2
+    check_fixed(run, web, folder, told.keys())
+
+
+def check_files(files: dict[str, Path], names: Iterable[str]) -> None:
+    """All faults are in the files for machines and on the page; what is not in the baseline is new."""
+    text = files["html"].read_text()
+    assert all(f'id="{name}"' in text for name in names)
+    rows = list(csv.DictReader(io.StringIO(files["csv"].read_text(encoding="utf-8"))))
+    assert {row["state"] for row in rows if row["finding"] == "orphans"} == {"new"}
+    root = ElementTree.fromstring(files["junit"].read_text())
+    assert root[0].attrib["failures"] == "3"
+    log = json.loads(files["sarif"].read_text())
+    results = {result["ruleId"]: result for result in log["runs"][0]["results"]}
+    assert results["orphans"]["baselineState"] == "new"
+
+
+def check_fixed(run: Run, web: ScriptedWeb, folder: str, names: Iterable[str]) -> None:
+    """Fix the site and audit it again."""
+    web.said = clean()
+    web.same.clear()
+    started_at = time.time()
+    audit = json.loads(run(*typed(web, "-o", folder, "--json")).stdout)
+    assert {found["name"] for found in audit["findings"]}.isdisjoint(names)
+    assert len(web.same) > 5
+    assert audit["seen_from"] >= started_at
+    fixed = {change["name"]: change["fixed"] for change in audit["comparison"]["changes"]}
+    assert fixed["broken-links"] == [f"{HOME}/dead"]
+    assert fixed["orphans"] == [f"{HOME}/lonely"]
+    text = run("audit", folder).stdout
+    assert "as of" in text
+    assert "since the last audit: 0 new" in text
 
 
 def test_an_incomplete_crawl_says_so_and_is_completed(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
-    """How many URLs the limit leaves out; its collection is audited without fetching, and continued."""
-    broken(web)
-    folder = str(tmp_path / "c")
-    part = json.loads(run(*typed(web, "-o", folder, "--limit", "3", "--json")).stdout)
+    """How many URLs the limit leaves out; its collection is audited without fetching, and continued.
+
+    The marks say of how many URLs they speak, as JSON and as a page: what was not visited is not called good.
+    """
+    folder, file = str(tmp_path / "c"), tmp_path / "audit.html"
+    part = json.loads(run(*typed(web, "-o", folder, "--limit", "3", "--json", "--html", str(file))).stdout)
     assert not part["is_whole"]
     assert part["waiting"] > 5
     assert {"orphans", "broken-links", "deep-pages"} <= part["unjudged"].keys()
+    assert (part["listed"], part["visited"], part["linked"], part["followed"]) == (13, 3, 13, 3)
+    told = {area: sentence for area, (_, sentence) in says(part).items()}
+    assert told["clean"] == "All 3 of 13 listed URLs that were visited are indexable pages"
+    assert told["links"] == "All 3 of 13 linked URLs that were visited work, and every page has one URL"
+    assert told["complete"] == "Every indexable page is listed, of 3 that were read"
+    assert all(told[area] in file.read_text() for area in ("clean", "links", "complete"))
     asked = len(web.asked)
     text = run("audit", folder).stdout
     assert len(web.asked) == asked
     assert "The crawl is incomplete" in text
     assert "--limit 0" in text
+    broken(web)
     whole = json.loads(run(*typed(web, "-o", folder, "--limit", "0", "--json")).stdout)
     assert (whole["waiting"], whole["is_whole"]) == (0, True)
     assert "orphans" in {found["name"] for found in whole["findings"]}
@@ -127,13 +194,14 @@ class Late(dict[str, str | bytes]):
         return super().get(key, default)
 
 
-def test_slow_pages_are_found(run: Run, web: ScriptedWeb) -> None:
-    """By the bound that was asked for."""
-    web.said = Late(web.said)
-    found = json.loads(run(*typed(web, "--json", "--slow", "0.001", "--examples", "2")).stdout)["findings"]
-    slow = next(each for each in found if each["name"] == "slow-pages")
-    assert len(slow["examples"]) == min(2, slow["count"])
-    assert slow["of"] == 13
+def test_slow_pages_are_found_and_an_empty_sitemap_misses_every_page(run: Run, web: ScriptedWeb) -> None:
+    """Slow by the bound that was asked for; a sitemap is there, and so nothing of it is called good."""
+    web.said = Late(web.said | {f"{HOME}/sitemap.xml": urlset()})
+    audit = json.loads(run(*typed(web, "--json", "--slow", "0.001", "--examples", "2")).stdout)
+    found = {each["name"]: (each["count"], each["of"], len(each["examples"])) for each in audit["findings"]}
+    assert found["slow-pages"] == (13, 13, 2)
+    assert found["pages-unlisted"] == (13, 13, 2)
+    assert says(audit)["clean"] == ("unknown", "No sitemap that was read lists a page")
 
 
 def test_what_cannot_be_failed_on_is_refused(run: Run, web: ScriptedWeb) -> None:
@@ -168,16 +236,6 @@ def test_a_server_that_does_not_listen_ends_with_1(run: Run) -> None:
     assert "no page could be read (connect-refused)" in said.stderr
 
 
-def test_a_site_that_stopped_answering_ends_with_1(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
-    """Earlier answers in a collection do not count as an answer now."""
-    folder = str(tmp_path / "c")
-    assert run(*typed(web, "-o", folder)).returncode == 0
-    web.failing = {f"{HOME}/robots.txt", *web.said}
-    said = run(*typed(web, "-o", folder, "--for", "1s", "--json"))
-    assert said.returncode == 1
-    assert "error: site.test" in said.stderr
-
-
 def says(audit: dict[str, Any]) -> dict[str, tuple[str, str]]:
     """The verdict on each area, and the sentence."""
     return {mark["area"]: (mark["verdict"], mark["says"]) for mark in audit["marks"]}
@@ -197,19 +255,6 @@ def test_a_sitemap_that_was_not_asked_for_is_not_said_to_be_missing(run: Run, we
     }
 
 
-def test_what_was_not_visited_is_not_called_good(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
-    """Of a crawl that ended early the marks say of how many URLs they speak: as JSON and as a page."""
-    file = tmp_path / "audit.html"
-    audit = json.loads(run(*typed(web, "--json", "--limit", "3", "--html", str(file))).stdout)
-    assert not audit["is_whole"]
-    assert (audit["listed"], audit["visited"], audit["linked"], audit["followed"]) == (13, 3, 13, 3)
-    told = {area: sentence for area, (_, sentence) in says(audit).items()}
-    assert told["clean"] == "All 3 of 13 listed URLs that were visited are indexable pages"
-    assert told["links"] == "All 3 of 13 linked URLs that were visited work, and every page has one URL"
-    assert told["complete"] == "Every indexable page is listed, of 3 that were read"
-    assert all(told[area] in file.read_text() for area in ("clean", "links", "complete"))
-
-
 def test_a_url_in_two_files_is_one_listed_page(run: Run, web: ScriptedWeb) -> None:
     """Counts of lastmod and of listed URLs are of the same: URLs of the site, each once, however it is written."""
     listed = [f"{HOME}/{name}" for name in ("", *NAMES)]
@@ -223,17 +268,11 @@ def test_a_url_in_two_files_is_one_listed_page(run: Run, web: ScriptedWeb) -> No
     assert (audit["dates"]["entries"], audit["dates"]["dated"]) == (13, 3)
 
 
-def test_a_sitemap_that_lists_nothing_misses_every_page(run: Run, web: ScriptedWeb) -> None:
-    """It is there, and so nothing of it is called good."""
-    web.said[f"{HOME}/sitemap.xml"] = urlset()
-    empty = json.loads(run(*typed(web, "--json")).stdout)
-    found = {each["name"]: (each["count"], each["of"]) for each in empty["findings"]}
-    assert found["pages-unlisted"] == (13, 13)
-    assert says(empty)["clean"] == ("unknown", "No sitemap that was read lists a page")
-
-
 def test_a_dead_sitemap_that_robots_txt_no_longer_names(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
-    """After its owner removed the line, as advised, the finding is that there is no sitemap."""
+    """After its owner removed the line, as advised, the finding is that there is no sitemap.
+
+    A site that stopped answering ends with 1: earlier answers in a collection do not count as an answer now.
+    """
     del web.said[f"{HOME}/sitemap.xml"]
     before = json.loads(run(*typed(web, "-o", str(tmp_path / "c"), "--json")).stdout)
     assert "sitemap-errors" in {found["name"] for found in before["findings"]}
@@ -242,3 +281,7 @@ def test_a_dead_sitemap_that_robots_txt_no_longer_names(run: Run, web: ScriptedW
     names = {found["name"] for found in after["findings"]}
     assert names == {"no-sitemap"}
     assert after["unjudged"] == {}
+    web.failing = set(web.said)
+    said = run(*typed(web, "-o", str(tmp_path / "c"), "--for", "1s", "--json"))
+    assert said.returncode == 1
+    assert "error: site.test" in said.stderr

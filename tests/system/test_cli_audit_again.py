@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 from tests.lab.scripted_web import MovedTo, ScriptedWeb, urlset
-from tests.system.test_cli_audit import HOME, NAMES, broken, clean, page, typed
+from tests.system.test_cli_audit import HOME, NAMES, clean, page, typed
 from tests.system.typed import Run
 from typer.testing import CliRunner
 
@@ -29,29 +25,6 @@ def in_a_hurry(folder: Path) -> None:
 
 def names(audit: dict[str, Any]) -> set[str]:
     return {found["name"] for found in audit["findings"]}
-
-
-def test_a_fixed_site_has_no_findings_of_before(run: Run, tmp_path: Path) -> None:
-    """Pages, dead URLs, robots.txt and sitemaps are asked for again, on condition; the diff says what was fixed."""
-    folder = str(tmp_path / "c")
-    with ScriptedWeb(clean()) as web:
-        broken(web)
-        first = json.loads(run(*typed(web, "-o", folder, "--json")).stdout)
-        assert {"broken-links", "listed-errors", "orphans", "pages-unlisted", "redirected-links"} <= names(first)
-        assert first["comparison"] is None
-        web.said = clean()
-        web.same.clear()
-        started_at = time.time()
-        second = json.loads(run(*typed(web, "-o", folder, "--json")).stdout)
-        assert names(second) & names(first) == set()
-        assert len(web.same) > 5
-        assert second["seen_from"] >= started_at
-        fixed = {change["name"]: change["fixed"] for change in second["comparison"]["changes"]}
-        assert fixed["broken-links"] == [f"{HOME}/dead"]
-        assert fixed["orphans"] == [f"{HOME}/lonely"]
-        text = run("audit", folder).stdout
-        assert "as of" in text
-        assert "since the last audit: 0 new" in text
 
 
 @pytest.mark.slow
@@ -133,28 +106,3 @@ def test_a_sitemap_of_this_minute_is_not_said_to_follow_the_request(run: Run, fo
     with ScriptedWeb(NowDated(site) if follows else site) as web:
         audit = json.loads(run(*typed(web, "--json")).stdout)
     assert names(audit) == {"lastmod-always-now" if follows else "lastmod-build-time"}
-
-
-def test_outputs_for_machines(run: Run, tmp_path: Path) -> None:
-    """CSV, JUnit and SARIF have every fault, and a baseline marks those that are new."""
-    with ScriptedWeb(clean()) as web:
-        before, folder = tmp_path / "before.json", str(tmp_path / "c")
-        before.write_text(run(*typed(web, "--json")).stdout)
-        broken(web)
-        files = {kind: tmp_path / f"audit.{kind}" for kind in ("csv", "junit", "sarif")}
-        said = run(
-            *typed(web, "-o", folder, "--baseline", str(before), "--fail-on", "orphans"),
-            *(part for kind, path in files.items() for part in (f"--{kind}", str(path))),
-        )
-        assert said.returncode == 4
-        assert "+ orphans http://site.test/lonely" in said.stdout
-        rows = list(csv.DictReader(io.StringIO(files["csv"].read_text(encoding="utf-8"))))
-        assert {row["state"] for row in rows if row["finding"] == "orphans"} == {"new"}
-        root = ElementTree.fromstring(files["junit"].read_text())
-        assert root[0].attrib["failures"] == "1"
-        log = json.loads(files["sarif"].read_text())
-        results = {result["ruleId"]: result for result in log["runs"][0]["results"]}
-        assert results["orphans"]["baselineState"] == "new"
-        alone = run("audit", folder, "--csv", "-")
-        assert alone.stdout.startswith("finding,severity,area,state,url,")
-        assert run("audit", folder, "--baseline", str(tmp_path / "none.json")).returncode == 2

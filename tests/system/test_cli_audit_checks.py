@@ -20,13 +20,13 @@ def linked(title: str, *links: str, head: str = "") -> str:
     return page(title, f"{HOME}/", *(f"{HOME}/{name}" for name in NAMES), *links, head=head)
 
 
-def chain(length: int) -> Said:
-    """Pages one behind the other, the first linked from a page of the site; all are listed."""
+def chain(length: int, name: str = NAMES[0]) -> Said:
+    """Pages one behind the other, the first linked from the page of that name; all are listed."""
     pages = [f"{HOME}/level-{number}" for number in range(length)]
     said: Said = {url: page(f"Level {number}", *pages[number + 1 : number + 2]) for number, url in enumerate(pages)}
     listed = [f"{HOME}/{name}" for name in ("", *NAMES)]
     dated = [f"{url} 2026-0{1 + place % 9}-1{place % 10}" for place, url in enumerate([*listed, *pages])]
-    return said | {FIRST: linked("All about apples", pages[0]), f"{HOME}/sitemap.xml": urlset(*dated)}
+    return said | {f"{HOME}/{name}": linked(f"All about {name}", pages[0]), f"{HOME}/sitemap.xml": urlset(*dated)}
 
 
 FAULTS: dict[str, tuple[Said, set[str]]] = {
@@ -93,11 +93,11 @@ def moved_to(place: int, what: str) -> str:
 
 
 IN_TEXTS = ("title-missing", "title-duplicate", "title-long", "description-missing", "description-duplicate")
-APART = ("deep-pages", "redirect-chains")
+NOT_MOVED = ("deep-pages", "redirect-chains")
+"""Faults that can only be on the first pages."""
 TOGETHER = {
-    "texts": IN_TEXTS,
-    "others": tuple(FAULTS.keys() - {*IN_TEXTS, *APART}),
-    **{name: (name,) for name in APART},
+    "texts": (*IN_TEXTS, "redirect-chains"),
+    "others": tuple(FAULTS.keys() - {*IN_TEXTS, *NOT_MOVED}),
 }
 
 
@@ -106,7 +106,7 @@ def test_planted_faults_are_found(run: Run, names: tuple[str, ...]) -> None:
     """Several on one site, each on pages of its own: exactly the URLs that have them are found."""
     site = clean()
     expected: dict[str, set[str]] = {}
-    for place, name in zip(range(0, len(NAMES), 2), sorted(names), strict=False):
+    for place, name in zip(range(0, len(NAMES), 2), sorted(names, key=lambda name: name not in NOT_MOVED), strict=True):
         said, urls = FAULTS[name]
         site |= {moved_to(place, url): each if place == 0 else moved_to(place, str(each)) for url, each in said.items()}
         expected[name] = {moved_to(place, url) for url in urls}
@@ -117,8 +117,8 @@ def test_planted_faults_are_found(run: Run, names: tuple[str, ...]) -> None:
     assert faults.keys() == {other for name in names for other in WITH.get(name, set())}
 
 
-def test_thin_pages_and_canonical_chains(run: Run) -> None:
-    """A page of a few words; a canonical URL that names another; one that does not exist."""
+def test_thin_pages_deep_pages_and_canonical_chains(run: Run) -> None:
+    """A page of a few words; pages far away; a canonical URL that names another; one that does not exist."""
     head = '<title>Thin</title><meta name="description" content="Thin">'
     thin = f'<!doctype html>{head}<p>Few words.<a href="{HOME}/">up</a>'
     said: Said = {
@@ -127,8 +127,9 @@ def test_thin_pages_and_canonical_chains(run: Run) -> None:
         f"{HOME}/{NAMES[3]}": linked("All about figs", head=f'<link rel=canonical href="{HOME}/none">'),
         f"{HOME}/thin": thin,
     }
-    with ScriptedWeb(clean() | said) as web:
+    with ScriptedWeb(clean() | chain(7, NAMES[5]) | said) as web:
         faults = found(run, web)
+    assert faults["deep-pages"] == FAULTS["deep-pages"][1]
     assert faults["thin-pages"] == {f"{HOME}/thin"}
     assert faults["canonical-chains"] == {FIRST}
     assert faults["canonical-errors"] == {f"{HOME}/{NAMES[3]}"}

@@ -112,13 +112,18 @@ def live(request: pytest.FixtureRequest) -> Iterator[Live]:
 
 
 def rest(crawl: ControlClient, process: subprocess.Popen[str]) -> None:
-    """Pause a crawl and wait until none of its requests is under way."""
+    """Pause a crawl and wait until none of its requests is under way, and no URL between two shards.
+
+    Then two statuses that were made after the pause, one after the other, have the same numbers and no lease.
+    """
     crawl.ask("pause")
-    paused_at = time.time()
+    paused_at, seen = time.time(), {}
 
     def is_at_rest() -> bool:
         status = crawl.ask("status")
-        return bool(status["at"] > paused_at and status["progress"]["leases"] == 0)
+        if status["at"] > paused_at and status["progress"]["leases"] == 0:
+            seen[status["at"]] = (status["progress"]["queued"], status["progress"]["tally"])
+        return len(seen) > 1 and seen[max(seen)] == seen[sorted(seen)[-2]]
 
     wait_until(is_at_rest, process)
 

@@ -101,7 +101,7 @@ def test_orderings_are_compared_a_line_a_result(graph: Path, rows: Rows) -> None
 
 def test_the_same_seed_gives_the_same_lines_whatever_the_workers(run: Run) -> None:
     """Deterministic: results do not depend on who did the work."""
-    args = ("ordering", "--pages", "200", "--sites", "10", "--policy", "opic,random", "--repetitions", "2", "--json")
+    args = ("ordering", "--pages", "80", "--sites", "5", "--policy", "opic,random", "--repetitions", "2", "--json")
     alone, together = (run(*args, "--workers", workers) for workers in ("1", "2"))
     assert alone.returncode == 0, alone.stderr
     assert alone.stdout == together.stdout
@@ -147,7 +147,7 @@ def test_speed_ups_are_told_with_what_bounds_them(rows: Rows) -> None:
 
 def test_a_batch_tells_how_idle_robots_were(rows: Rows) -> None:
     """A row for every way; fewer visits are never slower."""
-    found = rows("batch", "--pages", "600", "--sites", "20", "--pages-per-visit", "1,100", "--bandwidth", "1M")
+    found = rows("batch", "--pages", "200", "--sites", "10", "--pages-per-visit", "1,100", "--bandwidth", "1M")
     assert [row["pages_per_visit"] for row in found] == [1, 100]
     assert found[1]["makespan"] <= found[0]["makespan"]
 

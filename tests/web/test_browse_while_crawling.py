@@ -51,7 +51,8 @@ def test_pages_while_a_crawl_runs(tmp_path: Path) -> None:
 
         def browse(url: str) -> None:
             site = Site(url)
-            while not has_ended.is_set():
+            statuses.extend(site.get(path).status for path in PATHS)
+            while not has_ended.wait(0.3):
                 statuses.extend(site.get(path).status for path in PATHS)
 
         with running(Served((folder,), ServeSettings(port=0, timeout=PATIENCE))) as url:

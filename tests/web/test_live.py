@@ -224,9 +224,11 @@ def test_the_queue_is_shown_by_site_and_as_text(
 
         def is_committed() -> bool:
             """Whether what was under way has ended and everything is in the files."""
-            matching = crawl.ask("exclude", pattern="*", preview=True)["matching"]
-            is_quiet = not crawl.ask("status")["progress"]["leases"]
-            return is_quiet and matching == len(site.get("/live/queue.txt").text.splitlines())
+            time.sleep(0.2)  # each look reads the whole queue
+            if crawl.ask("status")["progress"]["leases"]:
+                return False
+            matching: int = crawl.ask("exclude", pattern="*", preview=True)["matching"]
+            return matching == len(site.get("/live/queue.txt").text.splitlines())
 
         wait_until(is_committed, left_running[0])
         waiting = crawl.ask("exclude", pattern="*", preview=True)

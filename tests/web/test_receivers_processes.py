@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -16,7 +17,6 @@ import pytest
 from tests.lab.scripted_web import ScriptedWeb, page
 from tests.system.typed import Program
 from tests.web.receiving import KEY, collection, crawled, waiting
-from tests.web.websub_hub import free_port
 
 from periplus.assembly.collection import Collection
 from periplus.formats import indexnow
@@ -45,19 +45,15 @@ def command(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextmanager
-def served(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """`periplus serve --receive`, once it listens."""
-    with command("serve", str(folder), "--port", str(port), "--receive") as process:
-        ends = time.monotonic() + PATIENCE
-        while True:
-            try:
-                ask(port, "GET", "/robots.txt")
-                break
-            except ConnectionRefusedError:
-                assert time.monotonic() < ends
-                assert process.poll() is None
-                time.sleep(0.05)
-        yield process
+def served(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """`periplus serve --receive`, once it listens, and its port."""
+    with command("serve", str(folder), "--port", "0", "--receive") as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if found := re.search(rb"Serving .* at http://[^/]*:(\d+)", line):
+                yield process, int(found[1])
+                return
+        raise AssertionError("the server ended before it listened")
 
 
 def ask(port: int, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
@@ -96,16 +92,15 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 def test_killed_server_loses_no_message(tmp_path: Path, web: ScriptedWeb) -> None:
     """Killed right after an answer: messages whose key was not checked yet are checked by the next server."""
     made = collection(tmp_path / "a", [SITE], web.settings)
-    port = free_port()
     urls = [f"{SITE}{number}" for number in range(5)]
     web.failing.add(KEY_FILE)
-    with served(made.folder, port) as server:
+    with served(made.folder) as (server, port):
         statuses = [submit(port, urls[0]), submit(port, *urls[1:3]), report(port, urls[3])]
         kill(server)
     assert statuses == [202, 202, 200]
     assert waiting(made) == [urls[3]]
     web.failing.clear()
-    with served(made.folder, port) as server:
+    with served(made.folder) as (server, port):
         wait_for(lambda: len(waiting(made)) == 4, "the held messages are released")
         assert submit(port, urls[4]) == 200
         kill(server)
@@ -123,8 +118,7 @@ def test_killed_crawl_loses_no_url(tmp_path: Path, web: ScriptedWeb) -> None:
     urls = [f"{SITE}{number}" for number in range(30)]
     for url in urls:
         web.said[url] = page(url)
-    port = free_port()
-    with served(made.folder, port):
+    with served(made.folder) as (_, port):
         assert submit(port, urls[0]) == 202
         wait_for(lambda: submit(port, urls[0]) == 200, "the key is checked")
         with command("watch", str(made.folder), "--budget", "10000000") as watch:
@@ -152,7 +146,6 @@ def test_from_a_message_to_the_search(
     web.said[SITE] = page("home", changing)
     web.said[changing] = page("marigold")
     made = crawled_collection(tmp_path, web, **{"refresh.shortest": 1.0})
-    port = free_port()
 
     def finds(word: str) -> bool:
         status, body = ask(port, "GET", f"/api/search?q={word}")
@@ -162,7 +155,7 @@ def test_from_a_message_to_the_search(
     with (
         command("index", folder, "--follow"),
         command("watch", folder, "--budget", "10000000"),
-        served(made.folder, port),
+        served(made.folder) as (_, port),
     ):
         wait_for(lambda: finds("marigold"), "the first index is made")
         web.said[f"{SITE}new"] = page("snapdragon")

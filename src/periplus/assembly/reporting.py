@@ -10,7 +10,9 @@ The useful links of the sites of a collection: from what was crawled, or from wh
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from heapq import nlargest
@@ -46,6 +48,7 @@ _SITES = 50
 """Sites whose state is shown, those with the most pages: as many rows as a table of the report has."""
 _LINK_LANES = (Lane.DISCOVERY, Lane.SITEMAPS)
 """Queues of URLs that were never fetched."""
+_OTHER_FILE = "name a file that can be written: -o FILE"
 
 Describe = Callable[[SignalFacts], tuple[str, str]]
 """Names a signal, and describes in a sentence how far it can be trusted."""
@@ -70,6 +73,12 @@ def report_of(
         return gather_report(views, folder.resolve().name, time.time(), state, say=print_step)
 
 
+def check_report_file(file: Path) -> None:
+    """Refuse a file that cannot be written before a long report is made for it."""
+    if not file.absolute().parent.is_dir():
+        raise UsageError(f"{file}: {os.strerror(errno.ENOENT)}", hint=_OTHER_FILE)
+
+
 def write_report(report: Report, file: Path) -> None:
     """Write a report as one HTML file, whole or not at all."""
     from periplus.insight.report import page
@@ -79,7 +88,7 @@ def write_report(report: Report, file: Path) -> None:
         draft.write_text(page(report), encoding="utf-8")
         draft.replace(file)
     except OSError as error:
-        raise UsageError(f"{file}: {error.strerror}", hint="name a file that can be written: -o FILE") from error
+        raise UsageError(f"{file}: {error.strerror}", hint=_OTHER_FILE) from error
 
 
 def described(facts: SignalFacts) -> tuple[str, str]:

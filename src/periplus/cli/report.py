@@ -18,7 +18,7 @@ from rich.text import Text
 from periplus.assembly.collection import Collection, existing
 from periplus.assembly.facts.freshness import SignalFacts
 from periplus.assembly.facts.freshness_words import TELLERS, trust
-from periplus.assembly.reporting import report_of, write_report
+from periplus.assembly.reporting import check_report_file, report_of, write_report
 
 from . import options
 from .consoles import stderr_console, stdout_console
@@ -59,6 +59,7 @@ def report(
 def written_report(collection: Collection, out: Path | None = None, cluster: str | None = None) -> tuple[Report, Path]:
     """The report of a collection, and the file that it was written to."""
     file = out or collection.folder / NAME
+    check_report_file(file)
     made = reported(collection, cluster)
     write_report(made, file)
     return made, file

@@ -28,7 +28,7 @@ from periplus.assembly.indexing import Indexed, open_index, update_index
 from periplus.assembly.options import duration, moment_of
 from periplus.assembly.parts import OwnParts
 from periplus.assembly.refreshing import refresh
-from periplus.assembly.reporting import audited, described, report_of, write_report
+from periplus.assembly.reporting import audited, check_report_file, described, report_of, write_report
 from periplus.config import Config
 from periplus.insight.changes import (
     Change,
@@ -329,6 +329,7 @@ class Collection:
         """Write the report of the collection as one HTML file, by default `report.html` in its folder; the file."""
         self._check_not_running("report")
         file = self.folder / "report.html" if path is None else Path(path)
+        check_report_file(file)
         write_report(report_of(self._found, described, say=log.info), file)
         return file
 

@@ -119,10 +119,14 @@ select url, answer || ', used by ' || case when pages = 1 then 'one page' else p
 from {files} as files join audited_checks using (url) where is_dead
 """
 _CHECKED: Final = "select count(*) from {files} join audited_checks using (url)"
-_DOCUMENTS: Final = """(select * from audited_targets where list_contains($sites, site)
-    and url in (select url from discoveries where refused = 'extension'))"""
+_DOCUMENTS: Final = """
+create or replace temp table audited_documents as select * from audited_targets where list_contains($sites, site)
+    and url in (select url from discoveries where refused = 'extension')
+"""
 """Linked files of the site that a crawl does not fetch, by their extension."""
-_OUTSIDE: Final = "(select * from audited_targets where not list_contains($sites, site))"
+_OUTSIDE: Final = """
+create or replace temp table audited_outside as select * from audited_targets where not list_contains($sites, site)
+"""
 _ALTERNATES: Final = """
 create or replace temp table audited_pairs as
 select distinct alternates.page, alternates.url, alternates.hreflang from audited_alternates as alternates
@@ -219,37 +223,32 @@ def check_embedded(table: SiteTable, embedded: Embedded, checks: Checks) -> Embe
     database = table.views.database
     database.execute(_FILES)
     database.execute(_ALTERNATES)
+    for sql in (_DOCUMENTS, _OUTSIDE):
+        database.execute(sql, {"sites": table.sites})
     findings: list[Finding] = []
     unjudged: dict[str, str] = {}
-    for kind, name in _NAMES.items():
-        files = f"(select * from audited_embeds where kind = '{kind}')"
-        findings += finding(name, table.found(_DEAD.format(files=files)), table.number(_CHECKED.format(files=files)))
-        unjudged |= _unchecked(table, name, files, _UNCHECKED)
     for name, files, why in (
-        ("dead-documents", _DOCUMENTS, _UNCHECKED),
-        ("dead-external-links", _OUTSIDE, _UNCHECKED if checks.external else _EXTERNAL),
+        *((name, f"(select * from audited_embeds where kind = '{kind}')", _UNCHECKED) for kind, name in _NAMES.items()),
+        ("dead-documents", "audited_documents", _UNCHECKED),
+        ("dead-external-links", "audited_outside", _UNCHECKED if checks.external else _EXTERNAL),
     ):
-        findings += finding(name, table.found(_DEAD.format(files=files)), table.number(_CHECKED.format(files=files)))
-        unjudged |= _unchecked(table, name, files, why)
+        total = table.number(f"select count(*) from {files}")
+        checked = table.number(_CHECKED.format(files=files)) if total else 0
+        if checked:
+            findings += finding(name, table.found(_DEAD.format(files=files)), checked)
+        if checked < total:
+            unjudged[name] = f"{total - checked:,} of {total:,} were {why}" if checked else f"{total:,} were {why}"
     pairs = table.number("select count(*) from audited_pairs")
     findings += finding("hreflang-no-return", table.found(_ONE_WAY), pairs)
     if not embedded.read and table.count("is_page"):
         unjudged |= dict.fromkeys((*_NAMES.values(), "hreflang-no-return"), _UNREAD)
-    wanted = [*_wanted(table, "audited_embeds"), *_wanted(table, _DOCUMENTS)]
-    return EmbeddedChecks(findings, unjudged, wanted, _wanted(table, _OUTSIDE))
-
-
-def _unchecked(table: SiteTable, name: str, files: str, why: str) -> dict[str, str]:
-    total, checked = table.number(f"select count(*) from {files}"), table.number(_CHECKED.format(files=files))
-    if checked >= total:
-        return {}
-    return {name: f"{total - checked:,} of {total:,} were {why}" if checked else f"{total:,} were {why}"}
+    wanted = [*_wanted(table, "audited_embeds"), *_wanted(table, "audited_documents")]
+    return EmbeddedChecks(findings, unjudged, wanted, _wanted(table, "audited_outside"))
 
 
 def _wanted(table: SiteTable, files: str) -> list[str]:
     sql = f"select url from {files} group by url order by max(pages) desc, url"
-    given = {"sites": table.sites} if "$sites" in sql else {}
-    return [url for (url,) in table.views.database.execute(sql, given).fetchall()]
+    return [url for (url,) in table.views.database.execute(sql).fetchall()]
 
 
 def _register(table: SiteTable, embedded: Embedded, checks: Checks) -> None:

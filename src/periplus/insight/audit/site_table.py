@@ -216,8 +216,7 @@ class SiteTable:
         """The result of a query for `url`, `note`, `via`, `kind` and `weight`; examples are those of highest weight."""
         given = self._given(sql, parameters)
         database = self.views.database
-        database.execute(f"create or replace temp table audited_found as {sql}", given)
-        count = self.number("select count(*) from audited_found")
+        [(count,)] = database.execute(f"create or replace temp table audited_found as {sql}", given).fetchall()
         if not count:  # most checks find nothing
             return Found(0)
         shown = database.execute(
