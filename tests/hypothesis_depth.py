@@ -10,11 +10,14 @@ from hypothesis import HealthCheck, Phase, settings
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
 """The profile in use: `default`, `thorough` (`make soak`), or `unshrunk`: a failure is not made smaller."""
 
-EXAMPLES = 30
+EXAMPLES = 20
 """Examples of a property without a number of its own. Every run draws different ones."""
 
+THOROUGH_EXAMPLES = 600
+"""The same in the profile `thorough`."""
+
 FACTOR = 20
-"""How many times as many examples the profile `thorough` tries."""
+"""How many times as many examples the profile `thorough` tries of a property with a number of its own."""
 
 
 def load_profile() -> None:
@@ -22,7 +25,7 @@ def load_profile() -> None:
     settings.register_profile(
         "default", deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
     )
-    settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=FACTOR * EXAMPLES)
+    settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=THOROUGH_EXAMPLES)
     phases = (Phase.explicit, Phase.generate)
     settings.register_profile("unshrunk", parent=settings.get_profile("default"), phases=phases)
     settings.load_profile(PROFILE)

@@ -40,11 +40,15 @@ class _Site(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
 
+class _Server(ThreadingHTTPServer):
+    allow_reuse_port = True
+
+
 @contextmanager
 def site_at(port: int) -> Iterator[list[str]]:
     """A small site; what it is asked for."""
     _Site.asked = []
-    with ThreadingHTTPServer(("127.0.0.1", port), _Site) as server:
+    with _Server(("127.0.0.1", port), _Site) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         yield _Site.asked
@@ -52,9 +56,13 @@ def site_at(port: int) -> Iterator[list[str]]:
         thread.join()
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port that nobody else is given meanwhile: connections to it are refused until a server listens there."""
+    with socket.socket() as reserved:
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        reserved.bind(("127.0.0.1", 0))
+        yield int(reserved.getsockname()[1])
 
 
 def reason_of(folder: Path, url: str) -> str:
@@ -66,9 +74,8 @@ def reason_of(folder: Path, url: str) -> str:
 
 
 @pytest.mark.parametrize("ordering", ["breadth_first", "opic", pytest.param("batch", marks=pytest.mark.slow)])
-def test_a_server_that_was_down(tmp_path: Path, ordering: str) -> None:
+def test_a_server_that_was_down(tmp_path: Path, port: int, ordering: str) -> None:
     """It is given up while it is down, and tried again by the next crawl; what was fetched is not fetched again."""
-    port = free_port()
     seed = f"http://127.0.0.1:{port}/"
     settings = HURRY | {"crawl.ordering": ordering}
     crawl(tmp_path, [seed], settings)
@@ -81,9 +88,8 @@ def test_a_server_that_was_down(tmp_path: Path, ordering: str) -> None:
     assert reason_of(tmp_path, seed) == ""
 
 
-def test_pages_that_were_found_before_a_site_was_lost(tmp_path: Path) -> None:
+def test_pages_that_were_found_before_a_site_was_lost(tmp_path: Path, port: int) -> None:
     """Its home page was read; what that led to has its second chance, too."""
-    port = free_port()
     seed = f"http://127.0.0.1:{port}/"
     settings = HURRY | {"retries.max_site_failures": 1}
     with site_at(port):
@@ -95,9 +101,8 @@ def test_pages_that_were_found_before_a_site_was_lost(tmp_path: Path) -> None:
         assert sorted(asked) == ["/more", "/robots.txt"]
 
 
-def test_a_site_that_was_given_up_as_a_whole(tmp_path: Path) -> None:
+def test_a_site_that_was_given_up_as_a_whole(tmp_path: Path, port: int) -> None:
     """By one failure, here; it is forgiven when its seed is named again."""
-    port = free_port()
     seed = f"http://127.0.0.1:{port}/"
     settings = HURRY | {"retries.max_site_failures": 1}
     crawl(tmp_path, [seed], settings)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import pandas
 import pytest
 from tests.lab.crawling import TABLES, by_proxy, crawl, rows, standing
 from warcio.archiveiterator import ArchiveIterator
@@ -177,6 +176,8 @@ def test_a_revisit_resolves(kept: Kept) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_duckdb_and_pandas_read_every_table(kept: Kept, table: str) -> None:
     """Those, too, in which nothing happened yet; both see the same rows and columns."""
+    import pandas
+
     frame = pandas.read_parquet(kept.folder / "tables" / table)
     assert len(frame) == one(kept.folder, f"select count(*) from {table}")
     assert list(frame.columns) == [row["column_name"] for row in rows(kept.folder, f"describe {table}")]

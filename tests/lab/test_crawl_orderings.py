@@ -46,7 +46,7 @@ ALL = [
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return World(7, 8, pages=150)
+    return World(7, 8, pages=100)
 
 
 @pytest.fixture(scope="module")

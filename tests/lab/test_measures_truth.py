@@ -20,7 +20,7 @@ from periplus.lab.web.sites import Profile
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.STALE, Profile.DIRTY, Profile.NONE)
 ENDLESS = "from=sitemap"
 """A forgotten sitemap names thousands of URLs with this in them: they are excluded here."""
-FORGOTTEN = 2_000
+FORGOTTEN = 500
 """How many: enough to be excluded again and again."""
 HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
 LISTING = {"sitemap", "feed"}

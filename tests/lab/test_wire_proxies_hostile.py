@@ -107,7 +107,7 @@ def test_a_proxy_that_hangs() -> None:
     for parts in ([], [ACCEPTED]):
         with (
             RawServer(answering(parts, closes=False)) as server,
-            behind("http", server.port, connect_timeout=0.5) as wire,
+            behind("http", server.port, connect_timeout=2.0) as wire,
         ):
             [outcome] = fetch_all(wire, [task_for("https://a.test/", ip="a.test")])
             failed(outcome, "connect-timeout", server.port)

@@ -86,17 +86,20 @@ def test_a_good_certificate(outcomes: dict[str, FetchOutcome]) -> None:
 
 def test_a_handshake_that_stalls() -> None:
     """A connection, half a record, and no more: a timeout that says where."""
-    for sent in (b"", b"\x16\x03\x03\x10\x00"):
 
-        def converse(sock: socket.socket, sent: bytes = sent) -> None:
+    def stalling(sent: bytes) -> Converse:
+        def converse(sock: socket.socket) -> None:
             sock.recv(65536)
             sock.sendall(sent)
             wait_for_close(sock)
 
-        wire = impatient_wire(connect_timeout=0.5)
-        with RawServer(converse) as server:
-            [outcome] = fetch_all(wire, [task_for(f"https://a.test:{server.port}/")])
-        wire.close()
+        return converse
+
+    wire = impatient_wire(connect_timeout=2.0)
+    with RawServer(stalling(b"")) as silent, RawServer(stalling(b"\x16\x03\x03\x10\x00")) as half:
+        outcomes = fetch_all(wire, [task_for(f"https://a.test:{server.port}/") for server in (silent, half)])
+    wire.close()
+    for outcome in outcomes:
         assert isinstance(outcome, Failed)
         assert (outcome.reason, outcome.detail) == ("connect-timeout", reasons.HANDSHAKE_STALLED)
 

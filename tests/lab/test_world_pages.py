@@ -21,7 +21,7 @@ DAY, WEEK = 86_400.0, 604_800.0
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return World(seed=7, sites=60, pages=9000)
+    return World(seed=7, sites=40, pages=6000)
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,7 @@ CLEAN = [profile for profile in Profile if profile not in (Profile.NONE, Profile
 @pytest.mark.parametrize("profile", CLEAN)
 def test_what_is_served_is_what_is_listed(profile: Profile) -> None:
     """Every document is reached from the announced one, and our reader reads from it what the truth tells."""
-    world = of_profile(profile)
+    world = of_profile(profile, 200)
     for day in (0.0, 23.1):
         served, _, problems = crawl(world, world.epoch + day * DAY)
         assert not problems - Counter({"empty": 99})

@@ -355,4 +355,4 @@ def test_robots_take_linear_time(piece: str) -> None:
         for start in (b"", b"User-agent: *\nDisallow: /", b"<html>User-agent: *\nSitemap: "):
             parse(start + text)
 
-    assert_linear(read, 200_000)
+    assert_linear(read, 100_000)

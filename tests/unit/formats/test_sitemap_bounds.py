@@ -139,7 +139,7 @@ def test_many_small_gzip_members_cost_little() -> None:
     def read_members(count: int) -> None:
         assert reasons(list(read(member * count))) == ["empty"]
 
-    assert_linear(read_members, 8_000)
+    assert_linear(read_members, 4_000)
 
 
 def test_a_list_that_is_cut_off_loses_its_last_line() -> None:
@@ -191,42 +191,40 @@ def test_entities_are_never_expanded() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        pytest.param(HEAD + b"<a>" * 25_000, id="nested"),
-        pytest.param(HEAD + b"<url><loc>" * 10_000, id="nested records"),
+        pytest.param(HEAD + b"<a>" * 15_000, id="nested"),
+        pytest.param(HEAD + b"<url><loc>" * 6_000, id="nested records"),
         pytest.param(HEAD + b"<url><loc>http://e.com/" + b"a" * 1_000_000, id="endless URL"),
-        pytest.param(HEAD + b"<url><loc>" + b"&" * 70_000, id="ampersands"),
+        pytest.param(HEAD + b"<url><loc>" + b"&" * 36_000, id="ampersands"),
         pytest.param(HEAD + b"<url " + b"a=' " * 250_000, id="endless tag"),
-        pytest.param(HEAD + b"<" * 75_000, id="less-than signs"),
+        pytest.param(HEAD + b"<" * 36_000, id="less-than signs"),
         pytest.param(HEAD + b"<!--" * 500_000, id="comments in a comment"),
         pytest.param(HEAD + b"<![CDATA[" * 200_000, id="CDATA in CDATA"),
         pytest.param(HEAD + b"<![CDATA[]" * 200_000, id="brackets in CDATA"),
         pytest.param(b"<!DOCTYPE x [" + b"] " * 1_000_000, id="document type"),
-        pytest.param(b"<!-- -->" * 10_000, id="comments before the root"),
+        pytest.param(b"<!-- -->" * 5_000, id="comments before the root"),
         pytest.param(b" " * 1_000_000, id="white space"),
         pytest.param(b"\xff" * 1_000_000, id="bytes of no charset"),
         pytest.param(b"http://e.com/" + b"a" * 1_000_000, id="endless line"),
         pytest.param(b"x\n" * 200_000, id="lines that are nothing"),
         pytest.param(b"http://e.com/\n" + b"x\n" * 10_000, id="lines that are not URLs"),
-        pytest.param(
-            HEAD + b"<url><loc>http://e.com/</loc>" + b"<lastmod></lastmod>" * 10_000 + b"</url>", id="fields"
-        ),
-        pytest.param(HEAD + b"<url><loc>http://e.com/</loc>" + b"<image:image>" * 15_000 + b"</url>", id="images"),
-        pytest.param(HEAD + b"<url><loc>http://e.com/</loc><image:image><image:loc>" * 3_000, id="images without end"),
+        pytest.param(HEAD + b"<url><loc>http://e.com/</loc>" + b"<lastmod></lastmod>" * 6_000 + b"</url>", id="fields"),
+        pytest.param(HEAD + b"<url><loc>http://e.com/</loc>" + b"<image:image>" * 8_000 + b"</url>", id="images"),
+        pytest.param(HEAD + b"<url><loc>http://e.com/</loc><image:image><image:loc>" * 1_800, id="images without end"),
         pytest.param(
             HEAD + b"<url><loc>http://e.com/</loc>" + b'<xhtml:link rel="alternate" hreflang="' * 10_000 + b"</url>",
             id="links without end",
         ),
         pytest.param(HEAD + b"<url><loc><![CDATA[http://e.com/?a&b" * 20_000, id="sections of URLs without end"),
         pytest.param(
-            HEAD + (b"<url><loc>http://e.com/</loc></url>" * 9 + b"<url><loc>/</loc></url>") * 150,
+            HEAD + (b"<url><loc>http://e.com/</loc></url>" * 9 + b"<url><loc>/</loc></url>") * 90,
             id="one URL in ten is relative",
         ),
         pytest.param(HEAD + b"<url>" + b"\n " * 1_000_000 + b"</url>", id="white space in a record"),
-        pytest.param(HEAD + b"<url>" + b"a<x/>" * 15_000 + b"</url>", id="bare texts"),
-        pytest.param(HEAD + b"<url><loc>" + b"<![CDATA[]]>" * 8_000 + b"</loc></url>", id="empty sections"),
+        pytest.param(HEAD + b"<url>" + b"a<x/>" * 9_000 + b"</url>", id="bare texts"),
+        pytest.param(HEAD + b"<url><loc>" + b"<![CDATA[]]>" * 5_000 + b"</loc></url>", id="empty sections"),
         pytest.param(HEAD + b"".join(b"<%d-%s/>" % (n, b"n" * 5000) for n in range(100)), id="long names"),
-        pytest.param(HEAD + b"</url>" * 25_000, id="ends without beginning"),
-        pytest.param(b"<rss>" + b"<item><link>" * 5_000, id="nested items"),
+        pytest.param(HEAD + b"</url>" * 15_000, id="ends without beginning"),
+        pytest.param(b"<rss>" + b"<item><link>" * 3_000, id="nested items"),
     ],
 )
 def test_hostile_documents_cost_little(body: bytes) -> None:

@@ -7,7 +7,6 @@ import json
 import re
 from pathlib import Path
 
-import pandas
 import pytest
 
 from periplus.insight.survey import (
@@ -49,6 +48,8 @@ def survey() -> Survey:
 
 def test_every_table_is_there_in_both_forms(survey: Survey, tmp_path: Path) -> None:
     """Parquet and CSV of a table hold the rows of the table."""
+    import pandas
+
     written = write_survey(survey, tmp_path)
     assert all(path.is_file() for path in written)
     for table in tables_of(survey):

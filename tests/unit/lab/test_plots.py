@@ -202,16 +202,18 @@ EXTREMES: list[list[float]] = [
     [1.0, 1.0 + 1e-15, 1.0],
     [1e-140, 2e-140, 3e-140],
 ]
-"""Values that each kind of plot meets in one of two cases."""
+"""Values that some kind of plot meets, and the next kind in `make soak`."""
 NO_VALUES: list[list[float]] = [[], [nan, nan, nan], [-1.0, 0.0, -3.0]]
-"""Values of which a logarithmic axis shows nothing: for every kind."""
+"""Values of which a logarithmic axis shows nothing: for kinds with such an axis, and in `make soak` for the others."""
 
 
 @pytest.mark.parametrize(
     ("kind", "log", "y"),
     [
-        *((*KINDS[(number + shift) % 4], y) for number, y in enumerate(EXTREMES) for shift in (0, 1)),
-        *((*kind, y) for y in NO_VALUES for kind in KINDS),
+        *((*KINDS[number % 4], y) for number, y in enumerate(EXTREMES)),
+        *(pytest.param(*KINDS[(number + 1) % 4], y, marks=pytest.mark.slow) for number, y in enumerate(EXTREMES)),
+        *((*kind, y) for y in NO_VALUES for kind in KINDS[1::2]),
+        *(pytest.param(*kind, y, marks=pytest.mark.slow) for y in NO_VALUES for kind in KINDS[::2]),
     ],
     ids=str,
 )

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.hypothesis_depth import examples
 from tests.reference.visit_frequencies import expected_age, expected_freshness, frequencies_for_age
 
 from periplus.policy.refresh.allocation import (
@@ -72,6 +73,7 @@ def test_nothing_to_share(share_out: Callable[[list[float], float], NDArray[np.f
 positive = st.floats(1e-3, 1e3)
 
 
+@settings(max_examples=examples(10))
 @given(st.lists(st.tuples(positive, positive), min_size=2, max_size=8), st.floats(1e-2, 1e2))
 def test_spent_and_not_to_be_bettered(pages: list[tuple[float, float]], budget: float) -> None:
     """All of the budget is spent, and no small shift from one page to another helps, for either objective."""

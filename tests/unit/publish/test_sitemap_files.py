@@ -145,7 +145,7 @@ def test_what_a_crawler_must_read_again_a_day(tmp_path: Path, kind: str, share: 
     """The measured shares of a log with files of a twentieth of the site, within a fifth."""
     import random
 
-    pages = 600
+    pages = 300
     rows = Rows(
         tmp_path, pages, PublishSettings(SiteSettings(BASE), sitemap=SitemapSettings("log", urls_per_file=pages // 20))
     )

@@ -9,7 +9,6 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
-import pandas
 import pytest
 from msgspec.structs import replace
 from warcio.archiveiterator import ArchiveIterator
@@ -174,6 +173,8 @@ def test_a_folder_that_holds_something_is_refused(collection: Collection, tmp_pa
 
 def test_parquet_is_one_file_a_table(collection: Collection, tmp_path: Path) -> None:
     """Files of several shards and runs become one each."""
+    import pandas
+
     for number in range(3):
         collection.fetch(f"https://example.org/{number}", b"<p>x")
         collection.tables.settle()
@@ -215,6 +216,8 @@ def test_csv_has_the_fields_of_json_lines(sites: Collection) -> None:
 
 def test_parquet_has_the_texts_of_pages(sites: Collection, tmp_path: Path) -> None:
     """`documents.parquet` has the fields of JSON lines; Markdown is a column if asked for."""
+    import pandas
+
     export_folder(sites.folder, "parquet", tmp_path / "plain")
     assert "markdown" not in pandas.read_parquet(tmp_path / "plain" / "documents.parquet")
     export_folder(sites.folder, "parquet", tmp_path / "out", wants_markdown=True)
@@ -243,6 +246,8 @@ def test_pages_are_selected(
     sites: Collection, tmp_path: Path, selection: Selection, titles: str, left_out: dict[str, int]
 ) -> None:
     """By site with its subdomains, by URL, by language, and each text once: in every format of pages."""
+    import pandas
+
     for form in ("jsonl", "csv"):
         exported = export_stream(sites.folder, form, BytesIO(), selection=selection)
         assert (exported.written, exported.left_out) == (len(titles), left_out)

@@ -7,7 +7,6 @@ import resource
 from pathlib import Path
 
 import duckdb
-import pandas
 import pyarrow as pa
 import pytest
 
@@ -131,6 +130,8 @@ def test_duckdb_reads_every_table_with_the_documented_types(folder: Path, table:
 @pytest.mark.parametrize("table", SCHEMAS)
 def test_pandas_reads_every_table(folder: Path, table: str) -> None:
     """A folder is a data frame; times know their zone, words are categories."""
+    import pandas
+
     frame = pandas.read_parquet(folder / table)
     assert list(frame.columns) == SCHEMAS[table].names
     assert len(frame) == 2
@@ -166,6 +167,8 @@ def test_a_killed_collection_reads_as_it_was_committed(tmp_path: Path) -> None:
 
 def test_row_groups_and_files_end_where_the_settings_say(tmp_path: Path) -> None:
     """Files are neither endless nor tiny, and every one is whole."""
+    import pandas
+
     settings = TableSettings(rows_per_group=10, rows_per_file=25)
     tables = Tables(tmp_path / "tables", tmp_path / "spool", settings, shard=3, mark=None)
     for number in range(40):
