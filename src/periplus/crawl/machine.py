@@ -222,10 +222,8 @@ class Machine:
 
     def _marked(self, page: Page) -> Page:
         """A page with what robots.txt says about its use, and with the problem `soft-404` if it is one."""
-        preferences = self.frontier.gate.preferences(site_of(page.url), page.url)
-        page = (
-            page if preferences is NO_PREFERENCES else replace(page, preferences=page.preferences.and_also(preferences))
-        )
+        stated = self.frontier.gate.preferences(site_of(page.url), page.url)
+        page = page if stated is NO_PREFERENCES else replace(page, preferences=page.preferences.and_also(stated))
         return self._judges.marked(page)
 
     # inputs
