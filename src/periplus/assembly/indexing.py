@@ -65,14 +65,14 @@ with texts as (
 select target, list(text order by sites desc, number desc, text) as texts from (
     select *, row_number() over (partition by target order by sites desc, number desc, text) as place from texts)
 where place <= 16 group by target"""
-_SAYS_NOTHING = """
+_EMPTY_ANCHOR_TEXTS = """
 anterior|aquí|avanti|back|click|click here|continue|continue reading|czytaj więcej|details|download|edit|en savoir plus
 go|here|hier|home|ici|indietro|info|learn more|leer más|lees meer|leggi tutto|link|lire la suite|läs mer|meer|mehr
 mehr erfahren|mehr lesen|more|more info|más|más información|next|page|permalink|prev|previous|précédent|qui|read more
 see more|show more|siguiente|suite|suivant|this|this page|top|up|view|weiter|weiterlesen|więcej|zurück|далее|здесь
 назад|подробнее|こちら|続きを読む|上一页|下一页|更多|点击这里
 """
-EMPTY_ANCHORS = frozenset(_SAYS_NOTHING.strip().replace("\n", "|").split("|"))
+EMPTY_ANCHORS = frozenset(_EMPTY_ANCHOR_TEXTS.strip().replace("\n", "|").split("|"))
 """Link texts that do not describe their target."""
 
 Say = Callable[[str], None]

@@ -102,7 +102,7 @@ async def _serve(server: Server, *, is_for_programs: bool) -> None:
         if is_for_programs:
             typer.echo(msgspec.json.encode(_listening(server)))
         else:
-            _tell(server)
+            _print_lab(server)
         await stopping.wait()
 
 
@@ -112,7 +112,7 @@ def _listening(server: Server) -> Listening:
     return Listening(f"http://{HOME}:{server.port}/", server.port, server.tls_port, world.seed, len(world.hosts), total)
 
 
-def _tell(server: Server) -> None:
+def _print_lab(server: Server) -> None:
     console = stdout_console()
     text = _listening(server)
     console.print(_site_table(server.world))

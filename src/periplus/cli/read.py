@@ -123,10 +123,10 @@ def _facts(value: object) -> dict[str, str]:
     """The fields of a value, each as a short text."""
     if not isinstance(value, msgspec.Struct):
         return {"value": short(str(value))}
-    return {name: short(said(getattr(value, name))) for name in value.__struct_fields__}
+    return {name: short(readable(getattr(value, name))) for name in value.__struct_fields__}
 
 
-def said(value: object) -> str:
+def readable(value: object) -> str:
     """A value as a person would write it; nothing for nothing."""
     match value:
         case None | "" | () | b"" | False:
@@ -151,8 +151,8 @@ def said(value: object) -> str:
 
 def _listed(values: tuple[object, ...] | list[object]) -> str:
     if len(values) > 1 and isinstance(values[0], msgspec.Struct):
-        return f"{len(values):,}: {said(values[0])} ..."
-    return ", ".join(said(value) for value in values[:ROWS])
+        return f"{len(values):,}: {readable(values[0])} ..."
+    return ", ".join(readable(value) for value in values[:ROWS])
 
 
 def _date(lastmod: Lastmod) -> str:

@@ -345,7 +345,7 @@ def _run(collection: Collection, gather: Gather | None, most: int, *, is_json: b
         watches=True,
         gather=gather,
         most=most,
-        tell=teller.hear,
+        tell=teller.update,
     )
     ended = "interrupted" if summary.ended == "interrupted" else "time"
     if teller.last is not None:
@@ -364,7 +364,7 @@ class ProgressReporter:
         self._tell = tell
         self._next = 0.0
 
-    def hear(self, progress: Progress) -> None:
+    def update(self, progress: Progress) -> None:
         """Take the next progress."""
         self.last = progress
         is_known = progress.freshness is not None and progress.freshness.pages > 0

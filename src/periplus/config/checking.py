@@ -67,4 +67,4 @@ def ordered(config: Config, oracle: Callable[[Url], float] | None) -> Ordering:
     if by and not is_optimal:
         raise ConfigError(f"the ordering {name!r} does not use an earlier collection", hint="only optimal does")
     chance = {"seed": config.crawl.random_seed} if name == "random" else {}
-    return ordering(name, oracle=oracle if by else None, **chance, **config.ordering.said)
+    return ordering(name, oracle=oracle if by else None, **chance, **config.ordering.changed)

@@ -151,7 +151,7 @@ class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """For optimal: an earlier collection of the same web, whose PageRank is used."""
 
     @property
-    def said(self) -> dict[str, int | float]:
+    def changed(self) -> dict[str, int | float]:
         """The settings that were changed, as keyword arguments of an ordering."""
         return {
             name: value

@@ -52,7 +52,7 @@ _XML_START: Final = re.compile(
     rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*<(?:\?xml|rss|feed|urlset|sitemapindex)[\t\n\f\r />]", re.IGNORECASE
 )
 _BINARY_BYTES: Final = bytes(byte for byte in range(0x20) if byte not in b"\t\n\x0c\r\x1b")
-_SAYS_NOTHING: Final = frozenset({"", "unknown/unknown", "application/unknown", "*/*", "application/octet-stream"})
+_UNSPECIFIC: Final = frozenset({"", "unknown/unknown", "application/unknown", "*/*", "application/octet-stream"})
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
 
 
@@ -90,7 +90,7 @@ def sniff_mime(body: bytes, content_type: str | None = None, *, is_utf16: bool =
 def _declared(content_type: str) -> Mime | None:
     """The server's type; `None` if it is meaningless."""
     media = read_content_type(content_type)
-    if media is None or media.mime in _SAYS_NOTHING:
+    if media is None or media.mime in _UNSPECIFIC:
         return None
     return Mime(media.mime, _kind_of(media.mime))
 

@@ -307,10 +307,10 @@ def _hit(
         protocol,
         0 if status == "-" else int(status),
         0 if size == "-" else int(size[:18]),
-        _said(referrer),
-        _said(agent),
-        _said(user),
-        _said(host),
+        _unlogged(referrer),
+        _unlogged(agent),
+        _unlogged(user),
+        _unlogged(host),
     )
 
 
@@ -358,7 +358,7 @@ def _split_request(request: str) -> tuple[str, str, str]:
     return method, rest, ""
 
 
-def _said(text: str | None) -> str:
+def _unlogged(text: str | None) -> str:
     """A field as it was before it was logged; empty for what was not known."""
     if not text or text in ("-", '""'):
         return ""

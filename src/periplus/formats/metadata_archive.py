@@ -132,15 +132,15 @@ def write_segment(
 
 def read(name: str, chunks: bytes | Iterable[bytes]) -> Iterator[ArchiveEntry | Problem]:
     """Every description in an archive, while it arrives. `name` may be its URL."""
-    told = read_name(name)
-    if told is None:
+    named = read_name(name)
+    if named is None:
         yield Problem("bad-name", name[-200:])
     bad_lines = 0
     for line in _lines((chunks,) if isinstance(chunks, bytes) else chunks):
         if isinstance(line, Problem):
             yield line
             continue
-        entry = _read_line(line, told)
+        entry = _read_line(line, named)
         if entry is None:
             bad_lines += 1
             if bad_lines > MOST_PROBLEMS:
@@ -148,7 +148,7 @@ def read(name: str, chunks: bytes | Iterable[bytes]) -> Iterator[ArchiveEntry | 
                 return
             yield Problem("bad-line", line[:200])
             continue
-        if told is not None and not told.from_at <= entry.modified_at <= told.to_at:
+        if named is not None and not named.from_at <= entry.modified_at <= named.to_at:
             yield Problem("outside-dates", line[:200])
         yield entry
 

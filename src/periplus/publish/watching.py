@@ -41,10 +41,10 @@ def folder_changes(
     except ImportError:
         yield from _polled(root.resolve(), skip, stop, poll, debounce)
     else:
-        yield from _told(watchfiles, root.resolve(), skip, stop, debounce)
+        yield from _notified(watchfiles, root.resolve(), skip, stop, debounce)
 
 
-def _told(watchfiles: Any, root: Path, skip: Callable[[str], bool], stop: Event, debounce: float) -> Iterator[None]:
+def _notified(watchfiles: Any, root: Path, skip: Callable[[str], bool], stop: Event, debounce: float) -> Iterator[None]:
     def counts(_: object, path: str) -> bool:
         name = os.path.relpath(path, root).replace(os.sep, "/")
         return not _is_hidden(name) and not skip(name)

@@ -170,7 +170,7 @@ def listed_ranks(tables: Path, spooled: Sequence[Spooled], settings: ScoreSettin
 def listed_priorities(tables: Path, spooled: Sequence[Spooled], settings: ScoreSettings) -> KnownRanks:
     """The priorities of pages relative to the mean of their site, for sites whose priorities differ between pages."""
     files = _files(tables, spooled)
-    priorities = _said(files)
+    priorities = _site_priorities(files)
     columns = [
         (pages, np.where((given >= 0.0) & (given <= 1.0), given, DEFAULT_PRIORITY) / priorities[site_of(file.url)].mean)
         for file in files
@@ -187,7 +187,7 @@ def _nodes(files: Sequence[_File], urls: Fingerprints, settings: ScoreSettings) 
     """The files as nodes of the graph; priorities count only for sites whose priorities differ between pages."""
     from periplus.graph import SitemapFile  # its libraries take a second to load, and few crawls ask
 
-    priorities = _said(files)
+    priorities = _site_priorities(files)
     place = {file.url: number for number, file in enumerate(files)}
     index_of = {name: number for number, file in enumerate(files) for name in file.names if name in place}
     nodes = []
@@ -207,7 +207,7 @@ def _nodes(files: Sequence[_File], urls: Fingerprints, settings: ScoreSettings) 
     return nodes
 
 
-def _said(files: Sequence[_File]) -> dict[Site, Priorities]:
+def _site_priorities(files: Sequence[_File]) -> dict[Site, Priorities]:
     """The priority statistics of each site."""
     priorities: dict[Site, Priorities] = {}
     for file in files:

@@ -137,10 +137,10 @@ def test_programs_hear_now_and_then() -> None:
     """As soon as freshness is known, then once an interval; the last is kept for the end."""
     heard: list[float] = []
     teller = ProgressReporter(lambda progress: heard.append(progress.elapsed))
-    teller.hear(EMPTY)
+    teller.update(EMPTY)
     moments = [1.0, 1.5, PLAIN_EVERY, 1.0 + PLAIN_EVERY, 1.5 + PLAIN_EVERY]
     for elapsed in moments:
-        teller.hear(msgspec.structs.replace(PROGRESS, elapsed=elapsed))
+        teller.update(msgspec.structs.replace(PROGRESS, elapsed=elapsed))
     assert heard == [1.0, 1.0 + PLAIN_EVERY]
     assert teller.last is not None
     assert teller.last.elapsed == moments[-1]

@@ -16,8 +16,8 @@ from periplus.assembly.facts.freshness_words import (
     fresh_words,
     page_lines,
     share,
+    signals_text,
     site_lines,
-    told,
     trust,
     when,
     why,
@@ -122,14 +122,14 @@ def test_every_kind_has_a_name() -> None:
     assert set(TELLERS) == kinds | {"header", "index"}
     for kind in TELLERS:
         assert trust(replace(HONEST, kind=kind)).startswith(TELLERS[kind])
-    assert all(told({kind: 1}) for kind in kinds)
+    assert all(signals_text({kind: 1}) for kind in kinds)
 
 
 def test_signals_since_the_last_visit_are_counted() -> None:
     """As far as they are kept: to seven."""
-    assert told({"sitemap": 1, "feed": 3}) == "the sitemap's lastmod moved, the feed lists it again 3 times"
-    assert told({"ping": 7}) == "a ping reported it 7 times or more"
-    assert told({}) == ""
+    assert signals_text({"sitemap": 1, "feed": 3}) == "the sitemap's lastmod moved, the feed lists it again 3 times"
+    assert signals_text({"ping": 7}) == "a ping reported it 7 times or more"
+    assert signals_text({}) == ""
 
 
 @pytest.mark.parametrize("reason", REASONS)
@@ -235,7 +235,7 @@ def test_what_churns_is_told_as_what_does_not_count() -> None:
 
 
 def page_record(**more: object) -> UrlRecord:
-    evidence = PageEvidence(visited_at=NOW - DAY, rate=0.1, watched_from=1).told(SignalKind.SITEMAP)
+    evidence = PageEvidence(visited_at=NOW - DAY, rate=0.1, watched_from=1).signalled(SignalKind.SITEMAP)
     record = UrlRecord(Url("http://a.test/p"), (FirstSeen(Source.LINK, 1.0),), visits=4, changes=2)
     return replace(record, evidence=evidence.pack(), due_at=NOW + 3 * 3600, **more)
 

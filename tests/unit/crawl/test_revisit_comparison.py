@@ -68,7 +68,7 @@ def test_noise_counts_until_it_is_known() -> None:
 
 def test_visits_after_a_signal_that_is_right_are_no_lessons() -> None:
     """A page that is visited because it has changed differs at every visit: that is no noise. Liars are not heeded."""
-    told = unpack_page(b"").told(SignalKind.SITEMAP).pack()
+    told = unpack_page(b"").signalled(SignalKind.SITEMAP).pack()
     right, wrong = KindEvidence(right=50.0, judged=50.0), KindEvidence(right=1.0, judged=50.0)
     for kind, learnt in ((right, 0), (wrong, 8)):
         site = Memory()

@@ -51,7 +51,7 @@ def reason(one: UrlRecord, *, price: float = 0.05, site: SiteEvidence = TRUSTED)
 
 
 def told(one: UrlRecord, kind: SignalKind) -> UrlRecord:
-    page = PageEvidence(visited_at=NOW - DAY, rate=0.1, watched_from=1).told(kind)
+    page = PageEvidence(visited_at=NOW - DAY, rate=0.1, watched_from=1).signalled(kind)
     return replace(one, evidence=page.pack())
 
 

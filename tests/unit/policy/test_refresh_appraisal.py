@@ -50,7 +50,7 @@ def test_a_signal_of_an_honest_site_is_heard() -> None:
     for site, is_heard in ((HONEST, True), (LIAR, False)):
         page = visited(0.01)
         before = appraiser.due_at(page, site, 1.0, NOW + 5 * DAY)
-        after = appraiser.due_at(page.told(SignalKind.SITEMAP), site, 1.0, NOW + 5 * DAY)
+        after = appraiser.due_at(page.signalled(SignalKind.SITEMAP), site, 1.0, NOW + 5 * DAY)
         assert (after < NOW + DAY) == is_heard
         assert (after < before) == is_heard
 
@@ -60,7 +60,7 @@ def test_a_site_that_always_says_so_gets_no_more_than_its_share() -> None:
     appraiser = Appraiser(price=1.0)
     page = visited(0.1)
     for _ in range(50):
-        page = page.told(SignalKind.SITEMAP)
+        page = page.signalled(SignalKind.SITEMAP)
     silent = appraiser.due_at(visited(0.1), SiteEvidence(rate=0.1), 1.0, NOW)
     loud = appraiser.due_at(page, LIAR, 1.0, NOW + DAY)
     assert loud == pytest.approx(silent, abs=1)

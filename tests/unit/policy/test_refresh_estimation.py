@@ -115,7 +115,7 @@ def test_evidence_of_a_page_goes_through_its_ring() -> None:
     now, dropped = NOW, 0
     for visit in range(RING + 1):
         for _ in range(visit):
-            page = page.told(SignalKind.FEED)
+            page = page.signalled(SignalKind.FEED)
         now += DAY * (visit + 1)
         page, dropped = page.visited(visit % 2 == 0, now)
         assert bool(dropped) == (visit == RING)
@@ -132,7 +132,7 @@ def test_evidence_of_a_page_goes_through_its_ring() -> None:
 
 def test_what_leaves_the_ring_is_not_lost() -> None:
     """It stays with the page as changes in days that say as much of its rate, and with the site as right signals."""
-    page = PageEvidence(rate=0.1).first_visited(NOW).told(SignalKind.SITEMAP)
+    page = PageEvidence(rate=0.1).first_visited(NOW).signalled(SignalKind.SITEMAP)
     page, _ = page.visited(True, NOW + 10 * DAY)
     site, changes, days = SiteEvidence().fold(page.ring[0], 0.1)
     reasons = 1.0 + np.log(2)

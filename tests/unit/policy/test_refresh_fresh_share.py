@@ -68,7 +68,7 @@ def test_signals_deny_freshness() -> None:
     """A page of which somebody believed says that it changed is hardly fresh; nothing comes of nothing."""
     honest = SiteEvidence().with_kind(SignalKind.SITEMAP, replace(SiteEvidence().kinds[0], right=99.0, judged=99.0))
     page = visited(0.01, [1.0] * 4, np.random.default_rng(0))
-    quiet, told = _draws([page, page.told(SignalKind.SITEMAP)], [0, 0], [honest], NOW).mean(axis=1)
+    quiet, told = _draws([page, page.signalled(SignalKind.SITEMAP)], [0, 0], [honest], NOW).mean(axis=1)
     assert quiet > 0.9
     assert told < 0.02
     nothing = fresh_share([], [], [], NOW)

@@ -114,7 +114,7 @@ def form_lines(facts: FormFacts) -> list[tuple[str, str]]:
     lines.append(("state", state))
     if facts.queries:
         queries, pages = counted(facts.queries, "query", "queries"), counted(facts.requests, "page")
-        lines.append(("brought", f"{queries}, {pages} of results: {_brought(facts)}"))
+        lines.append(("brought", f"{queries}, {pages} of results: {_yield_text(facts)}"))
         bounds = f"{count(round(facts.low))} to {count(round(facts.high))}"
         lines.append(("size", f"about {count(round(facts.estimate))} records ({bounds})"))
     lines += [("by", each) for each in facts.templates]
@@ -122,7 +122,7 @@ def form_lines(facts: FormFacts) -> list[tuple[str, str]]:
     return lines
 
 
-def _brought(facts: FormFacts) -> str:
+def _yield_text(facts: FormFacts) -> str:
     text = f"{counted(facts.records, 'record')}, {count(facts.new_records)} of them found by the form alone"
     cost = facts.requests_per_record
     return text if cost is None else f"{text}; {cost:.2f} requests for each of these"

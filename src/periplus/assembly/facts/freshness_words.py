@@ -25,7 +25,7 @@ TELLERS = {
 }
 """Where a signal of change comes from, by its kind."""
 
-_TOLD = {
+_SIGNAL_TEXTS = {
     "sitemap": "the sitemap's lastmod moved",
     "feed": "the feed lists it again",
     "ping": "a ping reported it",
@@ -74,7 +74,7 @@ _BY_RATE = {"worth": "", "soonest": "as often as settings allow", "latest": "vis
 def reason(visit: NextVisit, now: float) -> str:
     """The reason of a visit alone."""
     words = {
-        "told": told(visit.signals),
+        "told": signals_text(visit.signals),
         "worth": f"a visit {'is' if is_now(visit, now) else 'will then be'} worth its price",
         "leads": "it links to new pages from time to time",
         "soonest": "as often as settings allow",
@@ -87,9 +87,9 @@ def reason(visit: NextVisit, now: float) -> str:
     return words[visit.reason]
 
 
-def told(signals: Mapping[str, int]) -> str:
+def signals_text(signals: Mapping[str, int]) -> str:
     """Which signals came since the last visit."""
-    parts = [f"{_TOLD[kind]}{_times(number)}" for kind, number in signals.items() if number]
+    parts = [f"{_SIGNAL_TEXTS[kind]}{_times(number)}" for kind, number in signals.items() if number]
     return ", ".join(parts)
 
 
@@ -161,7 +161,7 @@ def trust(facts: SignalFacts) -> str:
                 "useful": "is worth listening to, and often wrong",
                 "useless": "says little",
             }
-            return f"{who} {words[verdict]}: {_evidence(facts)}{_tells(facts)}"
+            return f"{who} {words[verdict]}: {_evidence(facts)}{_reliability(facts)}"
 
 
 def _evidence(facts: SignalFacts) -> str:
@@ -180,7 +180,7 @@ def _times_moved(facts: SignalFacts) -> str:
     return f"{count(number)} times that it moved" if number > 1 else "one time that it moved"
 
 
-def _tells(facts: SignalFacts) -> str:
+def _reliability(facts: SignalFacts) -> str:
     if not facts.is_heard:
         return "; it is not listened to until it is right more often"
     late = f", {lasting(facts.lag)} after the time that it names" if facts.lag >= 1.0 else ""
@@ -230,7 +230,7 @@ def _changes(facts: PageFreshness) -> str:
 def _fresh(facts: PageFreshness) -> str:
     if facts.fresh is None:
         return "not known: the last visit failed"
-    signals = told(facts.signals)
+    signals = signals_text(facts.signals)
     since = f"; since then {signals}" if signals else ""
     return f"{share(facts.fresh)} likely: last seen {lasting(facts.age)} ago{since}"
 

@@ -82,9 +82,9 @@ def source_lines(facts: SourceFacts) -> list[tuple[str, str]]:
     more = f" (of the first {counted(_known(facts), 'URL')})" if facts.is_partial else ""
     return [
         ("sitemap files", f"{count(facts.files)} read, {counted(facts.listed, 'entry', 'entries')}"),
-        ("by links only", f"{_brought(facts.links_only)}{more}"),
-        ("by sitemaps only", _brought(facts.sitemaps_only)),
-        ("by both", f"{_brought(facts.both)}{first}"),
+        ("by links only", f"{_source_text(facts.links_only)}{more}"),
+        ("by sitemaps only", _source_text(facts.sitemaps_only)),
+        ("by both", f"{_source_text(facts.both)}{first}"),
     ]
 
 
@@ -92,7 +92,7 @@ def _known(facts: SourceFacts) -> int:
     return facts.links_only.known + facts.sitemaps_only.known + facts.both.known
 
 
-def _brought(counts: SourceCounts) -> str:
+def _source_text(counts: SourceCounts) -> str:
     if not counts.known:
         return "nothing"
     return f"{count(counts.known)} known, {count(counts.fetched)} fetched, {count(counts.unique)} of these unique"

@@ -54,7 +54,7 @@ class CrawlJobs:
             job = _Job(secrets.token_hex(8), folder, process, time.monotonic())
             self._jobs[job.id] = job
             self._forget()
-            return self._told(job)
+            return self._status(job)
 
     def status(self, id_: str) -> CrawlJob | Refusal:
         """How a job is doing."""
@@ -63,7 +63,7 @@ class CrawlJobs:
             return (
                 Refusal("unknown-job", "There is no such crawl; ids end with the server.")
                 if job is None
-                else self._told(job)
+                else self._status(job)
             )
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class CrawlJobs:
                 process.kill()
                 process.wait()
 
-    def _told(self, job: _Job) -> CrawlJob:
+    def _status(self, job: _Job) -> CrawlJob:
         code = job.process.poll()
         if code is not None and job.ended_at is None:
             job.ended_at = time.monotonic()

@@ -68,7 +68,7 @@ class _Text(Struct, frozen=True):
     page: Page
     body: bytes
     fetched_at: datetime
-    said: Preferences
+    preferences: Preferences
 
 
 class AgentVerbs:
@@ -154,7 +154,7 @@ class AgentVerbs:
 
     def _part(self, collection: ServedCollection, found: _Text, what: asked.Read) -> PageText | Refusal:
         page = found.page
-        withheld = self._withheld(collection, found.said)
+        withheld = self._withheld(collection, found.preferences)
         parts = [""] if withheld else parts_of(markdown_of(page, without_hidden(found.body)), what.max_tokens)
         if what.part > len(parts):
             return Refusal("no-such-part", f"The page has {len(parts)} parts.")

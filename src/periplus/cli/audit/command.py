@@ -247,7 +247,7 @@ def audit(
     settings = AuditSettings(slow=slow, deep=clicks, examples=max(examples, MAX_FAULTS), since=began_at)
     with _crawled(what, out, asked) as collection:
         found = (
-            audited(collection, site, settings, _said)
+            audited(collection, site, settings, _print_note)
             if is_collection(what)
             else _checked(collection, site, settings, checks, external=external)
         )
@@ -358,7 +358,7 @@ def _checked(collection: Collection, site: str | None, settings: AuditSettings, 
 
     from .requests import check_urls, look_again, merged
 
-    first, console = judged(collection, site, settings, _said), stderr_console()
+    first, console = judged(collection, site, settings, _print_note), stderr_console()
     urls = [*first.files[:limit], *(first.external[:limit] if external else ())]
     needs_look = "lastmod-always-now" in first.audit.unjudged
     if not first.audit.pages or not (urls or needs_look):
@@ -367,10 +367,10 @@ def _checked(collection: Collection, site: str | None, settings: AuditSettings, 
     looks = look_again(collection, first.audit.site, console) if needs_look else ()
     checks = merged(load_checks(collection.folder), answers, looks, external=external)
     save_checks(collection.folder, checks)
-    return audited(collection, site, settings, _said)
+    return audited(collection, site, settings, _print_note)
 
 
-def _said(line: str) -> None:
+def _print_note(line: str) -> None:
     stderr_console().print(line, style="dim", highlight=False)
 
 

@@ -348,12 +348,12 @@ def _print(
 ) -> None:
     counts = Counts()
     if is_json:
-        print_json(_told(found, asked, limit, counts))
+        print_json(_changes(found, asked, limit, counts))
     elif atom is not None:
-        newest = reversed(list(_told(found, asked, limit or FED, counts)))
+        newest = reversed(list(_changes(found, asked, limit or FED, counts)))
         write_feed(newest, found, atom, updated_at=now if asked.until is None else min(asked.until, now), asked=asked)
     else:
-        shown = list(_told(found, asked, limit or SHOWN, counts))
+        shown = list(_changes(found, asked, limit or SHOWN, counts))
         if begin.why == "first-run" and counts.kinds.keys() == {Kind.APPEARED}:
             folder, pages = shlex.quote(str(found.folder)), counts.kinds[Kind.APPEARED]
             print_first(stdout_console(), pages, len(counts.sites), folder, begin.asked_at)
@@ -363,7 +363,7 @@ def _print(
         )
 
 
-def _told(found: Collection, asked: Asked, limit: int | None, counts: Counts) -> Iterator[ChangeWithDetail]:
+def _changes(found: Collection, asked: Asked, limit: int | None, counts: Counts) -> Iterator[ChangeWithDetail]:
     """What was asked for; with a limit the newest, in the order of time.
 
     Texts are compared only where that is needed: of all to know which are large enough, else of those that are shown.
@@ -377,11 +377,11 @@ def _told(found: Collection, asked: Asked, limit: int | None, counts: Counts) ->
         kinds=asked.kinds,
         spooled=found.layout.spooled,
     )
-    told = counts.passing(_large(found.folder, stream, asked.least))
+    changes = counts.passing(_large(found.folder, stream, asked.least))
     if limit is not None:
-        newest = heapq.nlargest(limit, told, key=lambda each: (each[0].seen_at, each[0].url))
-        told = reversed(newest)
-    for change, detail in told:
+        newest = heapq.nlargest(limit, changes, key=lambda each: (each[0].seen_at, each[0].url))
+        changes = reversed(newest)
+    for change, detail in changes:
         yield change, detail or (detail_of(found.folder, change) if asked.is_detailed else None)
 
 

@@ -92,11 +92,11 @@ _WHY: Final = {
 def print_first(console: Console, pages: int, sites: int, folder: str, asked_at: float | None = None) -> None:
     """What a first crawl found: there is nothing to compare it with. `asked_at`: when later runs found no change."""
     where = f" on {count(sites)} sites" if sites > 1 else ""
-    said = f"first crawl: {counted(pages, 'page')}{where}, "
+    begun = f"first crawl: {counted(pages, 'page')}{where}, "
     if asked_at is not None:
-        console.print(Text(f"{said}no change found until {moment(asked_at)} UTC", style="bold"), soft_wrap=True)
+        console.print(Text(f"{begun}no change found until {moment(asked_at)} UTC", style="bold"), soft_wrap=True)
         return
-    console.print(Text(f"{said}no earlier versions to compare with", style="bold"), soft_wrap=True)
+    console.print(Text(f"{begun}no earlier versions to compare with", style="bold"), soft_wrap=True)
     console.print(
         Text(f"  periplus refresh {folder} asks them again, periplus watch {folder} keeps doing so"), soft_wrap=True
     )

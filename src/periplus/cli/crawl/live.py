@@ -74,14 +74,14 @@ class SeedFailures:
 
     def __init__(self, seeds: Sequence[Url]) -> None:
         self._sites = frozenset(map(site_of, seeds)) if len(seeds) <= MAX_WATCHED else frozenset()
-        self._said: set[tuple[str, str]] = set()
+        self._shown: set[tuple[str, str]] = set()
 
     def new(self, setbacks: Iterable[Setback], *, has_pages: bool = True) -> Iterator[Setback]:
         """Those that are new. `has_pages`: some page was fetched."""
         is_watched = self._sites.__contains__ if has_pages or not self._sites else lambda _site: True
-        news = (each for each in setbacks if is_watched(each.site) and (each.site, each.reason) not in self._said)
-        for setback in islice(news, MAX_SHOWN - len(self._said)):
-            self._said.add((setback.site, setback.reason))
+        news = (each for each in setbacks if is_watched(each.site) and (each.site, each.reason) not in self._shown)
+        for setback in islice(news, MAX_SHOWN - len(self._shown)):
+            self._shown.add((setback.site, setback.reason))
             yield setback
 
 

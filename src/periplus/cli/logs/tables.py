@@ -105,10 +105,10 @@ def paper_lines(report: LogReport) -> Iterator[tuple[str, str]]:
 def _identity(each: CrawlerReport) -> str:
     known = each.identity
     parts = [("yes", known.verified), ("false", known.false_claims), ("unknown", known.unknown)]
-    said = [(word, number) for word, number in parts if number]
-    if len(said) == 1:
-        return said[0][0]
-    return ", ".join(f"{word} {100 * number / each.requests:.0f} %" for word, number in said) or "unknown"
+    counted_parts = [(word, number) for word, number in parts if number]
+    if len(counted_parts) == 1:
+        return counted_parts[0][0]
+    return ", ".join(f"{word} {100 * number / each.requests:.0f} %" for word, number in counted_parts) or "unknown"
 
 
 def _obeys(each: CrawlerReport) -> str:

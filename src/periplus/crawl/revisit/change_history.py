@@ -262,7 +262,7 @@ def _count_validators(site: SiteState, level: ChangeLevel, *, is_same: bool) -> 
 def _signalled(known: UrlRecord, kind: SignalKind) -> UrlRecord:
     if not known.evidence:
         return known
-    return replace(known, evidence=unpack_page(known.evidence).told(kind).pack())
+    return replace(known, evidence=unpack_page(known.evidence).signalled(kind).pack())
 
 
 def _signalled_late(known: UrlRecord, kind: SignalKind, modified_at: float) -> UrlRecord:

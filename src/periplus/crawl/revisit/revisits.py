@@ -302,7 +302,7 @@ class Revisits:
         if not listed:
             return
         for record in added:
-            signalled = replace(record, evidence=unpack_page(record.evidence).told(SignalKind.HUB).pack())
+            signalled = replace(record, evidence=unpack_page(record.evidence).signalled(SignalKind.HUB).pack())
             due_at = self._due_at(signalled, self._site(signalled.url), now)
             self._state.records.put([self._sooner(signalled, due_at)])
         self._history.hub_read(site_of(url), listed, len(added))

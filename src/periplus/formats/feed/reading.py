@@ -68,7 +68,7 @@ _PREFIXES = {
 }
 
 
-# Where a fact may be told, the best place first.
+# Where a fact may be broken, the best place first.
 _PUBLISHED = (
     "pubdate",
     "published",
@@ -104,8 +104,8 @@ def read(body: bytes | Iterable[bytes], url: str = "") -> Feed:
     feed = reading.read(source.text)
     if not reading.is_unbalanced:
         return feed
-    told = (problem for problem in feed.problems if problem.reason in _BROKEN)
-    again = _Reading(url, (*source.problems, *islice(told, 1))).read(balanced(source.text))
+    broken = (problem for problem in feed.problems if problem.reason in _BROKEN)
+    again = _Reading(url, (*source.problems, *islice(broken, 1))).read(balanced(source.text))
     return again if len(again.items) >= len(feed.items) else feed
 
 
@@ -138,7 +138,7 @@ class _Reading:
                 self._take_items(parser)
             root = parser.close()
         except etree.XMLSyntaxError as error:
-            self._tell("not-well-formed", str(error))
+            self._add_problem("not-well-formed", str(error))
             self.is_unbalanced = True
         self._take_items(parser)
         self._judge(text, parser)
@@ -158,14 +158,14 @@ class _Reading:
         """Report faults of the XML. The parser closes an item that was cut off, but its link may be incomplete."""
         root = _ROOT_TAG.match(text)
         if root is not None and not root[0].endswith("/") and f"</{root[1]}" not in text:
-            self._tell("truncated", text[-100:])
+            self._add_problem("truncated", text[-100:])
             opened, closed = (max(text.rfind(f"{mark}item"), text.rfind(f"{mark}entry")) for mark in ("<", "</"))
             if self.items and opened > closed and _TOO_MANY not in self.problems:
                 self.items.pop()
         mistakes = [*islice(parser.feed_error_log, _MOST_MISTAKES)]
         self.is_unbalanced = self.is_unbalanced or any(mistake.type in _LACKS_ENDS for mistake in mistakes)
         if mistakes and not any(problem.reason in _BROKEN for problem in self.problems):
-            self._tell("not-well-formed", f"line {mistakes[0].line}: {mistakes[0].message}")
+            self._add_problem("not-well-formed", f"line {mistakes[0].line}: {mistakes[0].message}")
 
     def _feed(self, root: Element | None) -> Feed:
         if root is None:
@@ -189,7 +189,7 @@ class _Reading:
 
     def _item(self, element: Element) -> Item:
         if not len(element) and not element.attrib:
-            self._tell("no-link", "")
+            self._add_problem("no-link", "")
             return _NOTHING
         parts = _parts(element)
         return Item(
@@ -208,7 +208,7 @@ class _Reading:
             if url:
                 return url
             bad = bad or written.strip()
-        self._tell("bad-link" if bad else "no-link", bad or _first_text(parts, _TITLE))
+        self._add_problem("bad-link" if bad else "no-link", bad or _first_text(parts, _TITLE))
         return ""
 
     def _related(self, parts: Parts, rel: str) -> Iterator[str]:
@@ -243,10 +243,10 @@ class _Reading:
                 if read is not None:
                     return read
                 if text.strip():
-                    self._tell("bad-date", text)
+                    self._add_problem("bad-date", text)
         return None
 
-    def _tell(self, reason: str, detail: str) -> None:
+    def _add_problem(self, reason: str, detail: str) -> None:
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(Problem(reason, detail[:200]))
 

@@ -237,14 +237,14 @@ class Robots:
                     self._by_token.setdefault(token, []).append(group)
         return self._by_token
 
-    def _said(self) -> tuple[object, ...]:
+    def _content(self) -> tuple[object, ...]:
         return self.groups, self.sitemaps, self.host, self.clean_params
 
     def __eq__(self, other: object) -> bool:
-        return self._said() == other._said() if isinstance(other, Robots) else NotImplemented
+        return self._content() == other._content() if isinstance(other, Robots) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._said())
+        return hash(self._content())
 
     def __repr__(self) -> str:
         return f"Robots(groups={self.groups!r}, sitemaps={self.sitemaps!r})"

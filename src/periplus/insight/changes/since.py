@@ -58,7 +58,7 @@ _COMPARISON: Final = np.dtype([("print", "<u8"), ("at", "<i8"), ("level", "u1")]
 _ROW: Final = ("url", "site", "purpose", "outcome", "status", "reason", "target", "ended_at")
 
 
-class _Told(Struct):
+class _History(Struct):
     """All that happened: places in `visits`, in order of fingerprint and time, with what each means."""
 
     visits: Visits
@@ -89,7 +89,7 @@ def changes_since(
     tables = folder / "tables"
     span = Span(_microseconds(since), _FAR_AHEAD if until is None else _microseconds(until))
     wanted = _wanted(sites, paths)
-    history = _told(tables, span, spooled, wanted)
+    history = _history(tables, span, spooled, wanted)
     chosen = np.isin(history.kinds, [_NUMBERS[kind] for kind in kinds])
     yield from _rows(tables, span, spooled, history, chosen)
 
@@ -127,7 +127,7 @@ def _wanted(sites: Collection[str], paths: Collection[str]) -> Wanted | None:
 # what happened
 
 
-def _told(tables: Path, span: Span, spooled: Sequence[Spooled], wanted: Wanted | None) -> _Told:
+def _history(tables: Path, span: Span, spooled: Sequence[Spooled], wanted: Wanted | None) -> _History:
     files = Files()
     within, asked = visits_in(tables, span, files, spooled=spooled, wanted=wanted)
     before = visits_before(tables, span, files, asked, spooled=spooled) if len(within) else within
@@ -141,7 +141,7 @@ def _told(tables: Path, span: Span, spooled: Sequence[Spooled], wanted: Wanted |
     needed = np.flatnonzero(kinds)
     needed = np.unique(np.concatenate((needed, last_good[needed])))
     bodies = originals(tables, visits[needed[needed >= 0]], files, spooled=spooled)
-    return _Told(visits, kinds, levels, is_back, last_good, bodies, files)
+    return _History(visits, kinds, levels, is_back, last_good, bodies, files)
 
 
 def _came_and_went(visits: Visits) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
@@ -209,7 +209,7 @@ def _last_visits(visits: Visits, compared: NDArray[np.void]) -> NDArray[np.int64
 
 
 def _rows(
-    tables: Path, span: Span, spooled: Sequence[Spooled], history: _Told, chosen: NDArray[np.bool_]
+    tables: Path, span: Span, spooled: Sequence[Spooled], history: _History, chosen: NDArray[np.bool_]
 ) -> Iterator[Change]:
     """The changes, made from the rows of `fetches`, which are looked up by URL and time."""
     places = np.flatnonzero(chosen)
@@ -231,7 +231,7 @@ def _keys(prints: NDArray[np.uint64], times: NDArray[np.int64]) -> NDArray[np.ui
     return prints ^ (times.astype(np.uint64) * _MIX)
 
 
-def _changes(history: _Told, batch: pa.RecordBatch, places: NDArray[np.int64]) -> list[Change]:
+def _changes(history: _History, batch: pa.RecordBatch, places: NDArray[np.int64]) -> list[Change]:
     """The change at each index, made from its row: column by column, which takes a third of the time of row by row."""
     visits, last = history.visits[places], history.last_good[places]
     states = visits["state"]
@@ -264,7 +264,7 @@ def _reason(state: int, status: int | None) -> str:
     return f"http-{status}" if state == GONE else _REASONS.get(state, "")
 
 
-def _versions(history: _Told, places: NDArray[np.int64]) -> list[Version | None]:
+def _versions(history: _History, places: NDArray[np.int64]) -> list[Version | None]:
     """The versions at some indexes, each with the location of its bytes; `None` for an index of -1."""
     visits, is_there = history.visits[places], (places >= 0).tolist()
     stored = history.files.stored(visits)

@@ -152,7 +152,7 @@ def versions(folder: Path, url: Url, *, spooled: Sequence[Spooled] = ()) -> list
     rows = deque(_visits_to(folder / "tables", url, spooled), MAX_VISITS)
     ordered = sorted(rows, key=lambda row: row["ended_at"])
     originals = _originals(folder / "tables", ordered, spooled)
-    return list(_told(ordered, originals))
+    return list(_page_visits(ordered, originals))
 
 
 def version_at(visits: Sequence[PageVisit], at: float) -> Version | None:
@@ -196,7 +196,7 @@ def _originals(tables: Path, rows: Sequence[dict[str, Any]], spooled: Sequence[S
     return {digest: stored for digest, stored in found.items() if stored is not None}
 
 
-def _told(rows: Sequence[dict[str, Any]], originals: dict[str, Stored]) -> Iterator[PageVisit]:
+def _page_visits(rows: Sequence[dict[str, Any]], originals: dict[str, Stored]) -> Iterator[PageVisit]:
     last: Version | None = None
     digest = ""
     for row in rows:
@@ -208,8 +208,8 @@ def _told(rows: Sequence[dict[str, Any]], originals: dict[str, Stored]) -> Itera
             version = last
         elif row["state"] == SAME and last is not None:
             version = replace(last, at=at)
-        told = digest if version is not None else ""
-        yield PageVisit(at, row["outcome"], row["status"], row["reason"] or "", row["target"] or "", told, version)
+        content = digest if version is not None else ""
+        yield PageVisit(at, row["outcome"], row["status"], row["reason"] or "", row["target"] or "", content, version)
 
 
 def _stored(row: dict[str, Any]) -> Stored | None:

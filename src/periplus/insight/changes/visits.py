@@ -201,11 +201,11 @@ def _informative_rows(
     for batch in scan(folder, "fetches", spooled=spooled, columns=(*_FACTS, *_PLACES)):
         times = moments(batch["ended_at"])
         states = states_of(batch)
-        is_told = (states > 0) & (times >= span.since) & (times < span.until)
-        if is_told.any() and wanted is not None:
-            is_told &= wanted(batch)
-        if is_told.any():
-            mask = pa.array(is_told)
+        is_wanted = (states > 0) & (times >= span.since) & (times < span.until)
+        if is_wanted.any() and wanted is not None:
+            is_wanted &= wanted(batch)
+        if is_wanted.any():
+            mask = pa.array(is_wanted)
             yield batch.append_column("state", pa.array(states)).filter(mask)
 
 

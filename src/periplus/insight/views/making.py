@@ -56,7 +56,7 @@ def _words(words: tuple[str, ...]) -> str:
     return "(" + ", ".join(f"'{word}'" for word in words) + ")"
 
 
-_TOLD: Final = f"""
+_DISCOVERED: Final = f"""
 select row_number() over () - 1 as id, md5_number_lower(url) as key, * from (select url, any_value(site) as site,
     min(found_at) as first_seen_at,
     min(found_at) filter (where source in {_words(LISTING)}) as sitemaps_at,
@@ -147,7 +147,7 @@ def make(views: Views) -> None:
     views.prepare("discoveries fetches pages sitemaps verdicts")
     database = views.database
     told = _quoted(views.scratch / "told.parquet")
-    database.execute(f"copy ({_TOLD}) to {told}")  # out of the way while PageRank needs the memory
+    database.execute(f"copy ({_DISCOVERED}) to {told}")  # out of the way while PageRank needs the memory
     database.execute(f"create or replace temp view told as select * from read_parquet({told})")
     views.kept.begin()
     seen, sites = _seen(database)

@@ -130,7 +130,7 @@ class Learned:
         now = _EPOCH + today.now * DAY
         self._meet(np.flatnonzero(today.here & ~self._known), now - DAY)
         if self._signals is not None:
-            self._ledger.told(self._signals.between(self._heard, today.day + 1))
+            self._ledger.signalled(self._signals.between(self._heard, today.day + 1))
             self._heard = today.day + 1
         chosen = _best(self._worths(now), today)
         self._ledger.visited(chosen, today.is_stale[chosen], now)

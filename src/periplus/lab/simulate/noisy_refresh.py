@@ -139,13 +139,13 @@ class _Web:
         self.alpha = (1 - recalled) * self.rate
         self.gamma = recalled * self.rate / right
         self._wrong = self.gamma * (1 - right)
-        self._told = recalled * self.rate
+        self._signalled = recalled * self.rate
         self._random = np.random.default_rng(settings.seed + 1_000_003)
         self._late = deque([np.zeros(len(self.site), np.int64)] * round(signals.delay * _STEPS_A_DAY))
 
     def step(self, days: float) -> tuple[NDArray[np.bool_], Ints]:
         """The pages that changed in this time, and the number of signals for each."""
-        signals = self._random.poisson(self._told * days)
+        signals = self._random.poisson(self._signalled * days)
         unsignalled = self._random.poisson(self.alpha * days)
         self._late.append(signals)
         return signals + unsignalled > 0, self._late.popleft() + self._random.poisson(self._wrong * days)
@@ -157,22 +157,22 @@ class _Crawler:
     def __init__(self, policy: str, web: _Web, settings: NoisySettings) -> None:
         self._tables = CrawlValue("uniform" if policy == "uniform" else settings.objective)
         self._learns = policy in ("learned", "deaf")
-        self._hears = policy in ("informed", "learned", "trusting")
+        self._uses_signals = policy in ("informed", "learned", "trusting")
         self.ledger = Ledger(web.site, 0.0)
         self._weight = np.ones(len(web.site))
         self._pending = np.zeros(len(web.site))
         kappa = -np.log1p(-web.precision[web.site])
-        self._kappa = kappa if self._hears else np.zeros(len(web.site))
+        self._kappa = kappa if self._uses_signals else np.zeros(len(web.site))
         alpha, gamma = (web.alpha, web.gamma) if policy == "informed" else (web.rate, np.zeros(len(web.site)))
         self._kind, self._rate = self._tables.outlooks(alpha, gamma, self._kappa)
         self._trusts = policy == "trusting"
 
-    def hear(self, signals: Ints) -> None:
+    def receive(self, signals: Ints) -> None:
         """Signals that came."""
-        if self._hears:
+        if self._uses_signals:
             self._pending += signals
             if self._learns:
-                self.ledger.told(np.repeat(np.arange(len(signals)), signals))
+                self.ledger.signalled(np.repeat(np.arange(len(signals)), signals))
 
     def estimate(self, now: float) -> None:
         """Learn from what was seen."""
@@ -218,7 +218,7 @@ def simulate_noisy(policy: str, settings: NoisySettings = NoisySettings()) -> No
         changed, signals = web.step(step)
         fresh_before = np.count_nonzero(~stale)
         stale |= changed
-        crawler.hear(signals)
+        crawler.receive(signals)
         is_warm = number > settings.days * _STEPS_A_DAY * WARM_UP
         if is_warm:
             fresh += (fresh_before + np.count_nonzero(~stale)) / 2 / len(stale)

@@ -311,7 +311,7 @@ def traffic(web: ScalingWeb, owner: NDArray[np.int32], shards: int, rate: float,
     pages = float(web.sizes.sum())
     here, there = owner[web.source], owner[web.site_of_page[web.target]]
     leaves = here != there
-    told = _told(web, owner, here, leaves, shards, settings)
+    told = _messages(web, owner, here, leaves, shards, settings)
     crossing, sent = int(leaves.sum()), float(told.sum())
     seconds = np.maximum(np.bincount(owner, weights=web.sizes, minlength=shards), 1.0) / rate
     pairs = told / seconds[:, np.newaxis]
@@ -339,7 +339,7 @@ def traffic(web: ScalingWeb, owner: NDArray[np.int32], shards: int, rate: float,
     )
 
 
-def _told(
+def _messages(
     web: ScalingWeb,
     owner: NDArray[np.int32],
     here: NDArray[np.int32],

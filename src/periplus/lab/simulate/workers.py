@@ -129,14 +129,14 @@ class _Crew(Generic[JobT, ResultT]):
         """Hand out the jobs and collect what comes of them."""
         for number, job in enumerate(jobs):
             while not self._idle:
-                yield from self._hear(meter)
+                yield from self._receive(meter)
             connection = self._idle.pop()
             connection.send(job)
             self._busy[connection] = number
         while self._busy:
-            yield from self._hear(meter)
+            yield from self._receive(meter)
 
-    def _hear(self, meter: _Meter) -> Iterator[Done[ResultT]]:
+    def _receive(self, meter: _Meter) -> Iterator[Done[ResultT]]:
         """Wait for messages of workers; return the results among them."""
         for connection in wait(list(self._busy)):
             if not isinstance(connection, Connection):

@@ -180,7 +180,7 @@ def with_parameter(path: bytes, parameter: bytes) -> bytes:
 
 ORPHAN_EVERY = 16
 _SICK = (401, 403, 404, 451, 500, 502, 503)
-_TOLD = 244  # of 256; with the orphans left out, nine of ten new pages are told by hubs
+_LISTED = 244  # of 256; with the orphans left out, nine of ten new pages are told by hubs
 _EXACT, _PRINT = 15, 44  # of 256
 
 
@@ -236,7 +236,7 @@ class Slots:
     def listed_by(self, hub: int, slots: Ticks, keys: Words) -> NDArray[np.bool_]:
         """All article slots whose new pages a hub lists."""
         is_listed: NDArray[np.bool_] = (slots % self._site.hubs == hub) & (
-            (keys >> np.uint64(28) & np.uint64(255)) < _TOLD
+            (keys >> np.uint64(28) & np.uint64(255)) < _LISTED
         )
         if self._has_orphans:
             is_listed &= (slots - self.first_article) % ORPHAN_EVERY != ORPHAN_EVERY - 1

@@ -109,7 +109,7 @@ def kind_of(form: Form) -> FormKind:
     fields = [field for field in form.fields if field.type not in _BUTTONS]
     shown = [field for field in fields if field.type != "hidden"]
     action = _words(_path(form.action))
-    text = " ".join(_said(field) for field in form.fields)
+    text = " ".join(_label(field) for field in form.fields)
     if any(field.type == "password" for field in fields):
         return _of_password(shown, f"{action} {text}")
     if not shown:
@@ -119,9 +119,9 @@ def kind_of(form: Form) -> FormKind:
     has_query = _has_query(texts, action) and not has_address
     if any(field.type in _CONTACT_TYPES for field in shown) and not (has_query and _SEARCH.search(action)):
         return FormKind.CONTACT
-    if any(field.type in {"email", "tel"} or _PERSONAL.search(_said(field)) for field in shown) and not has_query:
+    if any(field.type in {"email", "tel"} or _PERSONAL.search(_label(field)) for field in shown) and not has_query:
         return _of_person(shown, f"{action} {text}")
-    if _ORDER.search(f"{action} {' '.join(map(_said, shown))}") and not has_query:
+    if _ORDER.search(f"{action} {' '.join(map(_label, shown))}") and not has_query:
         return FormKind.ORDER
     if has_query:
         return FormKind.SEARCH
@@ -148,9 +148,9 @@ def _of_person(shown: list[Field], text: str) -> FormKind:
         return FormKind.REGISTRATION
     if _ORDER.search(text):
         return FormKind.ORDER
-    if _LOGIN.search(text) and not any("mail" in _said(field) for field in shown):
+    if _LOGIN.search(text) and not any("mail" in _label(field) for field in shown):
         return FormKind.LOGIN
-    has_address = any(field.type == "email" or "mail" in _said(field) for field in shown)
+    has_address = any(field.type == "email" or "mail" in _label(field) for field in shown)
     return FormKind.SUBSCRIPTION if has_address and not _ACTS.search(text) else FormKind.OTHER
 
 
@@ -162,7 +162,7 @@ def _of_choices(shown: list[Field], texts: list[Field], action: str, text: str) 
     searches = bool(_SEARCH.search(f"{action} {text}"))
     if searches and (choices or texts):
         return FormKind.SEARCH
-    if not texts and choices and all(_DISPLAY.search(_said(field)) for field in choices):
+    if not texts and choices and all(_DISPLAY.search(_label(field)) for field in choices):
         return FormKind.DISPLAY
     if not texts and len(choices) == 1:
         return FormKind.NAVIGATION
@@ -172,14 +172,14 @@ def _of_choices(shown: list[Field], texts: list[Field], action: str, text: str) 
 def _has_query(texts: list[Field], action: str) -> bool:
     """Whether one of the text fields is for the words of a query."""
     for field in texts:
-        text = _said(field)
+        text = _label(field)
         if field.type == "search" or _SEARCH.search(text):
             return True
-    plain = [field for field in texts if not _NOT_QUERIES.search(_said(field))]
+    plain = [field for field in texts if not _NOT_QUERIES.search(_label(field))]
     if any(field.name.lower() in _SEARCH_NAMES for field in plain) or (plain and _SEARCH.search(action)):
         return True
     is_lone = len(texts) == len(plain) == 1
-    return is_lone and not _NOT_QUERIES.search(action) and not _ACTS.search(f"{action} {_said(plain[0])}")
+    return is_lone and not _NOT_QUERIES.search(action) and not _ACTS.search(f"{action} {_label(plain[0])}")
 
 
 def _is_hidden_search(fields: list[Field], action: str) -> bool:
@@ -187,7 +187,7 @@ def _is_hidden_search(fields: list[Field], action: str) -> bool:
     return bool(fields) and bool(_SEARCH.search(action))
 
 
-def _said(field: Field) -> str:
+def _label(field: Field) -> str:
     """What a field is called, for programs and for people."""
     return _words(f"{field.name} {field.label}{' ' + field.value if field.type in _BUTTONS else ''}")
 

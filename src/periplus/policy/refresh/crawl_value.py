@@ -170,7 +170,7 @@ class CrawlValue:
         unsure = np.isfinite(shape)
         expected[unsure] = shape[unsure] * np.log1p(expected[unsure] / shape[unsure])
         if boost is not None:
-            self._hear(kind, expected, boost)
+            self._add_signals(kind, expected, boost)
         kinds, which = np.unique(kind, return_inverse=True)
         for each in kinds:
             self._row(int(each))
@@ -200,7 +200,7 @@ class CrawlValue:
                 expected[page] = self._without_signals(int(kind[page]), float(expected[page]), float(boost[page]))
         return _waits(expected, _SHAPE_LIST[kind // _OF_SHAPE]) / rate
 
-    def _hear(self, kind: Ints, expected: Floats, boost: Floats) -> None:
+    def _add_signals(self, kind: Ints, expected: Floats, boost: Floats) -> None:
         is_signalled = (boost > 0.0) & (kind % _OF_SHAPE > 0)
         if self._is_plain:
             expected[is_signalled] += boost[is_signalled]

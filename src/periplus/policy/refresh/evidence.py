@@ -110,7 +110,7 @@ class PageEvidence(Struct, frozen=True, gc=False):
         """Since the last visit, by kind."""
         return signals_of(self.pending)
 
-    def told(self, kind: SignalKind) -> PageEvidence:
+    def signalled(self, kind: SignalKind) -> PageEvidence:
         """Add a signal that it changed. Several changes between two polls are one signal."""
         shift = shift_of(kind)
         heard = min(self.heard + 1.0, 1e9)

@@ -49,7 +49,7 @@ class Ledger:
         self.pages["visited_at"][pages] = now
         self.pages["watched_from"][pages] = max(int(now), 1)
 
-    def told(self, pages: Ints, kind: SignalKind = SignalKind.SITEMAP) -> None:
+    def signalled(self, pages: Ints, kind: SignalKind = SignalKind.SITEMAP) -> None:
         """A signal for each of these; a page may be among them several times."""
         self._is_told |= len(pages) > 0
         counts = np.bincount(pages, minlength=len(self.pages))

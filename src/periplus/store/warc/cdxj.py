@@ -56,7 +56,7 @@ class CdxLine(Struct, frozen=True):
         ).encode()
 
 
-class _Told(Struct):
+class _Fields(Struct):
     url: str
     filename: str
     length: str | int
@@ -66,7 +66,7 @@ class _Told(Struct):
     digest: str = ""
 
 
-_DECODER: Final = msgspec.json.Decoder(_Told, strict=False)
+_DECODER: Final = msgspec.json.Decoder(_Fields, strict=False)
 
 
 def read_line(line: bytes) -> CdxLine | None:
