@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from threading import Event
 
 import pytest
-from msgspec.structs import replace
 
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.fetch import AddressGuard, Resolver, ResolverSettings, WireSettings
@@ -28,8 +27,6 @@ IMPATIENT = RenderSettings(
     mode="always", sandbox=False, timeout=4.0, first_timeout=4.0, max_busy=2.0, steady=True, recycle_pages=2
 )
 """For pages that never end."""
-HASTY = replace(IMPATIENT, timeout=1.0, first_timeout=1.0, max_busy=0.5)
-"""For a page that keeps a processor busy until it is stopped."""
 
 needs_browser = pytest.mark.skipif(
     importlib.util.find_spec("playwright") is None

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.lab.browser_pool import HASTY, IMPATIENT, PATIENT, OpenedPool, needs_browser
+from tests.lab.browser_pool import IMPATIENT, PATIENT, OpenedPool, needs_browser
 from tests.lab.crawling import standing
 
 from periplus.crawl.render.browser import kill, processes_of, profiles_of
@@ -201,7 +201,7 @@ def parent_of(process: int) -> int:
 
 def test_a_page_that_loops_costs_its_time_limit(lab: RunningLab) -> None:
     """And its browser is gone afterwards."""
-    opened = OpenedPool(lab, [lab.url(TROUBLE)], HASTY)
+    opened = OpenedPool(lab, [lab.url(TROUBLE)], IMPATIENT)
     try:
         assert opened.show(*trouble(lab, LOOP)).reason in ("render-hung", "render-timeout")
     finally:
