@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 from tests.reference.sitemap_writing import write
 
 from periplus.formats.dates import read_w3c, write_w3c
@@ -85,6 +86,7 @@ def read_all(documents: dict[str, bytes], name: str) -> list[Entry | Problem]:
     return found
 
 
+@settings(max_examples=examples(8))
 @given(st.lists(entry, max_size=4), st.booleans())
 def test_written_entries_are_read_again(entries: list[Entry], gzip: bool) -> None:
     """Every field of every extension survives, and nothing else is said."""
