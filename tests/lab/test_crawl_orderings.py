@@ -186,7 +186,7 @@ class HubSite(BaseHTTPRequestHandler):
     ("name", "place"),
     [
         ("indegree", 3),
-        ("breadth_first", 11),
+        pytest.param("breadth_first", 11, marks=pytest.mark.slow),
         pytest.param("opic", 7, marks=pytest.mark.slow),
         pytest.param("partial", 7, marks=pytest.mark.slow),
     ],

@@ -96,6 +96,7 @@ def test_written_entries_are_read_again(entries: list[Entry], gzip: bool) -> Non
     assert documents == {}
 
 
+@settings(max_examples=examples(8))
 @given(st.lists(plain_entry, max_size=30), st.integers(2, 7), st.integers(2_000, 4_000), st.booleans())
 def test_split_documents_hold_all_entries_once(entries: list[Entry], urls: int, size: int, gzip: bool) -> None:
     """However small the documents must be, the one to announce leads to all entries, in order."""
