@@ -36,6 +36,8 @@ _IDLE = re.compile(r"[?&]utm_source=[^&]*$")
 EVERY_URL: dict[str, object] = {"dust.enabled": False, "absence.enabled": False}
 """Settings for a crawl that is compared with everything that the lab links to: duplicates are fetched as well, and
 nothing that is linked nowhere."""
+EXCHANGING: dict[str, object] = {"engine.checkpoint_interval": 0.1, "engine.checkpoint_share": 0.5}
+"""Settings for a crawl by several processes, which send each other URLs when they commit: often, not every second."""
 TABLES = ("discoveries", "fetches", "pages", "links", "sitemaps", "sitemap_entries", "changes")
 
 
@@ -65,7 +67,8 @@ def crawl(folder: Path, seeds: Iterable[str], options: dict[str, object], worker
     Sitemaps are read, and rules for duplicate URLs learnt, only if asked for: what is fetched is then exactly known.
     """
     folder.mkdir(exist_ok=True)
-    config = Config().with_options({"sitemaps.follow": False} | EVERY_URL | options)
+    usual: dict[str, object] = {"sitemaps.follow": False, **EVERY_URL, **(EXCHANGING if workers > 1 else {})}
+    config = Config().with_options(usual | options)
     config.check()
     statuses = open_crawl(config, folder, seeds_from(list(seeds)), workers).run()
     settle(folder)

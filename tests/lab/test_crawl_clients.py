@@ -42,7 +42,7 @@ class Kept(NamedTuple):
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     """Twelve sites with everything that pages do, some hostile ones, in many small files."""
-    world = World(28, 12, pages=130)
+    world = World(28, 12, pages=80)
     folder = tmp_path_factory.mktemp("clients")
     with standing(world) as lab:
         seeds = [site.url for site in world.sites()] + [f"http://{name}.{DOMAIN}/" for name in HOSTILE]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,25 +26,26 @@ OPTIONS: dict[str, object] = {
 class Judged:
     """The crawled collection, its world, and its rows."""
 
-    def __init__(self, folder: Path, world: HostileWorld, agents: list[tuple[str, str]]) -> None:
+    def __init__(self, folder: Path, views: Views, world: HostileWorld, agents: list[tuple[str, str]]) -> None:
         self.folder = folder
+        self.views = views
         self.world = world
         self.agents = agents
 
     def column(self, question: str) -> list[str]:
-        with Views(self.folder) as views:
-            return [next(iter(row.values())) for row in views.rows(question)]
+        return [next(iter(row.values())) for row in self.views.rows(question)]
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
     folder = tmp_path_factory.mktemp("judged")
     world = HostileWorld(7, 1, pages=20, parts=(AbsentPages, Cloakers, ParkedDomains))
     with standing(world) as lab:
         seeds = [lab.url(host) for host in (*ABSENT, *CLOAKING, *ParkedDomains.hosts)]
         crawl(folder, seeds, by_address(lab) | OPTIONS)
         agents = [(visit.host, visit.agent) for visit in lab.log.visits()]
-    return Judged(folder, world, agents)
+    with Views(folder) as views:
+        yield Judged(folder, views, world, agents)
 
 
 def host_of(url: str) -> str:
@@ -86,5 +88,6 @@ def test_parked_domains_are_found_in_the_tables(judged: Judged) -> None:
     config = Config().with_options({"scope.suffixes": ["lab.test"]})
     found = judge(Collection(judged.folder, config, (), False), 0.0)
     assert {each.subject for each in found.parked} == {host for host in ParkedDomains.hosts if "for-sale" in host}
-    assert len(judged.column("select subject from verdicts where judge = 'parked'")) == 8
+    with Views(judged.folder) as views:
+        assert len(views.rows("select subject from verdicts where judge = 'parked'")) == 8
     assert found.mirrors == ()

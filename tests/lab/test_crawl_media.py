@@ -55,13 +55,14 @@ def test_cost_is_known_before_the_first_file(site: PublishedSite, tmp_path: Path
     site.sent.clear()
     total = sum(sizes(site))
     options = {"media.types": ["image/*"], "wire.allow_private": LOOPBACK, "crawl.max_bytes": total // 2}
+    options |= {"politeness.delay": 0.25}
     cost = estimate(planned(tmp_path / "pics", seeds=[site.base], options=options))
     assert (cost.urls, cost.sized, cost.bytes) == (IMAGES, IMAGES, total)
-    assert cost.seconds == IMAGES * 1.0
+    assert cost.seconds == IMAGES * 0.25
     assert cost.within is not None
     assert 0 < cost.within < IMAGES
     assert not (tmp_path / "pics").exists()
-    listed = periplus.map(site.base, media="image/*", allow_private=LOOPBACK)
+    listed = periplus.map(site.base, media="image/*", allow_private=LOOPBACK, delay=0.25)
     assert sum(each.size or 0 for each in listed) == total
     assert {each.reason for each in listed} == {""}
     assert not any(sent.mime in ("image/png", "text/html") for sent in site.sent)

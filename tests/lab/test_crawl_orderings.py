@@ -46,7 +46,7 @@ ALL = [
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return World(7, 8, pages=100)
+    return World(7, 8, pages=70)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_every_ordering_crawls_all_of_it(run: Run, name: str, workers: int) -> N
     assert accepted(run(name, workers)) == accepted(run("breadth_first"))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [2, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_link_counts_once(run: Run, seeds: list[str], workers: int) -> None:
     """Also those met again and again, those that another process found, redirects and seeds."""
     folder = run("indegree", workers)
@@ -126,6 +126,7 @@ def test_every_link_counts_once(run: Run, seeds: list[str], workers: int) -> Non
     assert worths(folder, set(expected)) == expected
 
 
+@pytest.mark.slow
 def test_refusals_are_told_as_often_as_without_learning(run: Run) -> None:
     """A link that is met again brings something to its target, and no more rows."""
     question = "select count(*) as rows from discoveries"
@@ -185,7 +186,7 @@ class HubSite(BaseHTTPRequestHandler):
     ("name", "place"),
     [
         ("indegree", 3),
-        ("breadth_first", 11),
+        pytest.param("breadth_first", 11, marks=pytest.mark.slow),
         pytest.param("opic", 7, marks=pytest.mark.slow),
         pytest.param("partial", 7, marks=pytest.mark.slow),
     ],

@@ -30,7 +30,7 @@ from periplus.store.export.documents import last_document
 from periplus.store.warc import archived_answers
 from periplus.store.warc.reading import WarcRecord, read_records
 
-SIZE = 9
+SIZE = 7
 OPTIONS: dict[str, object] = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0}
 
 

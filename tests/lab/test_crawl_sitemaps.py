@@ -21,7 +21,7 @@ from periplus.urls import canonical
 
 HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
 
-FORGOTTEN = 300
+FORGOTTEN = 100
 """URLs of a forgotten sitemap, instead of tens of thousands."""
 
 
@@ -55,7 +55,7 @@ def readings(folder: Path) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     """Fifteen sites of all profiles, twice."""
-    world = World(28, 15, pages=200)
+    world = World(28, 15, pages=100)
     folder = tmp_path_factory.mktemp("sitemaps")
     seeds = [site.url for site in world.sites()]
     with standing(world) as lab, pytest.MonkeyPatch.context() as patch:
@@ -74,7 +74,7 @@ def test_everything_that_a_readable_sitemap_lists_is_found(crawled: Crawled) -> 
         row["url"] for row in rows(crawled.folder, "select url from discoveries where source in ('sitemap', 'feed')")
     }
     truth = {canonical(entry.url) for site in world.sites() for _, entry in world.listed(site.host, world.epoch)}
-    assert len(truth) > 300
+    assert len(truth) > 200
     assert truth - told == set()
 
 

@@ -29,7 +29,7 @@ slow_factor = 0.0
 backoff = 0.02
 max_backoff = 0.05
 """
-LARGEST_FILE = 150_000
+LARGEST_FILE = 80_000
 
 
 class Said(NamedTuple):
@@ -46,7 +46,7 @@ Typed = Callable[..., Said]
 @pytest.fixture(scope="module")
 def web() -> Iterator[RunningLab]:
     """Five small sites, whose time stands still."""
-    with standing(World(28, 5, pages=150)) as lab:
+    with standing(World(28, 5, pages=90)) as lab:
         yield lab
 
 
@@ -97,15 +97,15 @@ def test_a_seed_that_leads_nowhere_says_why(
     assert "Traceback" not in said.stderr
 
 
-def test_ten_thousand_seeds(web: RunningLab, typed: Typed, tmp_path: Path) -> None:
+def test_thousands_of_seeds(web: RunningLab, typed: Typed, tmp_path: Path) -> None:
     """From a file with remarks and repeats; each is known once, and the limit holds."""
     hosts = [site.host for site in web.world.sites()]
-    seeds = [f"http://{hosts[number % 5]}/?page={number}" for number in range(10_000)]
+    seeds = [f"http://{hosts[number % 5]}/?page={number}" for number in range(2_000)]
     (tmp_path / "seeds").write_text("# many\n\n" + "\n".join(seeds + seeds[:100]) + "\n")
     said = typed("--seeds", str(tmp_path / "seeds"), "-o", str(tmp_path / "c"), "--limit", "50", "--json")
     found = json.loads(said.stdout)
     assert (said.returncode, found["ended"], found["pages"]) == (0, "limit", 50)
-    assert found["sources"]["seed"] == 10_000
+    assert found["sources"]["seed"] == 2_000
 
 
 def test_a_full_disk_is_said_and_survived(web: RunningLab, words: list[str], typed: Typed, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_full_disk_is_said_and_survived(web: RunningLab, words: list[str], typ
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["ended"] == "complete"
     pages = [row["url"] for row in rows(out, "select url from pages")]
-    assert len(pages) == len(set(pages)) == json.loads(done.stdout)["pages"] > 100
+    assert len(pages) == len(set(pages)) == json.loads(done.stdout)["pages"] > 60
     assert asked < {row["url"] for row in rows(out, "select url from fetches")}
     for path in (out / "warc").glob("*.warc.gz"):
         with path.open("rb") as file:

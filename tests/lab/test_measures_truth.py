@@ -20,7 +20,7 @@ from periplus.lab.web.sites import Profile
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.STALE, Profile.DIRTY, Profile.NONE)
 ENDLESS = "from=sitemap"
 """A forgotten sitemap names thousands of URLs with this in them: they are excluded here."""
-FORGOTTEN = 500
+FORGOTTEN = 200
 """How many: enough to be excluded again and again."""
 HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}
 LISTING = {"sitemap", "feed"}
@@ -159,7 +159,11 @@ def test_measures_by_site_are_those_of_each_site(crawled: Crawled) -> None:
 
 
 @pytest.mark.parametrize("share", [0.3, None], ids=["early", "whole"])
-@pytest.mark.parametrize("where", WHERE, ids=lambda where: getattr(where, "value", "all"))
+@pytest.mark.parametrize(
+    "where",
+    ["", Profile.SHOP, *(pytest.param(where, marks=pytest.mark.slow) for where in PROFILES[1:])],
+    ids=lambda where: getattr(where, "value", "all"),
+)
 def test_seen_delta_is_the_sum_over_what_both_saw(crawled: Crawled, where: Profile | str, share: float | None) -> None:
     """In any span of time: only what both saw within it counts; ties count for neither in the share."""
     seen = {url: times for url, times in crawled.first_seen.items() if crawled.inside(where)(url)}

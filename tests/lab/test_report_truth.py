@@ -43,6 +43,7 @@ class Made(NamedTuple):
     """A report, the collection that it is of, and its file."""
 
     folder: Path
+    views: Views
     report: Report
     file: Path
 
@@ -52,25 +53,25 @@ class Made(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     """Five sites by links and sitemaps together; reported once."""
-    return _reported(tmp_path_factory.mktemp("reported"), World(11, len(PROFILES), pages=150, profiles=PROFILES))
+    yield from _reported(tmp_path_factory.mktemp("reported"), World(11, len(PROFILES), pages=90, profiles=PROFILES))
 
 
 @pytest.fixture(scope="module")
-def made_of_one(tmp_path_factory: pytest.TempPathFactory) -> Made:
+def made_of_one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     """One site, a shop, by links and sitemaps together."""
-    return _reported(tmp_path_factory.mktemp("one"), World(11, 1, pages=120, profiles=PROFILES[:1]))
+    yield from _reported(tmp_path_factory.mktemp("one"), World(11, 1, pages=120, profiles=PROFILES[:1]))
 
 
-def _reported(folder: Path, world: World) -> Made:
+def _reported(folder: Path, world: World) -> Iterator[Made]:
     with standing(world) as lab:
         seeds = [site.url for site in world.sites()]
         crawl(folder, seeds, by_proxy(lab) | HURRIED | {"patterns.exclude": ["*from=sitemap*"]})
     with Views(folder) as views:
         report = gather_report(views, "lab", 1_800_000_000.0)
-    (folder / "report.html").write_text(page(report))
-    return Made(folder, report, folder / "report.html")
+        (folder / "report.html").write_text(page(report))
+        yield Made(folder, views, report, folder / "report.html")
 
 
 def tables(text: str) -> dict[str, list[list[str]]]:
@@ -95,20 +96,19 @@ def test_every_question_of_the_page_gives_the_numbers_beside_it(made: Made) -> N
     parts = made.report.parts.items()
     assert set(asked) == {name for name, part in parts if part.sql and (part.rows or part.chapter != "glance")}
     assert len(asked) > 22
-    with Views(made.folder) as views:
-        for name, sql in asked.items():
-            answer = views.select(sql)
-            got = [dict(zip(answer.names, row, strict=True)) for row in answer.rows()]
-            part = made.report.parts[name]
-            numbers = [column.name for column in part.columns if column.kind not in ("text", "url")]
-            kept = [[row[key] for key in numbers] for row in part.rows]
-            assert len(got) == len(kept)
-            for row, shown_row in zip(got, kept, strict=True):
-                assert [row[key] for key in numbers] == pytest.approx(shown_row), name  # sums of floats, in any order
-            if name in shown:
-                places = [place for place, column in enumerate(part.columns) if column.name in numbers]
-                cells = [[line[place] for place in places] for line in shown[name]]
-                assert cells == [["–" if value is None else str(value) for value in row] for row in kept], name
+    for name, sql in asked.items():
+        answer = made.views.select(sql)
+        got = [dict(zip(answer.names, row, strict=True)) for row in answer.rows()]
+        part = made.report.parts[name]
+        numbers = [column.name for column in part.columns if column.kind not in ("text", "url")]
+        kept = [[row[key] for key in numbers] for row in part.rows]
+        assert len(got) == len(kept)
+        for row, shown_row in zip(got, kept, strict=True):
+            assert [row[key] for key in numbers] == pytest.approx(shown_row), name  # sums of floats, in any order
+        if name in shown:
+            places = [place for place, column in enumerate(part.columns) if column.name in numbers]
+            cells = [[line[place] for place in places] for line in shown[name]]
+            assert cells == [["–" if value is None else str(value) for value in row] for row in kept], name
 
 
 def test_the_numbers_are_those_of_the_tables(made: Made) -> None:
@@ -158,8 +158,7 @@ def test_one_site_is_shown_by_status_depth_type_time_and_rate(made_of_one: Made)
     chapters = [each.get("id") for each in elements(made_of_one.text, "//main/section[@id]")]
     assert chapters[:2] == ["problems", "responses"]
     report = made_of_one.report
-    with Views(made_of_one.folder) as views:
-        found = audit(views, [str(report.row("visits")["site"])], None, is_whole=False)
+    found = audit(made_of_one.views, [str(report.row("visits")["site"])], None, is_whole=False)
     shown = [(row["severity"], row["name"], row["count"]) for row in report.rows("findings")]
     assert sorted(shown) == sorted((each.severity.value, each.name, each.count) for each in found.findings)
     ranks = [[severity.value for severity in Severity].index(severity) for severity, _, _ in shown]
@@ -233,8 +232,7 @@ def test_a_browser_shows_the_numbers_of_the_tables(made: Made, browser: Chromium
     """The tiles say what `measures` says; the figure of statuses names the sites."""
     browser.open(made.file, 1280)
     tiles = browser.run("[...document.querySelectorAll('.tiles b')].map((each) => each.textContent)")
-    with Views(made.folder) as views:
-        known = views.rows('select seen, crawled, "unique", indexed, unique_coverage from measures')[0]
+    known = made.views.rows('select seen, crawled, "unique", indexed, unique_coverage from measures')[0]
     counts = [count(known[name]) for name in ("seen", "crawled", "unique", "indexed")]
     assert tiles[:5] == [*counts, share(known["unique_coverage"])]
     drawn = browser.run("document.querySelector('#statuses svg').textContent")

@@ -13,9 +13,9 @@ from periplus.lab.simulate.schonfeld import Schonfeld, findings_of, reproduce_sc
 
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Schonfeld]:
-    """A crawl of six sites with 300 pages in all, none of which asks for a delay."""
+    """A crawl of six sites with 150 pages in all, none of which asks for a delay."""
     folder = tmp_path_factory.mktemp("sitemaps")
-    return folder / "1", reproduce_schonfeld(folder, 300, seeds=(1,))
+    return folder / "1", reproduce_schonfeld(folder, 150, seeds=(1,))
 
 
 def test_every_figure_has_a_verdict_beside_the_papers_value(crawled: tuple[Path, Schonfeld]) -> None:

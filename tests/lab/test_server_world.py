@@ -91,7 +91,12 @@ def test_validators_keep_their_promise_over_three_weeks(world: World, clock: Ste
     assert min(answers.values()) > 5
 
 
-@pytest.mark.parametrize("profile", Profile)
+QUICK = (Profile.SHOP, Profile.NEWS, Profile.DIRTY, Profile.NONE)
+
+
+@pytest.mark.parametrize(
+    "profile", [*QUICK, *(pytest.param(each, marks=pytest.mark.slow) for each in Profile if each not in QUICK)]
+)
 def test_sitemaps_list_over_http_what_the_world_lists(
     world: World, clock: SteppedClock, client: Client, profile: Profile
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from hashlib import sha256
 
 import numpy as np
@@ -45,6 +46,7 @@ def test_keys_are_apart() -> None:
     assert len({key_of(1, "a", "bc"), key_of(1, "ab", "c"), key_of(2, "a", "bc"), key_of(1, "abc")}) == 4
 
 
+@cache
 def digest_of_pages() -> str:
     """Every page of a small world, as one number."""
     world = World(seed=11, sites=12, pages=600)
@@ -55,6 +57,7 @@ def digest_of_pages() -> str:
     return total.hexdigest()
 
 
+@cache
 def digest_of_voices() -> str:
     """Everything else that its hosts say at one moment, as one number."""
     world = World(seed=11, sites=12, pages=600)

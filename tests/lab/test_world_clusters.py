@@ -35,7 +35,7 @@ def pairs_in(groups: dict[str, str] | dict[str, int]) -> int:
     return sum(size * (size - 1) // 2 for size in Counter(groups.values()).values())
 
 
-@pytest.mark.parametrize(("seed", "day", "pages"), [(1, 0, 1_200), pytest.param(7, 20, 4_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("seed", "day", "pages"), [(1, 0, 700), pytest.param(7, 20, 4_000, marks=pytest.mark.slow)])
 def test_planted_duplicates_are_found_and_nothing_else(seed: int, day: int, pages: int) -> None:
     """Of pairs in one cluster: precision and recall of .95 at least, over every page of sixty sites.
 
@@ -61,7 +61,7 @@ def test_planted_duplicates_are_found_and_nothing_else(seed: int, day: int, page
 
 def test_the_canonical_url_is_the_one_that_is_listed() -> None:
     """Where sitemaps list a page and not its second spelling, the page gives the name, whichever came first."""
-    world = World(seed=3, sites=20, pages=1_500)
+    world = World(seed=3, sites=20, pages=800)
     at = world.epoch
     listed = {entry.url for site in world.sites() for _, entry in world.listed(site.host, at)}
     truth = planted(world, at)
@@ -75,4 +75,4 @@ def test_the_canonical_url_is_the_one_that_is_listed() -> None:
         if truth[url] in listed and url not in listed and placed.size == 2:
             named += 1
             assert placed.canonical == truth[url]
-    assert named > 30
+    assert named > 15

@@ -39,7 +39,7 @@ def test_exact_is_exact_and_near_is_near(world: World, day: int) -> None:
     at = world.epoch + day * 86_400.0 + 777
     found = list(world.duplicates(at))
     kinds: Counter[str] = Counter()
-    for pair in Random(day).sample(found, 250):
+    for pair in Random(day).sample(found, 100):
         kinds[pair.why] += 1
         one, other = world.content(pair.url, at), world.content(pair.of, at)
         assert world.exists(pair.url, at), pair
@@ -58,17 +58,17 @@ def test_pages_that_are_not_duplicates_differ(world: World) -> None:
     random = Random(4)
     urls = [url for site in world.sites()[:20] for url in random.sample(list(world.urls(site.host, world.epoch)), 6)]
     texts = [shingles(world.content(url, world.epoch)) for url in urls]
-    pairs = [(random.choice(texts), random.choice(texts)) for _ in range(300)]
+    pairs = [(random.choice(texts), random.choice(texts)) for _ in range(100)]
     assert all(len(a & b) / len(a | b) < 0.4 for a, b in pairs if a is not b)
 
 
 def test_duplicates_can_be_found_by_links(world: World) -> None:
     """Links lead to second spellings and printable versions, so that a crawler meets them."""
     linked: set[str] = set()
-    for site in world.sites()[3:14]:
+    for site in world.sites()[8:18]:
         for url in world.urls(site.host, world.epoch):
             linked.update(world.links(url, world.epoch))
-    hosts = {site.host for site in world.sites()[3:14]}
+    hosts = {site.host for site in world.sites()[8:18]}
     kinds: dict[str, list[bool]] = {}
     for pair in world.duplicates():
         if pair.of.split("/")[2] in hosts:

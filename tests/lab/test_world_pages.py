@@ -58,7 +58,7 @@ def test_what_exists_is_served_and_what_does_not_is_not(world: World, sample: li
     """`exists` is what a visitor finds, now and in later weeks; an apology with status 200 is not a page."""
     statuses: Counter[int] = Counter()
     for url in sample:
-        for week in (0, 3, 30, 80):
+        for week in (0, 30, 80):
             at = world.epoch + week * WEEK
             answer = get(world, url, at)
             statuses[answer.status] += 1
@@ -155,7 +155,7 @@ def test_validators_are_as_honest_as_the_site(world: World, sample: list[str], k
     urls = [url for url in sample if world.site(urlsplit(url).netloc).validation is kind]
     assert urls
     for url in urls:
-        for day in (0.0, 0.3, 2.0, 9.0):
+        for day in (0.0, 9.0):
             at, later = world.epoch + day * DAY, world.epoch + day * DAY + 2 * DAY
             first = get(world, url, at)
             if first.status != 200 or not world.exists(url, later):
@@ -244,7 +244,7 @@ def test_built_sites_speak_of_their_last_build(world: World) -> None:
 
 def test_sick_pages_have_every_kind_of_trouble() -> None:
     """A few pages answer with 4xx and 5xx, steadily, and are linked like others."""
-    world = World(seed=3, sites=3, pages=2500)
+    world = World(seed=3, sites=3, pages=800)
     statuses: Counter[int] = Counter()
     for site in world.sites():
         for listing in list(world.urls(site.host, world.epoch))[: site.first_article]:

@@ -17,7 +17,7 @@ DAY = 86_400.0
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return World(seed=7, sites=120, pages=9000)
+    return World(seed=7, sites=90, pages=4000)
 
 
 def get(world: World, url: str, at: float, agent: str = "periplus") -> Answer:
@@ -39,7 +39,7 @@ def test_robots_mean_what_the_truth_says(world: World) -> None:
         assert answer.status == (404 if site.robots == "missing" else 200)
         rules = robots.parse(bytes_of(answer) if answer.status == 200 else b"")
         urls = list(world.urls(site.host, world.epoch))
-        urls = urls[:: max(len(urls) // 25, 1)]
+        urls = urls[:: max(len(urls) // 10, 1)]
         urls += [url.replace(site.host, f"{site.host}/print", 1) for url in urls]
         urls += [
             f"http://{site.host}{path}" for path in ("/find?title=x", "/~private/a", "/%7eprivate/a", "/a?x=1&sid=2")

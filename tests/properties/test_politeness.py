@@ -171,7 +171,8 @@ def test_a_crawl_ends_in_bounded_time(seed: int) -> None:
     assert crawl.now - began_at <= questions * (100.0 * 1.25 + 60.0 + 150.0)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
 def test_a_larger_world(seed: int) -> None:
     """The same rules with a hundred sites at twenty addresses, of which thirty may be active."""
     world = World(Random(seed).randrange(2**32), 100, 10, addresses=20)

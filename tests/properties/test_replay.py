@@ -42,8 +42,8 @@ CASES: dict[str, tuple[dict[str, object], float]] = {
 LONGEST, MAX_PHOTOGRAPHS = 3000.0, 160
 """Virtual seconds, and inputs that do something, after which a run ends, if it has not."""
 
-SLOW = {"one_slot", "opic", "batch", "pagerank", "watch_one_slot", "random", "few_sites", "focused"}
-"""Cases that differ from others only in a policy or in the number of slots."""
+SLOW = {*CASES} - {"breadth_first"}
+"""Cases that differ from others in a policy, in the number of slots or by revisits."""
 
 
 def test_no_table_is_left_out() -> None:

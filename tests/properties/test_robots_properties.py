@@ -26,9 +26,11 @@ BODIES = st.one_of(
     st.lists(st.one_of(LINES, st.binary(max_size=30)), max_size=20).map(b"\r".join),
 )
 
-TOKENS = st.one_of(st.just("*"), st.from_regex(r"\A[a-zA-Z_-]{1,8}(/\d\.\d)?\Z"))
-PATTERNS = st.from_regex(r"\A[/*]([a-c/*?=&.$ -]|%[0-9A-F]{2}){0,12}\Z").map(str.strip)
-PLAIN_PATTERNS = st.from_regex(r"\A[/*][a-c/*?=&.$-]{0,12}\Z")
+NAME = st.text("abyzABYZ_-", min_size=1, max_size=8)
+TOKENS = st.one_of(st.just("*"), NAME, NAME.map("{}/1.0".format))
+PIECES = st.sampled_from([*"abc/*?=&.$ -", "%00", "%2F", "%3A", "%7E", "%A9", "%C3", "%FF"])
+PATTERNS = st.builds(str.__add__, st.sampled_from("/*"), st.lists(PIECES, max_size=12).map("".join)).map(str.strip)
+PLAIN_PATTERNS = st.builds(str.__add__, st.sampled_from("/*"), st.text("abc/*?=&.$-", max_size=12))
 PLAIN_PATTERNS |= st.from_regex(r"\A/(aa|ab|/){0,9}\*?a?\$?\Z")
 PATHS = st.from_regex(r"\A/[a-c/?=&.$-]{0,12}\Z") | st.from_regex(r"\A/(aa|ab|/){0,12}\Z")
 TIMES = st.times().map(lambda moment: moment.replace(second=0, microsecond=0))
@@ -43,7 +45,7 @@ GROUPS = st.builds(
     visit_time=st.none() | HOURS,
     noindex=st.lists(PATTERNS, max_size=2).map(tuple),
 )
-NAMES = st.from_regex(r"\A[a-z0-9.\u00e0-\u00ff-]{1,10}\Z")
+NAMES = st.text("abyz019.\u00e0\u00e9\u00ff-", min_size=1, max_size=10)
 FILES = st.builds(
     Robots,
     st.lists(GROUPS, max_size=4),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hypothesis_depth import examples
 from tests.reference.sitemap_writing import write
 
 from periplus.formats.dates import read_w3c, write_w3c
@@ -85,6 +86,7 @@ def read_all(documents: dict[str, bytes], name: str) -> list[Entry | Problem]:
     return found
 
 
+@settings(max_examples=examples(8))
 @given(st.lists(entry, max_size=4), st.booleans())
 def test_written_entries_are_read_again(entries: list[Entry], gzip: bool) -> None:
     """Every field of every extension survives, and nothing else is said."""
@@ -94,6 +96,7 @@ def test_written_entries_are_read_again(entries: list[Entry], gzip: bool) -> Non
     assert documents == {}
 
 
+@settings(max_examples=examples(8))
 @given(st.lists(plain_entry, max_size=30), st.integers(2, 7), st.integers(2_000, 4_000), st.booleans())
 def test_split_documents_hold_all_entries_once(entries: list[Entry], urls: int, size: int, gzip: bool) -> None:
     """However small the documents must be, the one to announce leads to all entries, in order."""

@@ -35,6 +35,7 @@ from periplus.store import DiskState, SiteState
 from periplus.store.state.moving import TABLES, CopiedLinks, Move, Moved, park_sites
 from periplus.urls import site_of
 
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))]
 SITES = [Site(name) for name in ("a.test", "b.test:81", "c" * 600 + ".test", "d.test")]
 TOKEN = b"the move"
 EVERYTHING = 10_000
@@ -183,7 +184,7 @@ def states(tmp_path: Path) -> Iterator[tuple[DiskState, DiskState]]:
         state.close()
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("twice", [False, True])
 def test_all_sites_go_and_come_back(states: tuple[DiskState, DiskState], seed: int, twice: bool) -> None:
     """Every question is answered the same there, and after the way back; a move that is done twice moves once."""
@@ -201,7 +202,7 @@ def test_all_sites_go_and_come_back(states: tuple[DiskState, DiskState], seed: i
     check_places(one)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_some_sites_go_to_where_others_are(states: tuple[DiskState, DiskState], seed: int) -> None:
     """Those that stay and those that were there are as before; clusters and links between sites that part are cut."""
     one, other = states
