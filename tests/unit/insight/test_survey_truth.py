@@ -17,8 +17,8 @@ from periplus.insight.survey import FileFact, RobotsFact, Survey, facts_of_colle
     ("domains", "options"),
     [
         pytest.param(1000, {"seed": 1}, id="as in the report", marks=pytest.mark.slow),
-        pytest.param(300, {"seed": 2, "port": 8080}, id="with a port"),
-        pytest.param(100, {"seed": 3, "naming": 0.9, "most_entries": 2000}, id="mostly sitemaps"),
+        pytest.param(150, {"seed": 2, "port": 8080}, id="with a port"),
+        pytest.param(60, {"seed": 3, "naming": 0.9, "most_entries": 2000}, id="mostly sitemaps"),
     ],
 )
 def test_every_table_is_the_truth(domains: int, options: dict[str, Any], tmp_path: Path) -> None:

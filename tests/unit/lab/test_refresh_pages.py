@@ -36,7 +36,7 @@ def test_numbers_go_between_the_marks(tmp_path: Path, monkeypatch: pytest.Monkey
     """What was written by hand stays; a page without a place for numbers is an error."""
     monkeypatch.setattr(refresh_pages, "REPETITIONS", 1)
     monkeypatch.setattr(refresh_pages, "BUDGETS", (0.05, 0.1, 0.2, 0.5))
-    small = HistorySettings(pages=12, sites=2, days=10)
+    small = HistorySettings(pages=8, sites=2, days=6)
     told: list[tuple[int, int]] = []
     found = measure_refreshing(chance=small, regular=small, progress=lambda done, total: told.append((done, total)))
     assert told[-1][0] == told[-1][1]

@@ -50,7 +50,7 @@ def test_closed_forms_against_chance() -> None:
     """Intervals and fresh days of a page that is visited at the threshold, as they come by simulation."""
     random = np.random.default_rng(5)
     reasons, intervals, fresh = NOISY.alpha * 3, [], []
-    for _ in range(10_000):
+    for _ in range(6_000):
         signals = np.cumsum(random.exponential(1 / NOISY.gamma, 30))
         reached = NOISY.alpha * signals + NOISY.kappa * np.arange(1, 31) >= reasons
         quiet = (reasons - NOISY.kappa * np.arange(31)) / NOISY.alpha

@@ -17,7 +17,13 @@ from periplus.formats import sitemap
 from periplus.publish import Publisher, RowInventory
 from periplus.publish.settings import PublishSettings, SitemapSettings, SiteSettings
 
-LOG = PublishSettings(SiteSettings(BASE), sitemap=SitemapSettings("log", urls_per_file=100))
+
+
+def in_files_of(urls: int) -> PublishSettings:
+    return PublishSettings(SiteSettings(BASE), sitemap=SitemapSettings("log", urls_per_file=urls))
+
+
+LOG = in_files_of(100)
 
 
 class Rows:
@@ -106,18 +112,18 @@ def test_gone_entries_are_removed_once_they_are_many_or_old(tmp_path: Path) -> N
 
 
 def test_compaction_after_thirty_days_keeps_files_that_are_the_same(tmp_path: Path) -> None:
-    rows = Rows(tmp_path, 500)
+    rows = Rows(tmp_path, 50, in_files_of(10))
     rows.scan()
     for _ in range(30):
         rows.now += DAY
-        rows.edit(499)
+        rows.edit(49)
         rows.scan()
     names = set(rows.files())
     assert "sitemap-b1-1.xml.gz" in names
     assert "sitemap-b2-5.xml.gz" in names
     index = (tmp_path / "sitemap.xml").read_text()
     assert "-d20" not in index
-    assert rows.listed()[f"{BASE}item/499"] == rows.now
+    assert rows.listed()[f"{BASE}item/49"] == rows.now
 
 
 def test_old_files_stay_two_days_after_the_last_index_that_named_them(tmp_path: Path) -> None:
@@ -146,9 +152,7 @@ def test_what_a_crawler_must_read_again_a_day(tmp_path: Path, kind: str, share: 
     import random
 
     pages = 300
-    rows = Rows(
-        tmp_path, pages, PublishSettings(SiteSettings(BASE), sitemap=SitemapSettings("log", urls_per_file=pages // 20))
-    )
+    rows = Rows(tmp_path, pages, in_files_of(pages // 20))
     chosen = random.Random(kind)
     rows.scan()
     seen = rows.files()
