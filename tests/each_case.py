@@ -1,4 +1,4 @@
-"""Tests with a table of trivial cases: each table is one test, for which pytest has thousands of tests fewer to manage."""
+"""Tests of tables of trivial cases: one test for each table, since thousands of tests take time to manage."""
 
 from __future__ import annotations
 

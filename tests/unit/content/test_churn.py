@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.each_case import each_case
 
 from periplus.content import Churn, ChurnRecord, ChurnSettings, RawPage, read_pages, settled_level
 from periplus.content.churn import MAX_BLOCKS, MAX_WAYS, Block, pack, unpack
@@ -50,7 +50,7 @@ def test_what_differed_each_time_is_left_out() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     "new",
     [
         page(story("other"), "Art is long", ("c", "d")),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.crawl.fetch import Address, NoAddress, Resolver, ResolverSettings
 from periplus.lab.web.server import SteppedClock
@@ -86,7 +87,7 @@ def test_a_name_keeps_its_address_while_it_is_still_named() -> None:
         assert find(resolver, "a.test") == Address("192.0.2.3", 11800.0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("error", "reason", "holds"),
     [
         (socket.gaierror(socket.EAI_NONAME, "no such name"), "dns-not-found", 300.0),

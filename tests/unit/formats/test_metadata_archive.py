@@ -7,6 +7,7 @@ import zlib
 from random import Random
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.formats import metadata_archive as archives
 from periplus.formats.metadata_archive import ArchiveEntry, ArchiveName, ListedArchive
@@ -112,7 +113,7 @@ def test_one_second_may_fill_many_archives() -> None:
     assert {archives.read_name(name) for name in names} == {ArchiveName(9e8, 9e8, "text/html")}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "told"),
     [
         ("20000104T000000Z-20000122T101500Z.text_html.gz", ArchiveName(946944000.0, 948536100.0, "text/html")),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import count, islice, repeat
 
 import pytest
+from tests.each_case import each_case
 from tests.unit.formats.linear_time import assert_linear
 
 from periplus.formats.sitemap import Child, Entry, Limits, read
@@ -44,7 +45,7 @@ class Counted:
             yield chunk
 
 
-@pytest.mark.parametrize("size", [1, 50, 1000])
+@each_case("size", [1, 50, 1000])
 def test_entries_come_while_bytes_arrive(size: int) -> None:
     """An entry is given as soon as twice its bytes are there, not when a buffer is full."""
     body = HEAD + b"".join(map(record, range(100)))
@@ -113,7 +114,7 @@ def test_nested_gzip() -> None:
     assert reasons(list(read(gzip.compress(body))))[0] == "gzip-nested"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("damage", "reason"),
     [
         (lambda packed: packed[:-9], "gzip-truncated"),
@@ -242,14 +243,17 @@ def test_hostile_documents_cost_little(body: bytes) -> None:
     assert peak < 8_000_000
 
 
-@pytest.mark.parametrize("body", [HEAD + b"<url><loc>http://e.com/", b"http://e.com/", b"<rss><item><link>"])
-def test_tiny_portions_of_something_endless(body: bytes) -> None:
+@pytest.mark.parametrize(
+    ("body", "drops"),
+    [(HEAD + b"<url><loc>http://e.com/", 90_000), (b"http://e.com/", 200_000), (b"<rss><item><link>", 90_000)],
+)
+def test_tiny_portions_of_something_endless(body: bytes, drops: int) -> None:
     """A server that drips an endless field byte by byte gains nothing."""
 
     def read_drops(count: int) -> None:
         assert urls(list(read(iter([body, *repeat(b"a", count)])))) == []
 
-    assert_linear(read_drops, 90_000)
+    assert_linear(read_drops, drops)
 
 
 def test_long_fields_are_cut() -> None:

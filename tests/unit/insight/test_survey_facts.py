@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.insight.survey import FileFact, RobotsFact, agent_name, facts_of_collection, robots_fact
 from periplus.model import (
@@ -111,7 +112,7 @@ def crawled(tmp_path: Path) -> Crawled:
     return Crawled(tmp_path / "collection")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "name"),
     [
         ("*", "*"), ("Googlebot", "googlebot"), ("  GoogleBot/2.1  ", "googlebot"),

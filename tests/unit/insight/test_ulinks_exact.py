@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.insight.ulinks import Sample, Ulink, tree_statistics, ulinks
 
@@ -25,7 +26,7 @@ def weights(links: list[Ulink]) -> list[tuple[str, float]]:
     return [(link.section.partition("/")[2], link.weight) for link in links]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("m", "expected"),
     [
         (2, [("books", 10), ("music", 7), ("about", 1)]),

@@ -47,7 +47,7 @@ def test_trust_must_be_earned() -> None:
 
 def test_the_same_seed_the_same_result() -> None:
     """And all policies run."""
-    small = NoisySettings(sites=1, pages=10, days=6)
+    small = NoisySettings(sites=1, pages=6, days=4)
     for policy in POLICIES:
         told = simulate_noisy(policy, small)
         assert told == simulate_noisy(policy, small)

@@ -9,6 +9,7 @@ import pytest
 from bench import refresh_pages
 from bench.policy_pages import BEGIN, END
 from bench.refresh_pages import PAGE, PLOTS, measure_refreshing, write_refresh_pages
+from tests.each_case import each_case
 
 from periplus.lab.simulate.histories import HistorySettings
 from periplus.lab.simulate.refresh import refresh_policies
@@ -17,7 +18,7 @@ from periplus.model import UsageError
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 
-@pytest.mark.parametrize("name", refresh_policies())
+@each_case("name", refresh_policies())
 def test_every_refresh_policy_is_described_and_has_its_plot(name: str) -> None:
     """With numbers between the marks."""
     text = (DOCS / PAGE).read_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.each_case import each_case
 
 from periplus.lab.simulate.generated import WebSettings, generate, paper_settings, site_sizes, small_settings
 from periplus.lab.simulate.web import NO_ANSWER, OK, Web
@@ -133,7 +134,7 @@ def test_blocks_leave_no_seam() -> None:
     assert thirds == pytest.approx([3.0] * 3, rel=0.05)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "wrong",
     [
         WebSettings(pages=10, sites=11),

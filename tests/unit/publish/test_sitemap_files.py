@@ -18,7 +18,6 @@ from periplus.publish import Publisher, RowInventory
 from periplus.publish.settings import PublishSettings, SitemapSettings, SiteSettings
 
 
-
 def in_files_of(urls: int) -> PublishSettings:
     return PublishSettings(SiteSettings(BASE), sitemap=SitemapSettings("log", urls_per_file=urls))
 
