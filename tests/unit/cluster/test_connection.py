@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 import pytest
 from tests.each_case import each_case
@@ -13,7 +14,7 @@ from tests.each_case import each_case
 from periplus.cluster.connection import connected
 from periplus.model import UsageError
 
-pytest.importorskip("ray")
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="the cluster is an extra: pip install 'periplus[ray]'")
 
 
 @contextmanager

@@ -311,7 +311,7 @@ def test_feeds_take_linear_time(piece: str) -> None:
         feed.read(f"<rss><channel>{text}".encode())
         feed.read(f"<rss><channel><item><title>{text}".encode())
 
-    assert_linear(read, 30_000)
+    assert_linear(read, 18_000)
 
 
 def test_names_and_bases_do_not_multiply() -> None:

@@ -173,7 +173,7 @@ def test_error_behind_a_rename_withdraws_the_rule_for_good() -> None:
 
 def test_state_is_bounded_and_survives_storing() -> None:
     dust = SiteDust()
-    for number in range(3000):
+    for number in range(1500):
         url = f"{SITE}/p{number}/x?n{number}=1&m{number}=2"
         found = operations(url, f"/p{number}/x")
         learn(
