@@ -305,7 +305,7 @@ def test_a_name_in_gz_is_believed_if_the_bytes_agree(
 def test_a_bomb_is_looked_at_no_longer_than_it_takes(crawled: Crawled) -> None:
     """A file that unpacks to far more than it is gets its kind from its beginning."""
     crawled.robots("http://a.test/robots.txt", ROBOTS)
-    crawled.sitemap("http://a.test/s.xml", gzip.compress(URLSET[:-9] + b" " * (64 << 20)))
+    crawled.sitemap("http://a.test/s.xml", gzip.compress(URLSET[:-9] + b" " * (24 << 20)))
     crawled.read("http://a.test/s.xml", problems=("ratio-limit",))
     (file,) = files_of(crawled.facts("a.test"))
     assert (file.outcome, file.kind, file.is_gzipped) == ("read", "urlset", True)
