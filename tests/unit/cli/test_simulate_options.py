@@ -61,14 +61,14 @@ def documented_options() -> dict[str, set[str]]:
     return options
 
 
-@pytest.mark.parametrize("name", VERBS)
+@each_case("name", VERBS)
 def test_every_option_of_an_experiment_is_documented(name: str) -> None:
     """In the table of docs/commands.md; and none is documented that is not there."""
     there = {option for each in verb(name).params for option in each.opts if option.startswith("--")} - {"--help"}
     assert documented_options()[name] == there
 
 
-@pytest.mark.parametrize("name", VERBS)
+@each_case("name", VERBS)
 def test_every_experiment_shows_an_example(name: str) -> None:
     """A line that can be typed."""
     assert f"Example: periplus simulate {name}" in verb(name).help

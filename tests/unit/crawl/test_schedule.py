@@ -185,7 +185,7 @@ def test_visits_take_no_memory(addresses: int) -> None:
     sites, chance, now = ScheduledSites(ip_delay=0.001), Random(2), 0.0
     for number in range(100):
         sites.put(f"s{number}", f"192.0.2.{number % addresses}")
-    for _ in range(15_000):
+    for _ in range(8_000):
         active = sites.schedule.pop_ready(now)
         if active is None:
             now = sites.schedule.next_at or now

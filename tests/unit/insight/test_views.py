@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.each_case import each_case
 from tests.unit.insight.asked_collection import Made
 
 from periplus.insight.views import DERIVED, ITEMS, MADE, QUESTIONS, TABLES, VIEWS, Views
@@ -155,7 +156,7 @@ def assert_refused(views: Views, sql: str) -> None:
     assert refused.value.hint
 
 
-@pytest.mark.parametrize("sql", FORBIDDEN)
+@each_case("sql", FORBIDDEN)
 def test_a_stranger_asks_and_does_nothing_else(tmp_path: Path, asked: Views, sql: str) -> None:
     """Only one question; anything that writes, loads or changes settings is refused."""
     assert_refused(asked, sql.format(out=tmp_path / "out"))
@@ -171,7 +172,7 @@ def test_a_stranger_does_nothing_else_before_the_first_question(tmp_path: Path) 
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "source",
     ["read_text('{file}')", "read_csv('{file}')", "'{file}'", "glob('{file}')", "read_blob('{file}')", "here"],
 )
@@ -185,7 +186,7 @@ def test_a_stranger_reads_the_collection_and_nothing_else(tmp_path: Path, asked:
     assert here
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sql", "said"),
     [
         ("selct 1", "syntax error"),

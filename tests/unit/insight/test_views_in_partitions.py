@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.each_case import each_case
 from tests.unit.insight.asked_collection import Made
 
 from periplus.insight.executors import SerialExecutor, Workplace
@@ -81,7 +82,7 @@ def test_partitions_need_a_folder(tmp_path: Path) -> None:
     assert "every machine" in raised.value.hint
 
 
-@pytest.mark.parametrize(("job_bytes", "parts"), [(1 << 30, 1), (1000, 1), (999, 2), (300, 4), (250, 4), (0, 1024)])
+@each_case(("job_bytes", "parts"), [(1 << 30, 1), (1000, 1), (999, 2), (300, 4), (250, 4), (0, 1024)])
 def test_parts_are_as_many_as_jobs_need(tmp_path: Path, job_bytes: int, parts: int) -> None:
     """A power of two, so that each is a range of the first bits; bounded, whatever is allowed."""
     workplace = Workplace(SerialExecutor(), tmp_path, job_bytes)
