@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, get_origin
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.config import Config, duration_text, parse_duration, parse_size, settings_of, size_text
 from periplus.model import ConfigError
@@ -39,7 +40,7 @@ def test_settings_are_read_by_room() -> None:
     assert config.dns.hosts == {"*.a.test": "127.0.0.1"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "message", "hint"),
     [
         ("[crawl]\nlimt = 3", "[crawl] has no setting 'limt'", "did you mean limit?"),
@@ -108,7 +109,7 @@ def test_every_setting_is_explained_and_has_a_plain_type() -> None:
             assert field.type in plain or get_origin(field.type) is Literal, f"[{table}] {name}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "seconds"),
     [
         ("90", 90.0),
@@ -127,14 +128,14 @@ def test_lengths_of_time(text: str, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "m", "10x", "-1m", "1m2", "m10", "1h30", "٣m", "9" * 400])
+@each_case("text", ["", "m", "10x", "-1m", "1m2", "m10", "1h30", "٣m", "9" * 400])
 def test_what_is_not_a_length_of_time(text: str) -> None:
     """Is refused, and not guessed at."""
     with pytest.raises(ConfigError):
         parse_duration(text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "size"),
     [
         ("10", 10),
@@ -169,7 +170,7 @@ def test_what_is_written_explains_itself() -> None:
             assert re.search(rf"^(?:# )?{name} = ", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "hint"),
     [
         ('weights = { "/x" = "much" }', "name = 1.0"),

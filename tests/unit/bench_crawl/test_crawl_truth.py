@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from bench.crawl.reachable import cleaned, file_of, is_page, links_in, reachable, served, targets
+from tests.each_case import each_case
 
 HOST = "127.0.1.2:18080"
 OTHER = "127.0.1.3:18080"
@@ -19,7 +19,7 @@ def lay_out(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "path"),
     [
         (f"http://{HOST}", "/"),
@@ -36,7 +36,7 @@ def test_a_url_names_the_file_that_nginx_looks_up(url: str, path: str) -> None:
     assert file_of(url) == (HOST, path)
 
 
-@pytest.mark.parametrize("url", ["mailto:someone@example.org", "https://example.org/", "http://[broken/", "x.html"])
+@each_case("url", ["mailto:someone@example.org", "https://example.org/", "http://[broken/", "x.html"])
 def test_what_is_not_plain_http_names_no_file(url: str) -> None:
     """The bench serves plain HTTP; everything else is outside it."""
     assert file_of(url) is None
@@ -51,7 +51,7 @@ def test_a_folder_is_its_index_and_other_files_are_not_pages(tmp_path: Path) -> 
     assert served(roots, OTHER, "/a/") is None
 
 
-@pytest.mark.parametrize(("path", "page"), [("/a.html", True), ("/A.HTM", True), ("/a/.html", False), ("/html", False)])
+@each_case(("path", "page"), [("/a.html", True), ("/A.HTM", True), ("/a/.html", False), ("/html", False)])
 def test_a_page_is_what_the_server_calls_one(path: str, page: bool) -> None:
     """nginx looks for the ending after a first character, in any case; Boost has a page of `operator/` at `/.html`."""
     assert is_page(path) is page
@@ -63,7 +63,7 @@ def test_links_are_those_of_a_and_area() -> None:
     assert links_in(body) == (None, ["2", "4"])
 
 
-@pytest.mark.parametrize("body", [b"", b"  \n", b"\x00\x00", b"<!-- nothing -->", b"\xff\xfe<\x00"])
+@each_case("body", [b"", b"  \n", b"\x00\x00", b"<!-- nothing -->", b"\xff\xfe<\x00"])
 def test_a_page_of_nothing_has_no_links(body: bytes) -> None:
     """Empty and broken files are pages without links, never an end of the walk."""
     assert links_in(body)[1] == []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from bench.politeness import BusyWorld
 from bench.politeness_rules import ADDRESSES, ROBOTS, ROBOTS_AGE, RULES, Judge, Seen, Terms
+from tests.each_case import each_case
 
 from periplus.lab.web import Request
 from periplus.lab.web.log import Visit
@@ -59,7 +59,7 @@ def test_a_log_in_which_all_rules_are_kept_has_no_violation() -> None:
     assert violations(GOOD) == set()
 
 
-@pytest.mark.parametrize("rule", [*RULES, ADDRESSES])
+@each_case("rule", [*RULES, ADDRESSES])
 def test_each_rule_finds_what_breaks_it(rule: str) -> None:
     """Also if the visits were logged in another order than they began."""
     assert rule in violations(BROKEN[rule])

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import msgspec
-import pytest
+from tests.each_case import each_case
 
 from periplus.cli.changes.command import PageLine, VisitLine
 from periplus.cli.changes.output import ChangeLine, VersionPlace
@@ -15,7 +15,7 @@ from periplus.insight.changes import Mark, Passage, Run
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
 
 
-@pytest.mark.parametrize("kind", [ChangeLine, VersionPlace, PageLine, VisitLine, Passage, Run])
+@each_case("kind", [ChangeLine, VersionPlace, PageLine, VisitLine, Passage, Run])
 def test_every_key_is_documented(kind: type[msgspec.Struct]) -> None:
     """Programs are written against them."""
     found = re.search(r"^## `periplus changes\b.*?(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)

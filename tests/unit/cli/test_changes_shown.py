@@ -6,6 +6,7 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
+from tests.each_case import each_case
 
 from periplus.assembly.options import moment_of
 from periplus.cli.changes.output import Asked, nothing_of, share_of
@@ -57,7 +58,7 @@ def test_many_places_and_long_texts_are_cut_short() -> None:
     assert len(passage_text(passage, is_coloured=False).plain) < 100
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("what", "said"),
     [
         ((change(Kind.APPEARED), Detail()), "is new"),
@@ -96,7 +97,7 @@ def test_shares_and_times_as_people_write_them() -> None:
             share_of(wrong)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kinds", "paths", "said"),
     [
         (tuple(Kind), (), "nothing appeared, changed or vanished"),

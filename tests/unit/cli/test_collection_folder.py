@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.assembly import with_scheme
 from periplus.assembly.collection import SEEDS_IN_SETTINGS, cores, existing, held, planned
@@ -13,7 +14,7 @@ from periplus.config import Config
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, UsageError
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("typed", "meant"),
     [
         ("example.org", "https://example.org"),

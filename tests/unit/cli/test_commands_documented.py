@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 import typer
+from tests.each_case import each_case
 from typer.testing import CliRunner
 
 from periplus.assembly.summary import RunSummary, Summary
@@ -29,7 +29,7 @@ def section(name: str) -> str:
     return found[0]
 
 
-@pytest.mark.parametrize("name", VERBS)
+@each_case("name", VERBS)
 def test_every_option_is_documented(name: str) -> None:
     """In the section of its verb; and no option is documented that is not there."""
     options = {option for each in verb(name).params for option in each.opts if option.startswith("--")} - {"--help"}
@@ -38,7 +38,7 @@ def test_every_option_is_documented(name: str) -> None:
     assert said == options
 
 
-@pytest.mark.parametrize("name", VERBS)
+@each_case("name", VERBS)
 def test_every_verb_shows_an_example(name: str) -> None:
     """A line that can be typed."""
     assert f"Example: periplus {name}" in verb(name).help
@@ -59,7 +59,7 @@ def test_a_mistyped_command_or_option_gets_a_suggestion() -> None:
         assert suggestion in done.output
 
 
-@pytest.mark.parametrize("kind", [Summary, RunSummary, Plan])
+@each_case("kind", [Summary, RunSummary, Plan])
 def test_every_key_of_a_summary_is_documented(kind: type[msgspec.Struct]) -> None:
     """Programs are written against them."""
     text = section("crawl")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.assembly.facts.lines import BELIEFS, duplicate_lines
 from periplus.assembly.facts.lookup import page_duplicates
@@ -44,7 +44,7 @@ def test_a_copy_and_its_original_name_each_other() -> None:
     assert told(opened, Url("https://a.test/x")) == told(opened, Url("https://b.test/")) == told({}) == {}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("target", "record", "said", "expected"),
     [
         ("https://a.test/page", None, None, "believed, because it was not read yet, and nothing"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.cli.survey.command import MOST_BAD, BadLine, listed, read_domains
 from periplus.model import UsageError
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "url"),
     [
         ("example.org", "http://example.org/"),
@@ -31,7 +32,7 @@ def test_a_line_stands_for_a_site(line: str, url: str) -> None:
     assert listed([line]).urls == (url,)
 
 
-@pytest.mark.parametrize("line", ["not a domain", "ftp://example.org/", "http://", "12345", "a..b c", "exa<mple.org"])
+@each_case("line", ["not a domain", "ftp://example.org/", "http://", "12345", "a..b c", "exa<mple.org"])
 def test_a_line_that_names_none_is_told_with_its_number(line: str) -> None:
     """And the others count all the same."""
     found = listed(["# a list", "", "a.example", line, "b.example"])

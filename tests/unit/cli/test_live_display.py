@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 
-import pytest
 from rich.console import Console
+from tests.each_case import each_case
 
 from periplus.assembly.progress import Progress
 from periplus.assembly.wording import lasting, pace, size, top
@@ -45,7 +45,7 @@ def drawn(width: int, progress: Progress = PROGRESS) -> list[str]:
     return console.export_text().splitlines()
 
 
-@pytest.mark.parametrize("width", [80, 100, 120, 200])
+@each_case("width", [80, 100, 120, 200])
 def test_every_fact_is_shown_at_every_width(width: int) -> None:
     """Pages, rate, errors with reasons, sources, queue, hosts, the next site, bytes, the time left, how to stop."""
     lines = drawn(width)

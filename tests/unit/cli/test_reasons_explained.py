@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.crawl.fetch import dns, reasons
 from periplus.crawl.frontier import politeness
@@ -33,7 +33,7 @@ def test_no_line_is_left_over() -> None:
     assert sorted(set(EXPLAINED) - documented() - others) == []
 
 
-@pytest.mark.parametrize(("reason", "said"), [("http-404", "404, Not Found"), ("http-999", "answered 999"), ("x", "")])
+@each_case(("reason", "said"), [("http-404", "404, Not Found"), ("http-999", "answered 999"), ("x", "")])
 def test_statuses_are_named(reason: str, said: str) -> None:
     """As RFC 9110 names them, where it does."""
     assert said in explained(reason)

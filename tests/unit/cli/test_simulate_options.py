@@ -13,6 +13,7 @@ import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.each_case import each_case
 
 from periplus.cli.app import app
 from periplus.cli.simulate import options
@@ -60,22 +61,20 @@ def documented_options() -> dict[str, set[str]]:
     return options
 
 
-@pytest.mark.parametrize("name", VERBS)
+@each_case("name", VERBS)
 def test_every_option_of_an_experiment_is_documented(name: str) -> None:
     """In the table of docs/commands.md; and none is documented that is not there."""
     there = {option for each in verb(name).params for option in each.opts if option.startswith("--")} - {"--help"}
     assert documented_options()[name] == there
 
 
-@pytest.mark.parametrize("name", VERBS)
+@each_case("name", VERBS)
 def test_every_experiment_shows_an_example(name: str) -> None:
     """A line that can be typed."""
     assert f"Example: periplus simulate {name}" in verb(name).help
 
 
-@pytest.mark.parametrize(
-    "row", [OrderingRow, SpeedupRow, BatchRow, FreshnessRow, SignalsRow, BalanceRow, ReputationRow, ScalingRow]
-)
+@each_case("row", [OrderingRow, SpeedupRow, BatchRow, FreshnessRow, SignalsRow, BalanceRow, ReputationRow, ScalingRow])
 def test_every_key_of_a_result_is_documented(row: type[msgspec.Struct]) -> None:
     """Programs are written against them."""
     assert [name for name in row.__struct_fields__ if f"`{name}`" not in SIMULATOR] == []
@@ -116,7 +115,7 @@ def test_budgets_are_shares_in_order() -> None:
     assert options.shares("0.5,1%,50%,1") == [0.01, 0.5, 1.0]
 
 
-@pytest.mark.parametrize("text", ["0", "-0.1", "1.5", "101%", "nan", "x", ",", ""])
+@each_case("text", ["0", "-0.1", "1.5", "101%", "nan", "x", ",", ""])
 def test_what_is_not_a_share_is_refused_with_an_example(text: str) -> None:
     """The error says what to type."""
     with pytest.raises(UsageError) as refused:

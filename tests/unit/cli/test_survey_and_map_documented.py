@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import msgspec
-import pytest
+from tests.each_case import each_case
 
 from periplus.cli.map import MapSummary, MapUrl
 from periplus.cli.survey.output import SurveySummary
@@ -14,7 +14,7 @@ from periplus.cli.survey.output import SurveySummary
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
 
 
-@pytest.mark.parametrize(("verb", "kind"), [("survey", SurveySummary), ("map", MapSummary), ("map", MapUrl)])
+@each_case(("verb", "kind"), [("survey", SurveySummary), ("map", MapSummary), ("map", MapUrl)])
 def test_every_key_is_documented(verb: str, kind: type[msgspec.Struct]) -> None:
     """Programs are written against them."""
     found = re.search(rf"^## `periplus {verb}\b.*?(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)

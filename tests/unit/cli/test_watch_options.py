@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.assembly.collection import Collection
 from periplus.cli.watch import for_this_run, visits_a_day
@@ -12,13 +13,13 @@ from periplus.config import Config
 from periplus.model import Url, UsageError
 
 
-@pytest.mark.parametrize("text", ["10000", "10000/day", "10000/d", "10,000", " 10_000/day "])
+@each_case("text", ["10000", "10000/day", "10000/d", "10,000", " 10_000/day "])
 def test_a_budget_is_a_number_of_visits_a_day(text: str) -> None:
     """However people write it."""
     assert visits_a_day(text) == 10_000
 
 
-@pytest.mark.parametrize("text", ["", "0", "-5", "many", "10/week", "1e9", "9" * 13, "1.5", "٣"])
+@each_case("text", ["", "0", "-5", "many", "10/week", "1e9", "9" * 13, "1.5", "٣"])
 def test_what_is_not_a_budget_is_refused_with_the_way_to_write_it(text: str) -> None:
     """Nothing would be fetched, or something that was not meant."""
     with pytest.raises(UsageError) as refused:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from rich.console import Console
+from tests.each_case import each_case
 
 from periplus.assembly.progress import Meter, Progress
 from periplus.cli.crawl.live import PLAIN_EVERY, screen
@@ -47,7 +48,7 @@ def drawn(width: int, progress: Progress = PROGRESS) -> list[str]:
     return console.export_text().splitlines()
 
 
-@pytest.mark.parametrize("width", [80, 100, 124, 200])
+@each_case("width", [80, 100, 124, 200])
 def test_every_fact_of_a_watch_is_shown_at_every_width(width: int) -> None:
     """Freshness with its interval, age, visits, needless ones, budget, price, the next visits and why each."""
     lines = drawn(width)

@@ -6,8 +6,8 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
+from tests.each_case import each_case
 
 from periplus.assembly.facts.freshness import PageFreshness, SignalFacts, SiteFreshness, of_page, of_site
 from periplus.assembly.facts.freshness_words import (
@@ -49,7 +49,7 @@ REASONS = [
 HONEST = SignalFacts("sitemap", "honest", 0.84, 0.76, 0.91, 97.0, 0.62, 10_800.0, 12, 0.1, True)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("part", "said"),
     [
         (0.0, "0 %"),
@@ -65,7 +65,7 @@ def test_shares_do_not_look_rounder_than_they_are(part: float, said: str) -> Non
     assert share(part) == said
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("rate", "said"),
     [(1.0, "about every 1 d"), (24.0, "about every 1 h"), (0.0, "hardly ever"), (1e6, "all the time")],
 )
@@ -82,7 +82,7 @@ def test_an_honest_site_is_told_with_its_evidence() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("verdict", "words"),
     [
         ("useful", "is worth listening to, and often wrong: 84 % of 97 signals"),
@@ -132,7 +132,7 @@ def test_signals_since_the_last_visit_are_counted() -> None:
     assert signals_text({}) == ""
 
 
-@pytest.mark.parametrize("reason", REASONS)
+@each_case("reason", REASONS)
 def test_every_reason_has_words(reason: str) -> None:
     """For a visit now and for one to come, with rates and without."""
     visit = NextVisit(Url("http://a.test/"), NOW + 3 * 3600, reason, signals={"sitemap": 1})

@@ -6,13 +6,15 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.cluster.connection import connected
 from periplus.model import UsageError
 
-pytest.importorskip("ray")
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="the cluster is an extra: pip install 'periplus[ray]'")
 
 
 @contextmanager
@@ -32,8 +34,8 @@ def answering(words: bytes) -> Iterator[str]:
         thread.join()
 
 
-@pytest.mark.parametrize("words", [b"", b"no", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"-ERR unknown command\r\n"])
-@pytest.mark.parametrize("scheme", ["", "ray://"])
+@each_case("words", [b"", b"no", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"-ERR unknown command\r\n"])
+@each_case("scheme", ["", "ray://"])
 def test_somebody_else_at_the_address(words: bytes, scheme: str) -> None:
     with answering(words) as address, pytest.raises(UsageError, match="is not Ray"), connected(scheme + address):
         pass

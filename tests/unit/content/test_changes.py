@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
+from tests.each_case import each_case
 
 from periplus.content import change_since, has_text_rule, likeness, read_page, resemblance, sketch_of, version_of
 from periplus.content.digests import marked_sketch, masked
@@ -12,7 +12,7 @@ from periplus.model import ChangeLevel, Digests, Page
 WORDS = " ".join(f"word{number}" for number in range(2000))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("at 12:30 and 1:05:59 pm today", "at # and # today"),
@@ -32,7 +32,7 @@ def test_masks(text: str, expected: str) -> None:
     assert masked(text.encode()).decode() == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "costs 1299 dollars or 3.14",

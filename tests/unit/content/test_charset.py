@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.content import sniff_charset
 from periplus.formats import encodings
 from periplus.formats.encodings import decode, encoding_of
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("body", "content_type", "encoding", "source"),
     [
         (b"\xef\xbb\xbf<meta charset=koi8-r>", "text/html; charset=koi8-r", "UTF-8", "bom"),
@@ -55,7 +55,7 @@ def test_labels() -> None:
     assert encoding_of("utf-7") is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("body", "encoding", "text"),
     [
         (b"\x80\x81\x9d\xe9", "windows-1252", "€\x81\x9dé"),
@@ -81,7 +81,7 @@ def test_every_encoding_decodes_every_byte() -> None:
         assert isinstance(decode(bytes(range(256)), name), str)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("label", "codec"),
     [
         ("ISO-8859-1", "cp1252"),
@@ -100,7 +100,7 @@ def test_codecs_of_labels_are_charsets_of_the_web(label: str, codec: str | None)
     assert encodings.codec_of(label) == codec
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("encoding", "body", "text"),
     [
         ("EUC-JP", b"\xad\xa1\xa4\xa2\xa1\xc1", "①あ～"),

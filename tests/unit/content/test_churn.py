@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.each_case import each_case
 
 from periplus.content import Churn, ChurnRecord, ChurnSettings, RawPage, read_pages, settled_level
 from periplus.content.churn import MAX_BLOCKS, MAX_WAYS, Block, pack, unpack
@@ -50,7 +50,7 @@ def test_what_differed_each_time_is_left_out() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     "new",
     [
         page(story("other"), "Art is long", ("c", "d")),
@@ -203,7 +203,7 @@ def test_memory_is_bounded_and_keeps_what_matters() -> None:
     """However many ways a site has; what differs always outlives what never did."""
     churn = Churn()
     always = Block(0xFFFFFF, 1, 10)
-    for number in range(1_000):
+    for number in range(600):
         others = [Block(1 + (number * 17 + place) % 60_000, 1, 10) for place in range(40)]
         churn.observe(pack([always, *others]), pack([Block(always.way, 2 + number % 9, 10, 7), *others]))
     assert len(churn.record.ways) == 5 * MAX_WAYS <= 4_096

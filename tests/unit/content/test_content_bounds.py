@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from functools import cache
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.content import read_page
 from periplus.content.forms import MAX_FIELDS, MAX_OPTIONS
@@ -60,7 +60,7 @@ DEEP = {
 }
 
 
-@pytest.mark.parametrize("name", DEEP)
+@each_case("name", DEEP)
 def test_what_comes_after_a_hostile_part_is_read(name: str) -> None:
     """However deep or odd the beginning of a page, what follows is read."""
     page = read(b"<title>T</title>" + DEEP[name] + b"<a href=/b>last</a>")
@@ -81,7 +81,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each_case("name", HOSTILE)
 def test_bounds(name: str) -> None:
     """Each way to go too far is cut off, and reported."""
     body, reason = HOSTILE[name]
@@ -123,7 +123,7 @@ def test_lengths() -> None:
     assert len(read("é".encode() * MAX_TEXT).text.encode()) <= MAX_TEXT
 
 
-@pytest.mark.parametrize(
+@each_case(
     "body",
     [
         b"<",
@@ -144,7 +144,7 @@ def test_scraps(body: bytes) -> None:
     read(body)
 
 
-@pytest.mark.parametrize("label", ["utf-7", "x-user-defined", "replacement", "iso-2022-kr", "base64", "nonsense", "hz"])
+@each_case("label", ["utf-7", "x-user-defined", "replacement", "iso-2022-kr", "base64", "nonsense", "hz"])
 def test_odd_encodings(label: str) -> None:
     """A page may name what it likes."""
     read_page(b"<p>a\xe9b", "http://hostile.example/", f"text/html; charset={label}")

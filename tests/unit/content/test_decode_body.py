@@ -8,6 +8,7 @@ import zlib
 import brotli
 import pytest
 import zstandard
+from tests.each_case import each_case
 
 from periplus.content import decode_body
 
@@ -28,7 +29,7 @@ CODINGS = {
 }
 
 
-@pytest.mark.parametrize("coding", CODINGS)
+@each_case("coding", CODINGS)
 def test_each_coding(coding: str) -> None:
     """Whatever the case and the spaces of its name."""
     assert decode_body(CODINGS[coding](TEXT), f" {coding.upper()} ") == (TEXT, ())
@@ -46,7 +47,7 @@ def test_chains_and_members() -> None:
     assert decode_body(zstandard.compress(TEXT) * 3, "zstd") == (TEXT * 3, ())
 
 
-@pytest.mark.parametrize("other", [TEXT, TEXT[::-1], TEXT[:50]], ids=["the same", "as long", "shorter"])
+@each_case("other", [TEXT, TEXT[::-1], TEXT[:50]])
 def test_members_after_the_first(other: bytes) -> None:
     """Also where the last member names a length that fits the first."""
     assert decode_body(gzip.compress(TEXT) + gzip.compress(other), "gzip") == (TEXT + other, ())
@@ -90,7 +91,7 @@ def test_nested_bombs_are_bounded(coding: str) -> None:
     assert [problem.reason for problem in problems] == ["too-large"]
 
 
-@pytest.mark.parametrize("coding", CODINGS)
+@each_case("coding", CODINGS)
 def test_a_wrong_label_is_forgiven(coding: str) -> None:
     """The header names a coding, the body is plain."""
     decoded, problems = decode_body(TEXT, coding)

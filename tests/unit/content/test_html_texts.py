@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.content import read_page, read_texts
 
@@ -19,7 +19,7 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("name", PAGES)
+@each_case("name", PAGES)
 def test_texts_are_those_of_the_page(name: str) -> None:
     use = [("content-usage", "train-ai=n")]
     whole = read_page(PAGES[name], URL, None, robots_tags=["noarchive"], use_headers=use)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.content.scan import Columns, hints
 from periplus.content.scan.hints import attribute_hints
@@ -27,7 +28,7 @@ def main_text(scanner: Scanner, body: str) -> str:
     return scanner(body.encode()).main.decode()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "clutter",
     [
         f"<nav><p>{OTHER}</nav>",
@@ -57,14 +58,14 @@ def test_clutter_in_an_article_is_left_out(scanner: Scanner, clutter: str) -> No
     assert main_text(scanner, f"<article><p>{FIRST}</p>{clutter}<p>{SECOND}<p>{THIRD}</article>") == TEXT
 
 
-@pytest.mark.parametrize("rest", ["<h2>See also</h2>", "<div>12:30</div>", "<div>Tags</div><div>News</div>"])
+@each_case("rest", ["<h2>See also</h2>", "<div>12:30</div>", "<div>Tags</div><div>News</div>"])
 def test_short_rests_behind_an_article_are_left_out(scanner: Scanner, rest: str) -> None:
     """Headings without a text, dates, keywords; in the middle of a text they belong to it."""
     assert main_text(scanner, f"<article>{ARTICLE}{rest}</article>") == TEXT
     assert len(main_text(scanner, f"<article><p>{FIRST}</p>{rest}<p>{SECOND}</article>")) > len(f"{FIRST} {SECOND}")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "part",
     [
         f"<p>{OTHER}",
@@ -151,7 +152,7 @@ def test_nothing_but_clutter(scanner: Scanner) -> None:
     assert main_text(scanner, "") == ""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("letter", "least"), [("x", 60), ("\u044f", 60), ("\u0e01", 60), ("\u8a9e", 30), ("\ud55c", 30), ("\u3042", 30)]
 )
 def test_sizes_are_in_characters(scanner: Scanner, letter: str, least: int) -> None:
@@ -161,7 +162,7 @@ def test_sizes_are_in_characters(scanner: Scanner, letter: str, least: int) -> N
         assert (letter in found.removesuffix(TEXT)) == (count == least)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "kinds"),
     [
         (b"nav", hints.CLUTTER),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.content import read_page
 from periplus.content.pagination import next_page
@@ -15,7 +15,7 @@ def links(*pairs: tuple[str, str]) -> Links:
     return Links.of(Link(Url(f"http://a.test{path}"), text) for path, text in pairs)
 
 
-@pytest.mark.parametrize("text", ["Next", "next »", "Weiter", "Suivant ›", "下一页", "Следующая", ">", "›"])
+@each_case("text", ["Next", "next »", "Weiter", "Suivant ›", "下一页", "Следующая", ">", "›"])
 def test_a_link_says_it(text: str) -> None:
     assert next_page(LIST, links(("/about", "About"), ("/list/page/2", text))) == "http://a.test/list/page/2"
 

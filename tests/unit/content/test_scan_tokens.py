@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.content.scan import Columns, EventKind, tags
 
@@ -208,13 +209,13 @@ ATTRIBUTES = [
 """What is written in a tag, and the attributes; `None` if the tag does not end."""
 
 
-@pytest.mark.parametrize(("html", "text"), TEXTS, ids=lambda value: repr(value)[:40])
+@each_case(("html", "text"), TEXTS)
 def test_text(scanner: Scanner, html: bytes, text: str) -> None:
     """What of a page is text."""
     assert scanner(html).text.decode() == text
 
 
-@pytest.mark.parametrize(("written", "decoded"), REFERENCES, ids=lambda value: repr(value)[:40])
+@each_case(("written", "decoded"), REFERENCES)
 def test_references(scanner: Scanner, written: bytes, decoded: str) -> None:
     """Character references in text, in a title and in values."""
     page = scanner(
@@ -225,7 +226,7 @@ def test_references(scanner: Scanner, written: bytes, decoded: str) -> None:
     assert [event.value for event in page.events if event.kind is EventKind.TEXT] == ["x" + decoded]
 
 
-@pytest.mark.parametrize(("written", "attributes"), ATTRIBUTES, ids=lambda value: repr(value)[:40])
+@each_case(("written", "attributes"), ATTRIBUTES)
 def test_attributes(scanner: Scanner, written: bytes, attributes: dict[str, str | None] | None) -> None:
     """Attributes by name, the first of each."""
     forms = scanner(b"<input" + written + b">x").forms

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 from msgspec.structs import replace
+from tests.each_case import each_case
 
 from periplus.crawl.frontier import SiteRecords
 from periplus.crawl.revisit import PageComparer, Revisits, Watching
@@ -100,7 +101,7 @@ def test_the_time_of_the_last_grant_is_committed() -> None:
     assert revisits.snapshot().latest_at == NOW + AHEAD
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("visited_at", "due_at", "expected"),
     [
         (NOW + AHEAD, NOW + AHEAD + DAY, (NOW, NOW + DAY)),
@@ -109,7 +110,6 @@ def test_the_time_of_the_last_grant_is_committed() -> None:
         (None, NOW + AHEAD + LONGEST, (None, NOW + LONGEST)),
         (NOW + AHEAD, math.inf, (NOW, math.inf)),
     ],
-    ids=["ahead", "too late", "in time", "not visited", "queued"],
 )
 def test_a_sitemap_is_due_as_if_it_had_been_visited_now(
     visited_at: float | None, due_at: float, expected: tuple[float | None, float]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from bench.world_crawl import WorldCrawl, hurried
+from tests.each_case import each_case
 
 from periplus.lab.web import Answer, Request
 from periplus.lab.web.spam_web import Dust, HostileWorld
@@ -96,7 +97,7 @@ class OnwardWorld(HostileWorld):
         return Answer(302 if way == "http" else 200, headers, body)
 
 
-@pytest.mark.parametrize("ways", [OnwardWorld.ways, *((way,) for way in OnwardWorld.ways)], ids="-".join)
+@each_case("ways", [OnwardWorld.ways, *((way,) for way in OnwardWorld.ways)])
 def test_redirects_of_all_kinds_are_bounded_together(ways: tuple[str, ...]) -> None:
     """HTTP, meta refresh, the Refresh field, scripts and canonical links: ten in a row, alone and mixed."""
     world = OnwardWorld(7, 2, pages=20, parts=())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.each_case import each_case
 
 from periplus.crawl.clock import RateLimiter, TokenBucket
 
@@ -41,7 +41,7 @@ def test_no_second_has_more_than_the_rate(rate: float, shards: int, chance: Rand
         assert last - first >= window
 
 
-@pytest.mark.parametrize(("rate", "shards"), [(0.5, 1), (1.0, 2), (2.0, 3), (5.0, 1), (10.0, 2), (50.0, 2)])
+@each_case(("rate", "shards"), [(0.5, 1), (1.0, 2), (2.0, 3), (5.0, 1), (10.0, 2), (50.0, 2)])
 def test_most_of_the_rate_is_used(rate: float, shards: int) -> None:
     """At least two thirds of it."""
     times = begun(rate, shards, Random(1), slowest=0.01)

@@ -7,6 +7,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.each_case import each_case
 
 from periplus.crawl.fetch import AddressGuard, WireSettings, special_block
 from periplus.model import ConfigError, Site, Url
@@ -80,21 +81,19 @@ def seed(text: str) -> Url:
     return found
 
 
-@pytest.mark.parametrize("ip", REFUSED)
+@each_case("ip", REFUSED)
 def test_special_addresses_are_refused(ip: str) -> None:
     """Every special-purpose block is refused, however the address is written or wrapped."""
     assert not AddressGuard().allows(ANY_SITE, ip)
 
 
-@pytest.mark.parametrize("ip", PUBLIC)
+@each_case("ip", PUBLIC)
 def test_public_addresses_are_allowed(ip: str) -> None:
     """The neighbours of special blocks, and public addresses inside IPv6, are not refused with them."""
     assert AddressGuard().allows(ANY_SITE, ip)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "localhost", "127.1", "2130706433", "0x7f.0.0.1", "1.2.3.4.5", "[::1]", "1.1.1.1 "]
-)
+@each_case("text", ["", "localhost", "127.1", "2130706433", "0x7f.0.0.1", "1.2.3.4.5", "[::1]", "1.1.1.1 "])
 def test_text_that_is_not_an_address_is_refused(text: str) -> None:
     """Only an address in its plain form is allowed, also for a site that is open."""
     assert not AddressGuard().allows(ANY_SITE, text)
@@ -103,8 +102,8 @@ def test_text_that_is_not_an_address_is_refused(text: str) -> None:
     assert not opened.allows(ANY_SITE, text)
 
 
-@pytest.mark.parametrize("host", ["10.1.2.3", "169.254.169.254", "0.0.0.0", "[::1]", "[fd00::1]", "[::ffff:10.0.0.9]"])
-@pytest.mark.parametrize("port", ["", ":8080"])
+@each_case("host", ["10.1.2.3", "169.254.169.254", "0.0.0.0", "[::1]", "[fd00::1]", "[::ffff:10.0.0.9]"])
+@each_case("port", ["", ":8080"])
 def test_a_literal_seed_opens_its_address_for_its_own_site(host: str, port: str) -> None:
     """Neither another site nor another port leads there, nor does the seed's site lead elsewhere."""
     url = seed(f"http://{host}{port}/")
@@ -131,7 +130,7 @@ def test_localhost_opens_loopback_for_its_own_site(name: str) -> None:
     assert not AddressGuard([seed("http://localhost.example.org/")]).allows(Site("localhost.example.org"), "127.0.0.1")
 
 
-@pytest.mark.parametrize("ip", REFUSED)
+@each_case("ip", REFUSED)
 def test_the_name_of_a_seed_opens_nothing(ip: str) -> None:
     """What a name resolves to is for its owner to choose, not for the owner of the crawl."""
     guard = AddressGuard([seed("http://www.example.org/"), seed("http://metadata.internal/")])
@@ -154,7 +153,7 @@ def test_the_table_opens_its_names_on_the_ports_of_seeds() -> None:
     assert not alone.allows(Site("a.test:8080"), "127.0.0.1")
 
 
-@pytest.mark.parametrize("ip", INTRANET)
+@each_case("ip", INTRANET)
 def test_allow_private_opens_the_hosts_that_it_names(ip: str) -> None:
     """On the default ports, on the port that it names, and where a seed with such a host is."""
     allow = ["Intranet.example", "*.corp.example", "wiki.example:8080"]
@@ -168,7 +167,7 @@ def test_allow_private_opens_the_hosts_that_it_names(ip: str) -> None:
 _INTRANET_BLOCKS = {special_block(ip) for ip in INTRANET}
 
 
-@pytest.mark.parametrize("ip", [ip for ip in REFUSED if special_block(ip) not in _INTRANET_BLOCKS])
+@each_case("ip", [ip for ip in REFUSED if special_block(ip) not in _INTRANET_BLOCKS])
 def test_allow_private_opens_no_other_special_addresses(ip: str) -> None:
     """Above all not the metadata service of a cloud, should the name come to lead there."""
     assert not AddressGuard(allow_private=["intranet.example"]).allows(Site("intranet.example"), ip)
@@ -185,7 +184,7 @@ def test_allow_private_takes_addresses() -> None:
     assert not guard.allows(ANY_SITE, "10.0.0.7")
 
 
-@pytest.mark.parametrize("text", ["", "*", "10.0.0.0/8", "http://intranet.example/", "*.10.0.0.1", "a b", "me@host"])
+@each_case("text", ["", "*", "10.0.0.0/8", "http://intranet.example/", "*.10.0.0.1", "a b", "me@host"])
 def test_allow_private_is_checked_when_settings_are_read(text: str) -> None:
     """Networks and wildcards for everything are refused: they would open a site that a stranger chose."""
     with pytest.raises(ConfigError, match="allow_private"):

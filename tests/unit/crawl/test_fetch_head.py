@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.each_case import each_case
 
 from periplus.crawl.fetch.head import STOP, Head, WantedTypes
 
@@ -71,7 +71,7 @@ def test_no_line_is_too_strange(lines: list[bytes]) -> None:
     head.value(b"content-type:")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("content_type", "wanted"),
     [
         (None, True),

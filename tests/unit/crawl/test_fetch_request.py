@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.each_case import each_case
 
 from periplus import __version__
 from periplus.crawl.fetch import Identity, WireSettings
@@ -23,7 +24,7 @@ def test_the_agent_names_product_version_and_contact() -> None:
     assert Identity().agent == f"Periplus/{__version__}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "wrong",
     [
         {"product": "Bot2"},
@@ -65,7 +66,7 @@ def test_the_whole_request() -> None:
     ]
 
 
-@pytest.mark.parametrize("purpose", [Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE])
+@each_case("purpose", [Purpose.SITEMAP, Purpose.FEED, Purpose.ARCHIVE])
 def test_what_is_read_while_it_arrives_is_asked_for_in_gzip(purpose: Purpose) -> None:
     """Its reader takes off gzip, which shows in the first bytes, and nothing else."""
     head = Requests(Identity()).head(task("http://a/", purpose))
@@ -79,7 +80,7 @@ def test_validators_go_back_as_they_came() -> None:
     assert b'\r\nIf-None-Match: W/"x"\r\nIf-Modified-Since: Mon, 05 Jan 2026 00:00:00 GMT\r\n\r\n' in head
 
 
-@pytest.mark.parametrize("etag", ['"a\r\nEvil: yes"', '"\x00"', '"ü"', ""])
+@each_case("etag", ['"a\r\nEvil: yes"', '"\x00"', '"ü"', ""])
 def test_a_validator_cannot_smuggle(etag: str) -> None:
     """What would break the head is left out; the request is then a plain one."""
     plain = Requests(Identity()).head(task("http://a/"))
@@ -93,14 +94,14 @@ def test_user_name_and_password_are_not_sent() -> None:
     assert head.startswith(b"GET /x HTTP/1.1\r\nHost: a.test\r\n")
 
 
-@pytest.mark.parametrize("wrong", [{"max_transfers": 0}, {"max_page_bytes": 0}, {"timeout": 0.0}])
+@each_case("wrong", [{"max_transfers": 0}, {"max_page_bytes": 0}, {"timeout": 0.0}])
 def test_limits_that_allow_nothing_are_our_mistake(wrong: dict[str, float]) -> None:
     """A bound of zero would make every fetch fail, far from its cause."""
     with pytest.raises(ConfigError):
         WireSettings(**wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("purpose", Purpose)
+@each_case("purpose", Purpose)
 def test_every_purpose_has_a_limit_and_an_accept_field(purpose: Purpose) -> None:
     """A new purpose cannot be forgotten."""
     assert WireSettings().max_body(purpose) >= 500 * 1024

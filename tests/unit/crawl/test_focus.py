@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.assembly import Layout, ShardMaker, seeds_from
 from periplus.assembly.shards import open_machine
@@ -157,7 +158,7 @@ def test_warning_when_the_harvest_dries_up() -> None:
     assert "--topic" in dried_up(CrawlStats(dry=DRY_PAGES))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("options", "message"),
     [
         ({"crawl.ordering": "shark"}, "needs a topic"),

@@ -15,8 +15,8 @@ from tests.unit.crawl.poisson_web import Moment, PoissonWeb
 from periplus.lab.simulate.histories import DAY, Histories, read_histories
 from periplus.policy.refresh import RefreshSettings
 
-FEW = (22, 31)
-"""Generated sites that are watched quickly: regular and nightly changes."""
+FEW = (31,)
+"""A generated site that is watched quickly: nightly changes."""
 Rates = Callable[[Generator, int], NDArray[np.float64]]
 RATES: dict[str, Rates] = {
     "from once a year to five times a day": lambda random, n: np.exp(random.uniform(np.log(0.003), np.log(5), n)),

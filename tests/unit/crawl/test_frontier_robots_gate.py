@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.crawl.frontier import RobotsGate
 from periplus.crawl.frontier.robots import (
@@ -53,20 +54,20 @@ def file_after(outcome: FetchOutcome, before: RobotsFile | None = None) -> Robot
     return step
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451])
+@each_case("status", [400, 401, 403, 404, 410, 451])
 def test_where_there_is_no_file_all_is_allowed(status: int) -> None:
     """Section 2.3.1.3: unavailable."""
     assert (file_after(answer(status)).access, file_after(answer(status)).reason) == ("all", f"http-{status}")
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503, 599])
+@each_case("status", [429, 500, 502, 503, 599])
 def test_where_the_site_cannot_be_asked_nothing_is_allowed(status: int) -> None:
     """Section 2.3.1.4: unreachable; 429 is the same said politely."""
     file = file_after(answer(status))
     assert (file.access, file.reason, file.expires_at) == ("none", f"http-{status}", NOW + LEAST_FRESH)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "outcome",
     [
         Failed(task(), "timeout", NOW, 30.0),
@@ -91,7 +92,7 @@ def test_an_older_answer_stands_in_for_a_week(access: str) -> None:
     assert file_after(answer(503), old).access == "none"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "kept"),
     [
         ("max-age=7200", 7200.0),
@@ -138,7 +139,7 @@ def test_a_redirect_to_www_is_not_a_fallback() -> None:
     assert file_after(Failed(there, "timeout", NOW, 30.0)).access == "none"
 
 
-@pytest.mark.parametrize("host", ["www.a.test", "192.0.2.7", "[2001:db8::1]", "localhost", "a.test:8080"])
+@each_case("host", ["www.a.test", "192.0.2.7", "[2001:db8::1]", "localhost", "a.test:8080"])
 def test_who_has_a_sibling(host: str) -> None:
     """Addresses and names without a domain have none; a port stays."""
     sibling = www_sibling(Url(f"https://{host}/robots.txt"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.each_case import each_case
 
 from periplus.content import RawPage, read_pages, version_of
 from periplus.crawl.links import LinkMemory, LinkState, PageReader
@@ -53,8 +54,8 @@ def test_nofollow_links_are_not_followed() -> None:
     assert found(PageReader(ReadingSettings(follow_nofollow=True)), LINKS) == ["plain", "no", "dofollow"]
 
 
-@pytest.mark.parametrize("learns", [False, True])
-@pytest.mark.parametrize("keeps_links", [False, True])
+@each_case("learns", [False, True])
+@each_case("keeps_links", [False, True])
 def test_a_page_is_not_found_by_links_within_it(learns: bool, keeps_links: bool) -> None:
     """A fragment or an empty href is not followed, and no share is passed on; a URL that is written out counts."""
     assert found(PageReader(learns=learns, keeps_links=keeps_links), "<a href=#a>a</a><a href=/>c</a>") == [""]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
+from tests.each_case import each_case
 from tests.reference.event_sink import MemoryEventSink
 
 from periplus.content import version_of
@@ -129,7 +130,7 @@ def test_page_is_compared_with_its_last_version(after: str, level: ChangeLevel) 
     assert second.level is level
 
 
-@pytest.mark.parametrize("status", [301, 404, 410])
+@each_case("status", [301, 404, 410])
 def test_a_page_that_is_gone_leaves(status: int) -> None:
     """Another page may then have its text without being a copy, also later in the same batch, but not before."""
     state = MemoryState()

@@ -43,6 +43,6 @@ def test_only_the_sites_of_a_new_shard_move() -> None:
 def test_what_is_remembered_is_bounded() -> None:
     """A crawl of a hundred million hosts has the memory of fifty thousand."""
     placement = Placement(2)
-    for number in range(120_000):
+    for number in range(60_000):
         placement.owner(Site(str(number)))
     assert len(placement._owners) <= 50_000

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.each_case import each_case
 
 from periplus.crawl.fetch import reasons as wire
 from periplus.crawl.frontier import PolitenessSettings, RetrySettings, reason_of, retry_for
@@ -52,13 +52,13 @@ def test_the_wire_gives_no_reason_that_the_table_misses_by_a_letter() -> None:
     assert [r for r in RETRIES if not r.startswith("http-") and r not in ours and f"`{r}`" not in given_by] == []
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451, 501, 505])
+@each_case("status", [400, 401, 403, 404, 410, 451, 501, 505])
 def test_most_errors_are_final(status: int) -> None:
     """Asking again would give the same answer."""
     assert not retry_for(reason_of(answer(status))).again
 
 
-@pytest.mark.parametrize("status", [200, 204, 304, 300])
+@each_case("status", [200, 204, 304, 300])
 def test_success_has_no_reason(status: int) -> None:
     """The reason is empty."""
     assert reason_of(answer(status)) == ""
@@ -72,7 +72,7 @@ def test_waiting_doubles_within_a_spread_up_to_the_cap(failures: int, seed: int)
     assert least <= wait <= min(least * 1.25, 900.0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("asked", "least", "most"),
     [
         ("120", 120.0, 150.0),
@@ -84,7 +84,7 @@ def test_waiting_doubles_within_a_spread_up_to_the_cap(failures: int, seed: int)
         ("soon", 10.0, 12.5),
     ],
 )
-@pytest.mark.parametrize("status", [429, 503])
+@each_case("status", [429, 503])
 def test_retry_after_is_obeyed_up_to_the_cap(status: int, asked: str, least: float, most: float) -> None:
     """As a number or a date; anything else is ignored."""
     assert least <= back_off(SETTINGS, Random(0), answer(status, asked), 1, NOW) <= most
@@ -106,7 +106,7 @@ def _twins() -> tuple[Random, Random]:
     return Random(5), Random(5)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("asked", "took", "expected"),
     [(None, 0.1, 1.0), (None, 2.0, 10.0), (30.0, 2.0, 30.0), (1e9, 0.0, MAX_DELAY), (None, 1e9, MAX_DELAY)],
 )
@@ -115,7 +115,7 @@ def test_site_rests_for_the_longest_of_three_times(asked: float | None, took: fl
     assert delay_after(PolitenessSettings(), asked, took) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reason", "expected"), [("connect-refused", True), ("robots-unreachable", True), ("http-404", False), ("", False)]
 )
 def test_temporary_reasons(reason: str, expected: bool) -> None:
@@ -123,7 +123,7 @@ def test_temporary_reasons(reason: str, expected: bool) -> None:
     assert is_temporary(reason) is expected
 
 
-@pytest.mark.parametrize(("requests", "visits"), [(0, 1.0), (10, 1.0), (15, 1.5), (60, 6.0)])
+@each_case(("requests", "visits"), [(0, 1.0), (10, 1.0), (15, 1.5), (60, 6.0)])
 def test_what_a_page_loads_from_its_site_counts(requests: int, visits: float) -> None:
     """Ten requests belong to a visit; of further ones, ten are another."""
     rendered = replace(answer(200), rendering=Rendering(is_rendered=True, requests=99, same_site=requests))

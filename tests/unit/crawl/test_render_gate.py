@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.fetch import AddressGuard, Resolver, ResolverSettings
@@ -18,7 +18,7 @@ from periplus.model import Url
 HOST = "open.example"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("head", "target"),
     [
         (b"GET http://a.test/x?y#z HTTP/1.1", Target(Url("http://a.test/x?y"), "a.test", 80, b"GET /x?y HTTP/1.1")),
@@ -40,7 +40,7 @@ def test_targets_are_read(head: bytes, target: Target | None) -> None:
     assert read_target(head + b"\r\nHost: other.test\r\n\r\n") == target
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("proxy", "is_supported"),
     [("", True), ("http://127.0.0.1:3128", True), ("proxy.test:3128", True), ("socks5h://127.0.0.1:1080", False)],
 )

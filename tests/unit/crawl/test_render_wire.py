@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from typing import Any
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.content import RawPage, read_pages
 from periplus.crawl.inputs import Answer
@@ -33,7 +33,7 @@ def answer(body: bytes = SHELL, path: str = "/item/1", render: Render = Render.T
     return Fetched(task, body=body, **given)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("outcome", "expected"),
     [
         (answer(), True),
@@ -49,7 +49,7 @@ def test_only_whole_pages_are_opened(outcome: Fetched, expected: bool) -> None:
     assert may_be_rendered(outcome) is expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("body", "render", "expected"),
     [
         (SHELL, Render.TEST, True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from tests.each_case import each_case
 
 from periplus.crawl.frontier.site import SiteRecords
 from periplus.crawl.revisit import NextVisit, UpcomingVisits
@@ -65,9 +66,7 @@ def test_waiting_pages_come_before_the_calendar() -> None:
     assert upcoming(kept()) == []
 
 
-@pytest.mark.parametrize(
-    ("rate", "price", "expected"), [(0.1, 0.05, "worth"), (200.0, 1e-9, "soonest"), (0.0001, 100.0, "latest")]
-)
+@each_case(("rate", "price", "expected"), [(0.1, 0.05, "worth"), (200.0, 1e-9, "soonest"), (0.0001, 100.0, "latest")])
 def test_reason_is_what_sets_the_time(rate: float, price: float, expected: str) -> None:
     """Its worth, or one of the two bounds."""
     assert reason(record("/", rate=rate), price=price) == expected

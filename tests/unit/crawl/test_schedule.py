@@ -185,7 +185,7 @@ def test_visits_take_no_memory(addresses: int) -> None:
     sites, chance, now = ScheduledSites(ip_delay=0.001), Random(2), 0.0
     for number in range(100):
         sites.put(f"s{number}", f"192.0.2.{number % addresses}")
-    for _ in range(15_000):
+    for _ in range(8_000):
         active = sites.schedule.pop_ready(now)
         if active is None:
             now = sites.schedule.next_at or now
@@ -202,7 +202,7 @@ def test_visits_take_no_memory(addresses: int) -> None:
 def test_addresses_without_sites_are_forgotten() -> None:
     """A review keeps those that must be left alone."""
     sites, now = ScheduledSites(ip_delay=1.0), 0.0
-    for number in range(3_000):
+    for number in range(1_500):
         now += 1.0
         active = sites.put(f"s{number}", f"2001:db8::{number:x}")
         assert sites.schedule.pop_ready(now) is active

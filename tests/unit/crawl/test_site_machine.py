@@ -8,6 +8,7 @@ from itertools import product
 import msgspec
 import pytest
 from msgspec.structs import replace
+from tests.each_case import each_case
 
 from periplus.crawl.frontier import TRANSITIONS, ActiveSite, Move, Request, Stage, transition_table
 from periplus.crawl.frontier import site as module
@@ -52,7 +53,7 @@ def active(stage: Stage = Stage.READY, **record: object) -> ActiveSite:
     return made
 
 
-@pytest.mark.parametrize(("stage", "move", "after"), LEGAL)
+@each_case(("stage", "move", "after"), LEGAL)
 def test_legal_transition(stage: Stage, move: Move, after: Stage) -> None:
     """Every transition of the table leads where it says."""
     site = active(stage)
@@ -60,7 +61,7 @@ def test_legal_transition(stage: Stage, move: Move, after: Stage) -> None:
     assert site.stage is after
 
 
-@pytest.mark.parametrize(("stage", "move"), ILLEGAL)
+@each_case(("stage", "move"), ILLEGAL)
 def test_illegal_transition_raises(stage: Stage, move: Move) -> None:
     """The site stays where it is, and the error names site, stage and event."""
     site = active(stage)
@@ -92,7 +93,7 @@ def test_page_of_a_site_that_has_all_it_needs() -> None:
     assert active().next_request(NOW) is Request.PAGE
 
 
-@pytest.mark.parametrize("expires_at", [0.0, NOW - 1.0, NOW, NOW + MAX_ADDRESS_AGE + 1.0])
+@each_case("expires_at", [0.0, NOW - 1.0, NOW, NOW + MAX_ADDRESS_AGE + 1.0])
 def test_address_that_expired_or_lasts_too_long_is_looked_up(expires_at: float) -> None:
     """One that lasts longer than any may was written by a clock that ran ahead."""
     assert active(ip_expires_at=expires_at).next_request(NOW) is Request.ADDRESS
@@ -105,7 +106,7 @@ def test_unknown_address_is_looked_up() -> None:
     assert site.next_request(NOW) is Request.ADDRESS
 
 
-@pytest.mark.parametrize("expires_at", [0.0, NOW, NOW + MAX_ROBOTS_AGE + 1.0])
+@each_case("expires_at", [0.0, NOW, NOW + MAX_ROBOTS_AGE + 1.0])
 def test_robots_that_expired_or_last_too_long_are_fetched(expires_at: float) -> None:
     """RFC 9309 section 2.4: a file is used for a day."""
     assert active(robots_expire_at=expires_at).next_request(NOW) is Request.ROBOTS
@@ -190,7 +191,7 @@ def test_balance_is_made_when_it_is_needed() -> None:
     assert active(balance=balance.record).has_balance
 
 
-@pytest.mark.parametrize("stage", [R, Y, B, H])
+@each_case("stage", [R, Y, B, H])
 def test_row_is_read_back(stage: Stage) -> None:
     """Every field of the row is restored; requests under way come from the leases."""
     site = active(stage)

@@ -139,7 +139,7 @@ def test_irregular_entries_keep_their_order() -> None:
     assert file.problems["relative-url"] == len(file.reported) == 1
 
 
-@pytest.mark.parametrize("steps", [0, 1, 3])
+@pytest.mark.parametrize("steps", [0, 3, pytest.param(1, marks=pytest.mark.slow)])
 def test_another_process_reads_on(steps: int) -> None:
     """It skips what was read, without listing it again, and comes to the same entries, problems and comparison."""
     urls = [f"http://a.test/{number}" for number in range(20_000)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.each_case import each_case
 from tests.reference import access_log_writing
 from tests.unit.formats.linear_time import assert_linear
 
@@ -15,7 +16,7 @@ WHEN = "[10/Oct/2000:13:55:36 -0700]"
 HIT = Hit("192.0.2.7", AT, "GET", "/", "HTTP/1.1", 200, 5, agent="x")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "hit"),
     [
         (
@@ -154,7 +155,7 @@ def test_bytes_of_no_charset_survive() -> None:
     assert (hit.path, hit.agent) == ("/%E9", "caf\ufffd é")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "reason"),
     [
         ("", "not-a-log-line"),

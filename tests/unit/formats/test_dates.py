@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.formats import dates
 from periplus.model import Granularity, Lastmod
@@ -97,7 +98,7 @@ NOT_W3C = [
 ]
 
 
-@pytest.mark.parametrize("text", W3C)
+@each_case("text", W3C)
 def test_every_w3c_form_is_read_with_its_granularity(text: str) -> None:
     """A date is worth as much as it says: the start of the period it names, and how long that is."""
     read = dates.read_w3c(text)
@@ -106,7 +107,7 @@ def test_every_w3c_form_is_read_with_its_granularity(text: str) -> None:
     assert (dates.write_w3c(read), read.granularity) == (written, granularity)
 
 
-@pytest.mark.parametrize("text", NOT_W3C)
+@each_case("text", NOT_W3C)
 def test_what_is_not_a_date_is_none(text: str) -> None:
     """Impossible days, zero dates of databases and overlong texts are not guessed at."""
     assert dates.read_w3c(text) is None
@@ -123,7 +124,7 @@ def test_known_moments() -> None:
 RFC_9110 = 784111777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the standard's own example
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "Sun, 06 Nov 1994 08:49:37 GMT",
@@ -153,15 +154,13 @@ def test_http_dates(text: str) -> None:
     assert dates.read_http(text) == RFC_9110
 
 
-@pytest.mark.parametrize(
-    "text", ["", "0", "-1", "now", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Foo 1994 08:49:37 GMT"]
-)
+@each_case("text", ["", "0", "-1", "now", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Foo 1994 08:49:37 GMT"])
 def test_no_http_date(text: str) -> None:
     """`Expires: 0` and its like are not dates."""
     assert dates.read_http(text) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("digits", "now", "year"),
     [
         ("94", "2024-06-01", "1994"),
@@ -181,7 +180,7 @@ def test_two_digit_years_are_at_most_fifty_years_ahead(digits: str, now: str, ye
     assert dates.write_w3c(Lastmod(read, G.YEAR)) == year
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "written"),
     [
         ("Sat, 07 Sep 2002 00:00:01 GMT", "2002-09-07T00:00:01Z"),
@@ -214,7 +213,7 @@ def test_mail_dates_keep_their_granularity(text: str, written: str) -> None:
     assert dates.read_any(text) == read
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "written"),
     [
         ("07.09.2002", "2002-09-07"),

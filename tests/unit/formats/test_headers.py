@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.each_case import each_case
 from tests.reference.header_writing import write_cache_control
 
 from periplus.formats import dates
@@ -42,7 +42,7 @@ def test_headers_are_found_in_any_case() -> None:
     assert "age" not in headers
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "expected"),
     [
         ("text/html", MediaType("text/html")),
@@ -85,7 +85,7 @@ def test_content_type_of_several_fields() -> None:
     assert read_content_type(['text/html;x="', "text/plain"]) == MediaType("text/html")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ('"abc"', ETag("abc")),
@@ -116,7 +116,7 @@ def test_validators_are_sent_back_letter_by_letter() -> None:
     assert read_last_modified("1994-11-06T08:49:37Z") == 784111777.0
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "seconds"),
     [
         ("120", 120.0),
@@ -140,7 +140,7 @@ def test_retry_after(text: str, seconds: float | None) -> None:
     assert read_retry_after(text, NOW) == seconds
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "expected"),
     [
         ("max-age=3600", CacheControl(max_age=3600)),
@@ -164,7 +164,7 @@ def test_cache_control(value: str, expected: CacheControl) -> None:
     assert read_cache_control(write_cache_control(expected)) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("fields", "seconds"),
     [
         ({}, None),
@@ -195,7 +195,7 @@ def test_of_several_ages_the_first_counts() -> None:
 BASE = "https://example.com/a/b"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "links"),
     [
         ("<c>; rel=canonical", [WebLink("https://example.com/a/c", ("canonical",))]),
@@ -232,7 +232,7 @@ def test_links_of_several_fields_and_their_bound() -> None:
     assert len(read_links("<a>," * 16_000)) == 1_000
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("noindex", Directives(noindex=True)),
@@ -263,7 +263,7 @@ def test_directives(text: str, expected: Directives) -> None:
     assert read_robots_tag(text, "periplus") == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("values", "expected"),
     [
         (["googlebot: noindex"], Directives()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.content import read_page
 from periplus.formats.preferences import (
@@ -22,7 +22,7 @@ ALLOW, DISALLOW, UNKNOWN = Preference.ALLOW, Preference.DISALLOW, Preference.UNK
 URL = "https://site.test/a/page"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("field", "train", "search"),
     [
         ("train-ai=y, search=n", ALLOW, DISALLOW),
@@ -43,7 +43,7 @@ def test_content_usage(field: str, train: Preference, search: Preference) -> Non
     assert (read.train, read.search) == (train, search)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "invalid",
     [
         "a=",

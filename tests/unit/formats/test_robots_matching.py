@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.formats.robots import Rule, parse, path_of, product_token
 
@@ -19,7 +19,7 @@ def test_groups_of_the_same_agent_are_one() -> None:
     assert [robots.allows("a", f"http://h/{name}") for name in "xyz"] == [False, True, False]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("agent", "token"),
     [
         ("Foobot", "foobot"),
@@ -44,7 +44,7 @@ def test_a_token_matches_whole() -> None:
     assert robots.allows("foo-news", "http://h/")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("rules", "path", "expected"),
     [
         ("Disallow: /a\nAllow: /a/b", "/a/b", True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import time
 
 import pytest
+from tests.each_case import each_case
 from tests.unit.formats.linear_time import assert_linear
 
 from periplus.formats.robots import (
@@ -79,7 +80,7 @@ def test_lines_before_any_agent_say_nothing() -> None:
     assert robots.crawl_delay("a") is None
 
 
-@pytest.mark.parametrize("name", ["disalow", "DISSALLOW", "Disallowed", " Disallow ", "diasllow"])
+@each_case("name", ["disalow", "DISSALLOW", "Disallowed", " Disallow ", "diasllow"])
 def test_misspelt_names_are_understood(name: str) -> None:
     """Google's parser takes common misspellings and whatever begins with a known name."""
     assert parse(f"useragent: *\n{name}: /x".encode()).groups == (Group(("*",), (Rule(False, "/x"),)),)
@@ -104,7 +105,7 @@ def test_patterns_are_compared_by_octet() -> None:
     assert [rule.pattern for rule in rules] == ["/caf%E9", "/voil%C3%A0", "/%C3%A0%zz"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "delay"),
     [("10", 10.0), ("0.5", 0.5), ("2,5", 2.5), (".5", 0.5), ("10s", 10.0), ("3 seconds", 3.0), ("0", 0.0)],
 )
@@ -113,7 +114,7 @@ def test_crawl_delays(text: str, delay: float) -> None:
     assert parse(f"User-agent: *\nCrawl-delay: {text}".encode()).crawl_delay("any") == delay
 
 
-@pytest.mark.parametrize("text", ["", "-1", "soon", "1e9", "nan", "inf", "9" * 400, "10 minutes", "٣"])
+@each_case("text", ["", "-1", "soon", "1e9", "nan", "inf", "9" * 400, "10 minutes", "٣"])
 def test_bad_crawl_delays_are_problems(text: str) -> None:
     """What is not a number of seconds is not a delay."""
     body = f"User-agent: *\nCrawl-delay: {text}".encode()
@@ -128,7 +129,7 @@ def test_the_slower_of_two_wishes_holds() -> None:
     assert robots.request_rate("a") == RequestRate(2, 60)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "rate"),
     [
         ("1/5", RequestRate(1, 5)),
@@ -147,7 +148,7 @@ def test_request_rates(text: str, rate: RequestRate | None) -> None:
     assert parse(f"User-agent: *\nRequest-rate: {text}".encode()).request_rate("any") == rate
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "span"),
     [
         ("0200-0630", VisitTime(time(2), time(6, 30))),
@@ -182,7 +183,7 @@ def test_noindex_is_for_its_group() -> None:
     assert robots.allows("a", "http://h/x/y")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "sitemaps"),
     [
         ("Sitemap: h \xa0;", ("h \xa0",)),
@@ -222,7 +223,7 @@ def test_every_field_is_counted() -> None:
     }
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@each_case("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_utf_16_is_read(encoding: str) -> None:
     """With or without its byte order mark."""
     robots = parse("User-agent: *\r\nDisallow: /ü\r\n".encode(encoding))
@@ -237,8 +238,8 @@ def test_utf_16_is_cut_between_characters() -> None:
     assert robots.groups == (Group(("*",), (Rule(False, "/a"),)),)
 
 
-@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
-@pytest.mark.parametrize("end", [b"", b"\0"])
+@each_case("mark", [b"\xff\xfe", b"\xfe\xff"])
+@each_case("end", [b"", b"\0"])
 def test_the_mark_of_utf_16_before_ascii_is_skipped(mark: bytes, end: bytes) -> None:
     """Read as UTF-16 it would have no rules, and everything would be allowed."""
     robots = parse(mark + b"User-agent: *\nDisallow: /x\n" + end)
@@ -259,7 +260,7 @@ def test_nuls_are_dropped() -> None:
     assert [problem.reason for problem in robots.problems] == ["nul-bytes"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "page",
     [
         b"<!DOCTYPE html><html><body>Disallow: /</body></html>",
@@ -284,9 +285,7 @@ def test_a_robots_txt_in_markup_is_obeyed() -> None:
     assert not parse(body).allows("a", "http://h/x")
 
 
-@pytest.mark.parametrize(
-    "before", [b"<pre>", b"<html><body><pre>", b"<!DOCTYPE html>\n<p class=x>", b"<!-- x --><html>"]
-)
+@each_case("before", [b"<pre>", b"<html><body><pre>", b"<!DOCTYPE html>\n<p class=x>", b"<!-- x --><html>"])
 def test_the_first_line_may_stand_behind_tags(before: bytes) -> None:
     """A file that names its agents is one, wherever its markup ends."""
     robots = parse(before + b"User-agent: *\nDisallow: /a</pre>\n")
@@ -333,7 +332,7 @@ def test_a_long_line_is_cut() -> None:
 
 def test_junk_is_bounded() -> None:
     """A megabyte of nonsense costs no more than a few problems and names."""
-    robots = parse(b"".join(b"name%d: x\njunk junk junk\n" % number for number in range(60_000)))
+    robots = parse(b"".join(b"name%d: x\njunk junk junk\n" % number for number in range(30_000)))
     assert len(robots.problems) <= 102
     assert robots.problems[-1].reason == "more-problems"
     assert len(robots.fields) <= 1000
@@ -355,4 +354,4 @@ def test_robots_take_linear_time(piece: str) -> None:
         for start in (b"", b"User-agent: *\nDisallow: /", b"<html>User-agent: *\nSitemap: "):
             parse(start + text)
 
-    assert_linear(read, 100_000)
+    assert_linear(read, 40_000)

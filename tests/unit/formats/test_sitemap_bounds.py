@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import count, islice, repeat
 
 import pytest
+from tests.each_case import each_case
 from tests.unit.formats.linear_time import assert_linear
 
 from periplus.formats.sitemap import Child, Entry, Limits, read
@@ -44,7 +45,7 @@ class Counted:
             yield chunk
 
 
-@pytest.mark.parametrize("size", [1, 50, 1000])
+@each_case("size", [1, 50, 1000])
 def test_entries_come_while_bytes_arrive(size: int) -> None:
     """An entry is given as soon as twice its bytes are there, not when a buffer is full."""
     body = HEAD + b"".join(map(record, range(100)))
@@ -113,7 +114,7 @@ def test_nested_gzip() -> None:
     assert reasons(list(read(gzip.compress(body))))[0] == "gzip-nested"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("damage", "reason"),
     [
         (lambda packed: packed[:-9], "gzip-truncated"),
@@ -191,40 +192,40 @@ def test_entities_are_never_expanded() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        pytest.param(HEAD + b"<a>" * 15_000, id="nested"),
-        pytest.param(HEAD + b"<url><loc>" * 6_000, id="nested records"),
+        pytest.param(HEAD + b"<a>" * 7_000, id="nested"),
+        pytest.param(HEAD + b"<url><loc>" * 3_000, id="nested records"),
         pytest.param(HEAD + b"<url><loc>http://e.com/" + b"a" * 1_000_000, id="endless URL"),
-        pytest.param(HEAD + b"<url><loc>" + b"&" * 36_000, id="ampersands"),
+        pytest.param(HEAD + b"<url><loc>" + b"&" * 15_000, id="ampersands"),
         pytest.param(HEAD + b"<url " + b"a=' " * 250_000, id="endless tag"),
-        pytest.param(HEAD + b"<" * 36_000, id="less-than signs"),
+        pytest.param(HEAD + b"<" * 15_000, id="less-than signs"),
         pytest.param(HEAD + b"<!--" * 500_000, id="comments in a comment"),
         pytest.param(HEAD + b"<![CDATA[" * 200_000, id="CDATA in CDATA"),
         pytest.param(HEAD + b"<![CDATA[]" * 200_000, id="brackets in CDATA"),
         pytest.param(b"<!DOCTYPE x [" + b"] " * 1_000_000, id="document type"),
-        pytest.param(b"<!-- -->" * 5_000, id="comments before the root"),
+        pytest.param(b"<!-- -->" * 2_500, id="comments before the root"),
         pytest.param(b" " * 1_000_000, id="white space"),
         pytest.param(b"\xff" * 1_000_000, id="bytes of no charset"),
         pytest.param(b"http://e.com/" + b"a" * 1_000_000, id="endless line"),
         pytest.param(b"x\n" * 200_000, id="lines that are nothing"),
         pytest.param(b"http://e.com/\n" + b"x\n" * 10_000, id="lines that are not URLs"),
-        pytest.param(HEAD + b"<url><loc>http://e.com/</loc>" + b"<lastmod></lastmod>" * 6_000 + b"</url>", id="fields"),
-        pytest.param(HEAD + b"<url><loc>http://e.com/</loc>" + b"<image:image>" * 8_000 + b"</url>", id="images"),
-        pytest.param(HEAD + b"<url><loc>http://e.com/</loc><image:image><image:loc>" * 1_800, id="images without end"),
+        pytest.param(HEAD + b"<url><loc>http://e.com/</loc>" + b"<lastmod></lastmod>" * 3_000 + b"</url>", id="fields"),
+        pytest.param(HEAD + b"<url><loc>http://e.com/</loc>" + b"<image:image>" * 4_000 + b"</url>", id="images"),
+        pytest.param(HEAD + b"<url><loc>http://e.com/</loc><image:image><image:loc>" * 900, id="images without end"),
         pytest.param(
             HEAD + b"<url><loc>http://e.com/</loc>" + b'<xhtml:link rel="alternate" hreflang="' * 10_000 + b"</url>",
             id="links without end",
         ),
         pytest.param(HEAD + b"<url><loc><![CDATA[http://e.com/?a&b" * 20_000, id="sections of URLs without end"),
         pytest.param(
-            HEAD + (b"<url><loc>http://e.com/</loc></url>" * 9 + b"<url><loc>/</loc></url>") * 90,
+            HEAD + (b"<url><loc>http://e.com/</loc></url>" * 9 + b"<url><loc>/</loc></url>") * 60,
             id="one URL in ten is relative",
         ),
         pytest.param(HEAD + b"<url>" + b"\n " * 1_000_000 + b"</url>", id="white space in a record"),
-        pytest.param(HEAD + b"<url>" + b"a<x/>" * 9_000 + b"</url>", id="bare texts"),
-        pytest.param(HEAD + b"<url><loc>" + b"<![CDATA[]]>" * 5_000 + b"</loc></url>", id="empty sections"),
+        pytest.param(HEAD + b"<url>" + b"a<x/>" * 5_000 + b"</url>", id="bare texts"),
+        pytest.param(HEAD + b"<url><loc>" + b"<![CDATA[]]>" * 2_500 + b"</loc></url>", id="empty sections"),
         pytest.param(HEAD + b"".join(b"<%d-%s/>" % (n, b"n" * 5000) for n in range(100)), id="long names"),
-        pytest.param(HEAD + b"</url>" * 15_000, id="ends without beginning"),
-        pytest.param(b"<rss>" + b"<item><link>" * 3_000, id="nested items"),
+        pytest.param(HEAD + b"</url>" * 7_000, id="ends without beginning"),
+        pytest.param(b"<rss>" + b"<item><link>" * 1_500, id="nested items"),
     ],
 )
 def test_hostile_documents_cost_little(body: bytes) -> None:
@@ -242,14 +243,17 @@ def test_hostile_documents_cost_little(body: bytes) -> None:
     assert peak < 8_000_000
 
 
-@pytest.mark.parametrize("body", [HEAD + b"<url><loc>http://e.com/", b"http://e.com/", b"<rss><item><link>"])
-def test_tiny_portions_of_something_endless(body: bytes) -> None:
+@pytest.mark.parametrize(
+    ("body", "drops"),
+    [(HEAD + b"<url><loc>http://e.com/", 90_000), (b"http://e.com/", 200_000), (b"<rss><item><link>", 90_000)],
+)
+def test_tiny_portions_of_something_endless(body: bytes, drops: int) -> None:
     """A server that drips an endless field byte by byte gains nothing."""
 
     def read_drops(count: int) -> None:
         assert urls(list(read(iter([body, *repeat(b"a", count)])))) == []
 
-    assert_linear(read_drops, 200_000)
+    assert_linear(read_drops, drops)
 
 
 def test_long_fields_are_cut() -> None:
@@ -314,4 +318,4 @@ def test_many_urls_take_no_more_memory_than_a_few() -> None:
         tracemalloc.stop()
         return highest
 
-    assert peak(20_000) < peak(3_000) + 1_000_000
+    assert peak(16_000) < peak(3_000) + 1_000_000

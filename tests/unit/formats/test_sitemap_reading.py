@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.formats.sitemap import Alternate, Child, Entry, Image, Kind, Limits, read
 from periplus.model import ChangeFreq, Granularity, Lastmod, Problem
@@ -30,7 +30,7 @@ def reasons(body: bytes) -> list[str]:
     return [value.reason for value in values(body) if isinstance(value, Problem)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("body", "kind"),
     [
         (urlset(""), Kind.URLSET),
@@ -71,7 +71,7 @@ def test_fields_in_any_order_and_case() -> None:
     assert values(urlset(record)) == [Entry("http://example.com/", DAY, None, 1.0)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("field", "expected", "reason"),
     [
         ("<lastmod>2005-13-01</lastmod>", Entry("http://example.com/"), "bad-lastmod"),
@@ -92,7 +92,7 @@ def test_fields_are_validated(field: str, expected: Entry, reason: str | None) -
     assert [value.reason for value in found if isinstance(value, Problem)] == ([reason] if reason else [])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("loc", "url", "problems"),
     [
         ("\n \u00a0http://example.com/a\u3000 \ufeff", "http://example.com/a", []),
@@ -128,7 +128,7 @@ def test_relative_urls_without_a_base() -> None:
     assert values(urlset("<url><loc>/a</loc></url>"), "") == [Problem("relative-url", "/a")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("inside", "expected", "problems"),
     [
         ("<url><loc>http://e/1<lastmod>2005-01-01</lastmod></url>", ["http://e/1"], ["bad-markup"]),
@@ -153,7 +153,7 @@ def test_broken_markup_costs_little(inside: str, expected: list[str], problems: 
     assert reasons(body) == problems
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("body", "expected"),
     [
         (urlset("<url><loc>http://e/1</loc></url><url><loc>http://e/2</lo")[:-9], ["http://e/1", "http://e/2"]),
@@ -205,7 +205,7 @@ def test_extensions() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "count"),
     [("1234", 1234), ("1,234", 1234), ("1,234,567", 1234567), ("12.0", 12), ("1,23", 1), ("many", None)],
 )
@@ -223,7 +223,7 @@ def test_index() -> None:
     assert values(body.encode()) == [Child("http://e.com/1.xml", DAY)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "body",
     [
         f"<urlset {NS}><sitemap><loc>http://e.com/1.xml</loc></sitemap><url><loc>http://e.com/2</loc></url></urlset>",
@@ -247,7 +247,7 @@ def test_a_wrong_root_costs_no_url() -> None:
     assert found == [Entry("http://e.com/1"), Entry("http://e.com/2")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "body",
     [
         "\ufeffhttp://e.com/é\r\nhttp://e.com/2".encode(),
@@ -285,7 +285,7 @@ def test_dirty_text_lists() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("declared", "real", "problems"),
     [
         ("UTF-8", "utf-8", []),
@@ -344,7 +344,7 @@ def test_atom() -> None:
     assert values(atom) == [Entry("http://e.com/1?a&b", DAY, title="One")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("item", "expected"),
     [
         ("<link/><link>http://e.com/1</link>", Entry("http://e.com/1")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from tests.each_case import each_case
 from tests.reference.sitemap_writing import write
 
 from periplus.formats.sitemap import TITLE_NS, Child, Entry, in_scope, read
@@ -72,9 +73,7 @@ def test_characters_that_xml_cannot_hold_are_left_out() -> None:
     assert list(read(body)) == [Entry("https://example.com/", title="abcd\tx\re")]
 
 
-@pytest.mark.parametrize(
-    "entry", [Entry(BASE, priority=1.5), Entry(BASE, Lastmod(1e15, Granularity.DAY)), Entry(BASE + "a" * 3000)]
-)
+@each_case("entry", [Entry(BASE, priority=1.5), Entry(BASE, Lastmod(1e15, Granularity.DAY)), Entry(BASE + "a" * 3000)])
 def test_what_no_sitemap_can_hold_is_our_mistake(entry: Entry) -> None:
     """An impossible entry is an error of the caller, not a problem of the web."""
     with pytest.raises(ValueError):
@@ -83,7 +82,7 @@ def test_what_no_sitemap_can_hold_is_our_mistake(entry: Entry) -> None:
         list(write([], base=BASE, max_urls=1))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sitemap", "url", "expected"),
     [
         ("http://e.com/a/sitemap.xml", "http://e.com/a/b", True),

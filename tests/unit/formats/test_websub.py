@@ -6,6 +6,7 @@ import hashlib
 import hmac
 
 import pytest
+from tests.each_case import each_case
 from tests.reference.websub_messages import read_request, sign, write_intent
 
 from periplus.formats import websub
@@ -28,7 +29,7 @@ def test_signature_of_a_known_value() -> None:
     assert websub.check_signature(f" SHA256 = {digest.upper()} ", b"<feed/>", b"secret") == "sha256"
 
 
-@pytest.mark.parametrize("method", ["sha256", "sha384", "sha512"])
+@each_case("method", ["sha256", "sha384", "sha512"])
 def test_strong_signatures(method: str) -> None:
     """Each method of the specification is accepted, and a changed body or secret is noticed."""
     header = f"{method}={hmac.new(b's', b'body', getattr(hashlib, method)).hexdigest()}"
@@ -46,7 +47,7 @@ def test_sha1_is_a_choice() -> None:
     assert reason(websub.check_signature(header, b"other", b"s", accepts_sha1=True)) == "wrong-signature"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("header", "expected"),
     [
         (None, "no-signature"),
@@ -73,7 +74,7 @@ def test_request_round_trip() -> None:
         websub.write_request(Request("subscribe", TOPIC, CALLBACK, b"x" * 200))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("body", "expected"),
     [
         (b"", "bad-mode"),
@@ -99,7 +100,7 @@ def test_intent_round_trip() -> None:
         assert websub.read_intent(write_intent(intent)) == intent
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "expected"),
     [
         ("hub.mode=publish", "bad-mode"),
@@ -113,7 +114,7 @@ def test_invalid_intents(query: str, expected: str) -> None:
     assert reason(websub.read_intent(query)) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "lease"),
     [("600", 600), ("1", websub.MIN_LEASE), ("9" * 11, websub.MAX_LEASE), ("0", 0), ("-5", 0), ("ten", 0), ("٣", 0)],
 )

@@ -6,6 +6,7 @@ from collections import deque
 
 import numpy as np
 import pytest
+from tests.each_case import each_case
 
 from periplus.graph import depths
 
@@ -27,7 +28,7 @@ def one_by_one(sources: np.ndarray, targets: np.ndarray, n: int, seeds: list[int
     return depth
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_case("seed", range(20))
 def test_equal_to_a_queue(seed: int) -> None:
     """The depths of the textbook's search, repeated edges, self-links and unreached pages included."""
     chance = np.random.default_rng(seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
+from tests.each_case import each_case
 from tests.reference.edge_blocks import pagerank_of_blocks
 
 from periplus.graph import Ranks, pagerank
@@ -79,15 +80,15 @@ def test_without_damping_only_the_jump_counts() -> None:
     assert pagerank([0, 1], [1, 0], 2, damping=0, jump=[3, 1]) == pytest.approx([0.75, 0.25])
 
 
-@pytest.mark.parametrize("damping", [0.1, 0.5, 0.85, 0.99, 0.9999, 0.99999])
-@pytest.mark.parametrize("seed", range(4))
+@each_case("damping", [0.1, 0.5, 0.85, 0.99, 0.9999, 0.99999])
+@each_case("seed", range(4))
 def test_equal_to_the_dense_solution(seed: int, damping: float) -> None:
     """Random graphs with many dangling pages and hubs, at any damping."""
     sources, targets, n = random_graph(seed, 300, 600)
     assert np.abs(pagerank(sources, targets, n, damping) - dense(sources, targets, n, damping)).max() < 1e-10
 
 
-@pytest.mark.parametrize("n", [2, 3, 50, 5000])
+@each_case("n", [2, 3, 50, 5000])
 def test_cycles_and_chains(n: int) -> None:
     """The slowest graphs for power iteration: a cycle is uniform; a chain adds up its past."""
     pages = np.arange(n)
@@ -113,7 +114,7 @@ def test_the_jump_personalises() -> None:
     assert ranks[2:].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("huge", [1e-300, 1.0, 1e300])
+@each_case("huge", [1e-300, 1.0, 1e300])
 def test_weights_of_any_size(huge: float) -> None:
     """Only proportions count, however large or small the numbers."""
     sources, targets, n = random_graph(5, 100, 400)
@@ -122,14 +123,14 @@ def test_weights_of_any_size(huge: float) -> None:
     assert np.abs(pagerank(sources, targets, n, weights=weights * huge) - expected).max() < 1e-10
 
 
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64])
+@each_case("kind", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64])
 def test_any_whole_numbers(kind: type) -> None:
     """Ids of any width, and slices of other arrays."""
     ends: np.ndarray = np.array([STAR[0], STAR[1]], dtype=kind).T
     assert pagerank(ends[:, 0], ends[:, 1], 4) == pytest.approx(dense(*STAR), abs=1e-12)
 
 
-@pytest.mark.parametrize("start", [[0.7, 0.1, 0.1, 0.1], [0.5, 0.5], [], [0, 0, 0, 0], [1e9, 0, 0, 0]])
+@each_case("start", [[0.7, 0.1, 0.1, 0.1], [0.5, 0.5], [], [0, 0, 0, 0], [1e9, 0, 0, 0]])
 def test_start_changes_nothing_but_time(start: list[float]) -> None:
     """Whatever the first guess, also one for fewer pages, the answer is the same."""
     assert pagerank(*STAR, start=start) == pytest.approx(dense(*STAR), abs=1e-11)
@@ -182,7 +183,7 @@ def test_a_loose_tolerance_is_kept_and_cheap() -> None:
     assert loose.readings < tight.readings
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "text"),
     [
         (([0], [3], 3), "targets hold the page 3"),
@@ -203,7 +204,7 @@ def test_what_is_not_a_graph_is_refused(arguments: tuple[object, ...], text: str
         pagerank(*arguments)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("named", "text"),
     [
         ({"jump": [1, 2]}, "jump must be 3 numbers"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.graph import SitemapFile, pagerank, priority_rank
 
@@ -11,7 +12,7 @@ LINKS = ([0, 0, 1, 2], [1, 2, 0, 1], 4)
 ALL = [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("priorities", "expected", "file"),
     [
         (None, [0.3280, 0.3027, 0.1636, 0.0707], 0.1350),
@@ -61,7 +62,7 @@ def test_sites_with_roots_of_their_own() -> None:
     assert both[:2] == pytest.approx(both[2:])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("file", "text"),
     [
         (SitemapFile(9, [0]), "root"),

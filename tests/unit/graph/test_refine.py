@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.each_case import each_case
 from tests.reference.edge_blocks import pagerank_of_blocks
 
 from periplus.graph import Ranks, pagerank
@@ -24,8 +25,8 @@ def residual(passed: Ranks, x: Ranks, jump: Ranks = JUMP) -> float:
     return float(np.abs(jump - (x - 0.85 * (passed @ x))).sum())
 
 
-@pytest.mark.parametrize("reduction", [0.5, 1e-3, 1e-9])
-@pytest.mark.parametrize("solve", [bicgstab, power_series])
+@each_case("reduction", [0.5, 1e-3, 1e-9])
+@each_case("solve", [bicgstab, power_series])
 def test_the_residual_is_reduced(solve: Solve, reduction: float) -> None:
     """As far as was asked, in double precision; all pages have links here, and the jump is uniform."""
     passed = web()
@@ -58,7 +59,7 @@ def test_nothing_to_solve(solve: Solve) -> None:
     assert solve(lambda x: x, np.zeros(0), 1e-3, 0.85).shape == (0,)
 
 
-@pytest.mark.parametrize("wrong", [0.0, 1.0, -1e6])
+@each_case("wrong", [0.0, 1.0, -1e6])
 def test_a_solver_that_fails_is_left(wrong: float) -> None:
     """Quick answers that are not answers cost time, not truth: the sure way takes over."""
     used: list[Solve] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from tests.each_case import each_case
 from tests.unit.insight.asked_collection import Made, at
 
 from periplus.insight.audit import (
@@ -93,7 +93,7 @@ def robots(text: str, access: str = "rules", status: int = 200) -> RobotsFile:
     return RobotsFile(Site("a.test"), access, text.encode(), 0.0, 0.0, status)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("file", "names"),
     [
         (robots("User-agent: *\nDisallow: /x/\nSitemap: http://a.test/s.xml"), []),

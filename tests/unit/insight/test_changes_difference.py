@@ -72,10 +72,10 @@ def test_a_text_without_lines_or_sentences_is_cut_where_it_says_so() -> None:
 def test_hostile_texts_are_bounded() -> None:
     """Nothing here is quadratic for long: what is too much counts as different."""
     for old, new in (
-        ("a b " * 6_000, "b a " * 6_000),
-        ("x\n" * 15_000, "y\nx\n" * 8_000),
+        ("a b " * 3_000, "b a " * 3_000),
+        ("x\n" * 8_000, "y\nx\n" * 4_000),
         ("a" * 250_000, "b" * 250_000),
-        ("漢字" * 15_000, "字漢" * 15_000),
+        ("漢字" * 8_000, "字漢" * 8_000),
     ):
         found = diff(old, new)
         assert 0.0 <= found.size <= 1.0

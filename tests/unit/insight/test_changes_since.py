@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.each_case import each_case
 from tests.unit.insight.kept_versions import KeptVersions, article
 
 from periplus.insight.changes import Kind, changes_since, detail_of, usual_beginning
@@ -255,7 +256,7 @@ def test_a_run_that_still_goes_on_is_one_too(tmp_path: Path) -> None:
     assert (usual.at, usual.why) == (T + 15, "run")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pieces", "begun"),
     [
         ([], []),

@@ -66,7 +66,7 @@ def varied(sketch: np.ndarray, share: float, random: np.random.Generator) -> byt
     return np.where(is_other, other, sketch).astype("<u4").tobytes()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
 def test_as_the_crawl_would_have_put_them(tmp_path: Path, seed: int) -> None:
     """Pages more and less alike, of several sites, some with the same links, some of them crowds of copies."""
     random, chance = np.random.default_rng(seed), Random(seed)
@@ -85,10 +85,10 @@ def test_a_crowd_of_copies_is_one(tmp_path: Path) -> None:
     """However many share all bands: a session in each URL makes thousands of pages, each a little different."""
     random = np.random.default_rng(1)
     sketch = random.integers(0, 2**32, VALUES, np.uint32)
-    rows = [page(f"a.test/{at}", varied(sketch, 0.03, random), at) for at in range(1000)]
+    rows = [page(f"a.test/{at}", varied(sketch, 0.03, random), at) for at in range(500)]
     rows[0] = page("a.test/0", sketch.astype("<u4").tobytes(), 0)
     (crowd,) = found(tmp_path, rows)
-    assert len(crowd) > 990
+    assert len(crowd) > 495
 
 
 def test_what_says_hardly_anything_is_a_copy_word_by_word(tmp_path: Path) -> None:

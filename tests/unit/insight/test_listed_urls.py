@@ -119,7 +119,7 @@ def test_a_reading_that_was_broken_off_lists_nothing(tmp_path: Path) -> None:
 def test_the_same_said_thousands_of_times_is_one_url(tmp_path: Path) -> None:
     """Also where it is told apart on disk: lists are hostile."""
     for number in range(2):
-        write(tmp_path / "tables" / "sitemap_entries", number, [Row(FILES[0], "http://a.test/1")] * 10_000)
+        write(tmp_path / "tables" / "sitemap_entries", number, [Row(FILES[0], "http://a.test/1")] * 4_000)
     write(tmp_path / "tables" / "sitemap_entries", 2, [Row(FILES[0], "", "summary")])
     assert [(each.url, each.files) for each in read(tmp_path)] == [("http://a.test/1", 1)]
 

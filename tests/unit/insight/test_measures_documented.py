@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import msgspec
-import pytest
+from tests.each_case import each_case
 
 from periplus.insight.measures import CLASSES, Measures
 from periplus.insight.views import MEASURES, QUESTIONS, VIEWS
@@ -21,7 +21,7 @@ def named_in(section: str) -> list[str]:
     return re.findall(r"^\| `([^`]+)`", found[0], re.MULTILINE)
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+@each_case("measure", MEASURES)
 def test_every_measure_has_its_definition_and_its_sql(measure: object) -> None:
     """As they are in the code, so that what is read is what is asked."""
     name, says, sql = (getattr(measure, field) for field in ("name", "says", "sql"))

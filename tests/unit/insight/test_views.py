@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.each_case import each_case
 from tests.unit.insight.asked_collection import Made
 
 from periplus.insight.views import DERIVED, ITEMS, MADE, QUESTIONS, TABLES, VIEWS, Views
@@ -26,6 +27,14 @@ def small(folder: Path) -> Made:
     return made
 
 
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Views]:
+    """A collection that was asked something before."""
+    with small(tmp_path_factory.mktemp("asked")).views() as views:
+        assert list(views.select("select count(*) from urls").rows()) == [(3,)]
+        yield views
+
+
 def test_everything_can_be_asked_of_a_collection_without_rows(tmp_path: Path) -> None:
     """A crawl that has just begun has no tables at all."""
     names = [view.name for view in VIEWS.values()]
@@ -41,16 +50,15 @@ def test_a_view_may_be_the_first_that_is_asked(tmp_path: Path, name: str) -> Non
         assert len(views.rows(f'select * from "{name}"')) == (1 if name == "measures" else 0)
 
 
-def test_everything_can_be_asked_at_once(tmp_path: Path) -> None:
+def test_everything_can_be_asked_at_once(asked: Views) -> None:
     """Views rest on each other; each name is there once, says something, and all tables are there."""
     names = [view.name for view in (*TABLES, ITEMS, *MADE, *DERIVED)]
     assert len(set(names)) == len(names)
     assert {view.name for view in TABLES} == set(SCHEMAS)
     assert all(view.says.endswith(".") for view in VIEWS.values())
-    with small(tmp_path).views() as views:
-        for name in names:
-            views.rows(f'select * from "{name}"')
-        assert views.rows("select count(*) as n from urls") == [{"n": 3}]
+    for name in names:
+        asked.rows(f'select * from "{name}"')
+    assert asked.rows("select count(*) as n from urls") == [{"n": 3}]
 
 
 def test_a_page_that_redirected_or_failed_before_is_a_page_like_any_other(tmp_path: Path) -> None:
@@ -142,21 +150,13 @@ FORBIDDEN = [
 ]
 
 
-@pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Views]:
-    """A collection that was asked something before."""
-    with small(tmp_path_factory.mktemp("asked")).views() as views:
-        assert list(views.select("select count(*) from urls").rows()) == [(3,)]
-        yield views
-
-
 def assert_refused(views: Views, sql: str) -> None:
     with pytest.raises(UsageError) as refused:
         views.select(sql)
     assert refused.value.hint
 
 
-@pytest.mark.parametrize("sql", FORBIDDEN)
+@each_case("sql", FORBIDDEN)
 def test_a_stranger_asks_and_does_nothing_else(tmp_path: Path, asked: Views, sql: str) -> None:
     """Only one question; anything that writes, loads or changes settings is refused."""
     assert_refused(asked, sql.format(out=tmp_path / "out"))
@@ -172,7 +172,7 @@ def test_a_stranger_does_nothing_else_before_the_first_question(tmp_path: Path) 
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "source",
     ["read_text('{file}')", "read_csv('{file}')", "'{file}'", "glob('{file}')", "read_blob('{file}')", "here"],
 )
@@ -186,7 +186,7 @@ def test_a_stranger_reads_the_collection_and_nothing_else(tmp_path: Path, asked:
     assert here
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sql", "said"),
     [
         ("selct 1", "syntax error"),
@@ -210,16 +210,16 @@ def test_a_name_that_is_nearly_right_is_named(asked: Views) -> None:
     assert "site_measures" in wrong.value.hint
 
 
-def test_every_question_has_an_answer(tmp_path: Path) -> None:
+def test_every_question_has_an_answer(tmp_path: Path, asked: Views) -> None:
     """Asked as a stranger would, of a small collection and of an empty one; and says what it shows and what to do."""
-    with small(tmp_path / "small").views() as views, Views(tmp_path / "empty") as empty:
+    with Views(tmp_path / "empty") as empty:
         for name, question in QUESTIONS.items():
             assert name == question.name
             assert question.says.endswith(".")
             assert question.advice.endswith(".")
-            for each in (views, empty):
+            for each in (asked, empty):
                 list(each.select(question.sql).rows())
-        (glance,) = views.rows(QUESTIONS["glance"].sql)
+    (glance,) = asked.rows(QUESTIONS["glance"].sql)
     assert (glance["seen"], glance["crawled"], glance["unique"]) == (3, 2, 2)
 
 

@@ -34,17 +34,17 @@ from periplus.model import ConfigError, InvariantError, Site
 def evidence() -> Evidence:
     """Every case, on webs far too small to say anything of the paper."""
     webs = {
-        name: ranked(generate(WebSettings(pages=100, sites=6, largest_site=30, seed=1, **settings)))
+        name: ranked(generate(WebSettings(pages=50, sites=5, largest_site=15, seed=1, **settings)))
         for name, settings in WEBS.items()
     }
     todo = cases(20_000)
     crawls = [[run_ordering(webs[case.web], case.policy, case.network, seed=1, budgets=SHARES)] for case in todo]
     web = webs["default"].web
-    batches = [batch_activity(web, size=30, network=NetworkSettings(connections=4), bandwidths=LINES)]
+    batches = [batch_activity(web, size=15, network=NetworkSettings(connections=4), bandwidths=LINES)]
     bounds = {
         (case.network.bandwidth, case.network.connections): (9.0, "line") for case in todo if case.part == "Table I"
     }
-    return Evidence(100, todo, crawls, batches, [depth_profile(web)], bounds)
+    return Evidence(50, todo, crawls, batches, [depth_profile(web)], bounds)
 
 
 def test_a_web_is_in_proportion() -> None:

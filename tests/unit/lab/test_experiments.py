@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from tests.each_case import each_case
 from tests.unit.lab.worker_jobs import end_at_once, halve
 
 from periplus.graph import pagerank
@@ -42,7 +43,7 @@ def results() -> list[OrderingResult]:
 # what is asked for
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "name", "settings"),
     [
         ("opic", "opic", {}),
@@ -60,7 +61,7 @@ def test_a_policy_is_read_as_written(text: str, name: str, settings: dict[str, V
     assert str(choice) == text.strip()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "", "opik", "batch:", "batch:every", "batch:every=", "batch:=3", "batch:evry=3", "batch:every=many",
@@ -88,7 +89,7 @@ def test_chance_is_the_seeds_unless_it_was_set() -> None:
     assert seed_of("random:seed=3") == 3
 
 
-@pytest.mark.parametrize("budget", [0.0, -0.1, 1.01, float("nan")])
+@each_case("budget", [0.0, -0.1, 1.01, float("nan")])
 def test_a_budget_is_a_share(budget: float) -> None:
     """Budgets outside of 0 to 1 are refused before anything runs."""
     with pytest.raises(ConfigError):

@@ -6,6 +6,7 @@ from math import isnan
 
 import numpy as np
 import pytest
+from tests.each_case import each_case
 
 from periplus.lab.simulate.findings import finding, mean_curve, mean_interval
 
@@ -30,7 +31,7 @@ def test_one_value_and_none() -> None:
     assert all(isnan(value) for value in mean_interval([]))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("paper", "ours", "verdict"),
     [(0.2, 0.22, "agrees"), (0.2, 0.25, "differs by +0.05 share"), (None, 0.2, "not comparable")],
 )

@@ -131,7 +131,7 @@ def test_age_of_cho_and_garcia_molina() -> None:
 
 def test_optimal_is_as_fresh_as_it_should_be() -> None:
     """The mean of a simulation with true rates is the one the theory promises, and above all that must guess."""
-    mix = HistorySettings(pages=3_000, days=400, is_poisson=True, seed=2, intervals=(2.0, 7.0, 30.0, 120.0, 365.0))
+    mix = HistorySettings(pages=2_000, days=400, is_poisson=True, seed=2, intervals=(2.0, 7.0, 30.0, 120.0, 365.0))
     span = window(generate_histories(mix))
     rates = 1 / np.array(mix.intervals)[bars(mix)]
     names = ("proportional", "uniform", "conventional", "optimal", "oracle")

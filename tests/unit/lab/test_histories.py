@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.each_case import each_case
 
 from periplus.lab.simulate.histories import DAY, HistorySettings, generate_histories, read_histories
 from periplus.model import ConfigError
@@ -88,7 +89,7 @@ def test_a_seed_is_a_history() -> None:
     assert not np.array_equal(one.times[:100], other.times[:100])
 
 
-@pytest.mark.parametrize(
+@each_case(
     "wrong",
     [
         HistorySettings(pages=0),

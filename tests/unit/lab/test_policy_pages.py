@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from bench import policy_pages
 from bench.policy_pages import BEGIN, END, PAGE, PLOTS, measure, section_of, write_pages
+from tests.each_case import each_case
 
 from periplus.lab.simulate.generated import WebSettings
 from periplus.model import UsageError
@@ -18,7 +19,7 @@ from periplus.policy.ordering import ordering, orderings
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 
-@pytest.mark.parametrize("name", orderings())
+@each_case("name", orderings())
 def test_every_ordering_is_described_and_has_its_plot(name: str) -> None:
     """With its settings and defaults, and numbers between the marks."""
     text = (DOCS / PAGE).read_text()

@@ -9,6 +9,7 @@ import pytest
 from bench import refresh_pages
 from bench.policy_pages import BEGIN, END
 from bench.refresh_pages import PAGE, PLOTS, measure_refreshing, write_refresh_pages
+from tests.each_case import each_case
 
 from periplus.lab.simulate.histories import HistorySettings
 from periplus.lab.simulate.refresh import refresh_policies
@@ -17,7 +18,7 @@ from periplus.model import UsageError
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 
-@pytest.mark.parametrize("name", refresh_policies())
+@each_case("name", refresh_policies())
 def test_every_refresh_policy_is_described_and_has_its_plot(name: str) -> None:
     """With numbers between the marks."""
     text = (DOCS / PAGE).read_text()
@@ -36,7 +37,7 @@ def test_numbers_go_between_the_marks(tmp_path: Path, monkeypatch: pytest.Monkey
     """What was written by hand stays; a page without a place for numbers is an error."""
     monkeypatch.setattr(refresh_pages, "REPETITIONS", 1)
     monkeypatch.setattr(refresh_pages, "BUDGETS", (0.05, 0.1, 0.2, 0.5))
-    small = HistorySettings(pages=12, sites=2, days=10)
+    small = HistorySettings(pages=8, sites=2, days=6)
     told: list[tuple[int, int]] = []
     found = measure_refreshing(chance=small, regular=small, progress=lambda done, total: told.append((done, total)))
     assert told[-1][0] == told[-1][1]

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from numpy.typing import NDArray
+from tests.each_case import each_case
 from tests.hypothesis_depth import examples
 
 from periplus.crawl.router import owner_of
@@ -71,7 +72,7 @@ def test_one_shard_more_takes_its_share_and_nothing_else_moves() -> None:
     assert abs(float(moves.mean()) - 0.1) < 4 * np.sqrt(0.1 * 0.9 / 20_000)
 
 
-@pytest.mark.parametrize(("sites", "counts"), [(0, [1]), (10_000_001, [1]), (5, []), (5, [0]), (5, [100_001])])
+@each_case(("sites", "counts"), [(0, [1]), (10_000_001, [1]), (5, []), (5, [0]), (5, [100_001])])
 def test_what_cannot_be_placed_is_refused(sites: int, counts: list[int]) -> None:
     """Before it takes the time of a hundred million hashes."""
     with pytest.raises(ConfigError, match="cannot be placed"):
@@ -93,7 +94,7 @@ def test_a_web_has_the_pages_sites_and_links_that_were_asked_for() -> None:
     assert np.array_equal(web.sizes, again.sizes)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "wrong", [{"sites": 10**6}, {"leaving": 1.5}, {"sites_an_address": 0.5}, {"links": 1e9}, {"largest_site": 5}]
 )
 def test_a_web_that_cannot_be_is_refused(wrong: dict[str, float]) -> None:
@@ -152,7 +153,7 @@ def test_no_crawl_ends_before_its_bounds() -> None:
             assert gone.done[-1] == pytest.approx(20_000)
 
 
-@pytest.mark.parametrize("wrong", [{"rate": 0.0}, {"delay": 0.0}, {"shares": "some"}])
+@each_case("wrong", [{"rate": 0.0}, {"delay": 0.0}, {"shares": "some"}])
 def test_a_pace_that_cannot_be_is_refused(wrong: dict[str, float]) -> None:
     """Rather than divided by."""
     with pytest.raises(ConfigError):
@@ -249,7 +250,7 @@ def test_rows_say_what_more_shards_do() -> None:
     assert (alone.speedup, alone.discoveries, alone.imbalance) == (1.0, 0.0, 1.0)
 
 
-@pytest.mark.parametrize("shards", [(), (0,), (100_000,)])
+@each_case("shards", [(), (0,), (100_000,)])
 def test_numbers_of_shards_have_bounds(shards: tuple[int, ...]) -> None:
     """One at least."""
     with pytest.raises(ConfigError):

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from periplus.lab.simulate.noisy_refresh import VARIED, NoisySettings, run_signals, signal_curves
 from periplus.model import ConfigError
 
-SMALL = NoisySettings(sites=3, pages=20, days=14)
+SMALL = NoisySettings(sites=3, pages=12, days=12)
 
 
 def test_every_quality_at_every_budget() -> None:

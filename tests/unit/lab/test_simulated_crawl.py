@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ def crawled(web: Web, name: str, network: NetworkSettings, *, seed: int = 0, lim
     return SimulatedCrawl(web, ordering(name, oracle=len, **settings), network, seed=seed, limit=limit).run()
 
 
+@cache
 def tiny(seed: int, ok: float = 1.0) -> Web:
     return generate(WebSettings(pages=240, sites=12, links=5.0, seed=seed, ok=ok))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.each_case import each_case
 
 from periplus.lab.simulate.generated import WebSettings, generate, paper_settings, site_sizes, small_settings
 from periplus.lab.simulate.web import NO_ANSWER, OK, Web
@@ -13,7 +14,7 @@ from periplus.model import ConfigError
 
 @pytest.fixture(scope="module")
 def web() -> Web:
-    return generate(WebSettings(pages=70_000, sites=1_000, seed=4))
+    return generate(WebSettings(pages=35_000, sites=500, seed=4))
 
 
 def depths(web: Web) -> NDArray[np.int64]:
@@ -44,8 +45,8 @@ def tail_exponent(degrees: NDArray[np.int64], least: int) -> float:
 def test_columns_are_whole(web: Web) -> None:
     """Links ascend, each once, none to itself; every page has its site, the home page first."""
     sources, targets = web.edges
-    assert len(web.starts) == len(web) + 1 == 70_001
-    assert len(web.sites) == len(web.latency) == len(web.bandwidth) == 1_000
+    assert len(web.starts) == len(web) + 1 == 35_001
+    assert len(web.sites) == len(web.latency) == len(web.bandwidth) == 500
     assert (np.diff(sources * len(web) + targets) > 0).all()
     assert (sources != targets).all()
     assert web.seeds.tolist() == np.unique(web.site, return_index=True)[1].tolist()
@@ -133,7 +134,7 @@ def test_blocks_leave_no_seam() -> None:
     assert thirds == pytest.approx([3.0] * 3, rel=0.05)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "wrong",
     [
         WebSettings(pages=10, sites=11),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from tests.each_case import each_case
 
 from periplus import model
 from periplus.model import (
@@ -42,7 +43,7 @@ def test_a_discovery_survives_the_journey_between_shards() -> None:
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(batch), type=list[Discovery]) == batch
 
 
-@pytest.mark.parametrize(
+@each_case(
     "outcome",
     [
         Fetched(TASK, 200, (("Content-Type", "text/html"),), b"<p>", 1.0, 0.1),
@@ -51,14 +52,13 @@ def test_a_discovery_survives_the_journey_between_shards() -> None:
         Failed(TASK, "timeout", 1.0, 30.0),
         Excluded(TASK, "robots", "Disallow: /"),
     ],
-    ids=lambda outcome: type(outcome).__name__,
 )
 def test_an_outcome_is_told_apart_by_its_type(outcome: FetchOutcome) -> None:
     """The five outcomes share one wire form and come back as what they were."""
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(outcome), type=FetchOutcome) == outcome
 
 
-@pytest.mark.parametrize("verdict", [Accept(), Reject("trap", "depth"), Rewrite(URL, "dust")])
+@each_case("verdict", [Accept(), Reject("trap", "depth"), Rewrite(URL, "dust")])
 def test_a_verdict_is_told_apart_by_its_type(verdict: Verdict) -> None:
     """So do the three verdicts."""
     assert msgspec.json.decode(msgspec.json.encode(verdict), type=Verdict) == verdict

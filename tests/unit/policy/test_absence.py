@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.content import sketch_of
 from periplus.model import Domain, Url
@@ -36,7 +36,7 @@ def page(path: str, text: str = SORRY, title: str = "Oops", *, cluster: int = 1,
     return ReadPage(Url(f"http://a.org{path}"), title, sketch, hash(text) & 0xFFFF, 20, cluster, is_copy)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "title",
     [
         "404 Not Found",
@@ -51,7 +51,7 @@ def test_titles_that_say_so(title: str) -> None:
     assert says_not_found(title)
 
 
-@pytest.mark.parametrize("title", ["Lost and found", "Chapter 1404", "Version 4.0.4", "Weather in Berlin"])
+@each_case("title", ["Lost and found", "Chapter 1404", "Version 4.0.4", "Weather in Berlin"])
 def test_titles_that_do_not(title: str) -> None:
     assert not says_not_found(title)
 

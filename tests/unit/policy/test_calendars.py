@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 from bench.world_crawl import WorldCrawl, hurried
+from tests.each_case import each_case
 
 from periplus.lab.web.spam_web import HostileWorld
 from periplus.lab.web.spam_web.dust import Calendars as LabCalendars
@@ -22,7 +23,7 @@ def found(path: str) -> Discovery:
     return Discovery(Url(f"http://a.net{path}"), Source.LINK, NOW)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("near", "path", "is_refused"),
     [
         ("/2026/01/", "/2027/03/", True),

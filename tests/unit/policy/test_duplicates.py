@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from tests.each_case import each_case
 
 from periplus.content import resemblance, sketch_of
 from periplus.model import Site, Sketched, Url
@@ -37,7 +38,7 @@ def text(seed: int, words: int) -> str:
     return " ".join(f"w{Random(seed * 10_007 + place).randrange(3_000)}" for place in range(words))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.9, 0.97, 1.0])
+@each_case("share", [0.0, 0.5, 0.9, 0.97, 1.0])
 def test_a_brief_tells_what_a_sketch_tells(share: float) -> None:
     """A quarter of the bytes, and hardly another answer."""
     words = 1_000
@@ -115,7 +116,7 @@ def test_a_cluster_may_lose_all_that_it_knew() -> None:
 NAMED, GOOD, NOW = HintKind.CANONICAL, HintKind.MOVED_FOR_GOOD, HintKind.MOVED_FOR_NOW
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("hint", "target", "belief"),
     [
         (Hint(PAGE, PAGE, NAMED), Target(), Belief(True, "names-itself")),

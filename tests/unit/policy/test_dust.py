@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from tests.each_case import each_case
 
 from periplus.model import ConfigError, Discovery, Rewrite, Source, Url
 from periplus.policy.dust import (
@@ -46,7 +47,7 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("equal", "unequal", "quantile"),
     [(3, 0, 0.473), (5, 0, 0.607), (8, 0, 0.717), (13, 0, 0.807), (28, 0, 0.902), (58, 0, 0.950), (19, 1, 0.793),
      (57, 1, 0.922)],
@@ -55,7 +56,7 @@ def test_quantile_of_the_posterior(equal: int, unequal: int, quantile: float) ->
     assert lower_quantile(equal, unequal) == pytest.approx(quantile, abs=6e-4)
 
 
-@pytest.mark.parametrize(("rule", "url", "short"), RULES)
+@each_case(("rule", "url", "short"), RULES)
 def test_each_kind_renames(rule: Rule, url: str, short: str) -> None:
     assert apply(rule, SITE + url) == SITE + short
     assert apply(rule, SITE + short) is None
@@ -172,7 +173,7 @@ def test_error_behind_a_rename_withdraws_the_rule_for_good() -> None:
 
 def test_state_is_bounded_and_survives_storing() -> None:
     dust = SiteDust()
-    for number in range(3000):
+    for number in range(1500):
         url = f"{SITE}/p{number}/x?n{number}=1&m{number}=2"
         found = operations(url, f"/p{number}/x")
         learn(

@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.model import Accept, Discovery, Filter, Reject, Rewrite, Source, Url, Verdict
 from periplus.policy import filters
@@ -73,7 +73,7 @@ def test_endless_renaming_is_refused() -> None:
     assert verdict.reason == "rewrite-loop"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("discovery", "reason"),
     [
         (link("ftp://example.org/"), "scheme"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.model import Accept, ConfigError, Discovery, Reject, Source, Url
 from periplus.policy.filters import Patterns, PatternSettings
@@ -15,7 +16,7 @@ def judge(
     return Patterns(PatternSettings(include, exclude)).judge(Discovery(Url(url), source, 0.0))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "url", "matches"),
     [
         ("*/docs/*", "https://example.org/docs/a", True),
@@ -53,9 +54,7 @@ def test_exclude_wins_and_seeds_need_no_include() -> None:
     assert judge("http://b.net/", include=("/a", "/")) == Accept()
 
 
-@pytest.mark.parametrize(
-    "pattern", ["", "re:(", "re:[a", "re:*", "re:(a+)+$", "re:(a|aa)*b", "re:((a*)b?)*", "x" * 2001]
-)
+@each_case("pattern", ["", "re:(", "re:[a", "re:*", "re:(a+)+$", "re:(a|aa)*b", "re:((a*)b?)*", "x" * 2001])
 def test_a_pattern_that_cannot_be_used_is_a_mistake(pattern: str) -> None:
     """It is said at the start and with a way out, not met as a crash or a standstill on some URL."""
     with pytest.raises(ConfigError) as error:
@@ -69,7 +68,7 @@ def test_there_may_be_many_patterns_but_not_any_number() -> None:
         judge("http://b.net/", include=("*a",) * 1001)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("expression", "is_dangerous"),
     [
         (r"/a/[0-9]+/b.*\.html", False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.model import Accept, ConfigError, Discovery, Reject, Source, Url
 from periplus.policy.filters import Scope, ScopeSettings
@@ -16,7 +17,7 @@ def link(url: str, source: Source = Source.LINK, depth: int = 1) -> Discovery:
     return Discovery(Url(url), source, 0.0, depth)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "seed", "url", "inside"),
     [
         ("domain", "https://docs.example.org/a/", "http://www.example.org/", True),
@@ -52,7 +53,7 @@ def test_a_seed_stands_for_a_place(kind: str, seed: str, url: str, inside: bool)
     assert verdict == (Accept() if inside else Reject("out-of-scope", kind))
 
 
-@pytest.mark.parametrize("kind", ["domain", "host", "prefix"])
+@each_case("kind", ["domain", "host", "prefix"])
 def test_seeds_and_what_they_redirect_to_are_inside(kind: str) -> None:
     """The page that was asked for is fetched, wherever it has gone; links from it are judged by the scope."""
     judge = scope(kind, "https://example.org/").judge
@@ -62,7 +63,7 @@ def test_seeds_and_what_they_redirect_to_are_inside(kind: str) -> None:
     assert isinstance(judge(link("https://other.net/")), Reject)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "seed", "target", "moved"),
     [
         ("domain", "http://example.org/", "https://www.example.com/", True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.model import Accept, ConfigError, Discovery, Reject, Rewrite, Source, Url, Verdict
 from periplus.policy.filters import (
@@ -23,7 +24,7 @@ def link(url: str, source: Source = Source.LINK, referrer: str | None = None) ->
     return Discovery(Url(url), source, 0.0, 1, None if referrer is None else Url(referrer))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "expected"),
     [
         ("/", None),
@@ -79,7 +80,7 @@ def test_bounds_are_settings() -> None:
     assert reason(shape.judge(link("http://host.net/123456789012345"))) == "too-long"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "extension"),
     [
         ("http://host.net/a.jpg", "jpg"),
@@ -113,7 +114,7 @@ def test_the_list_of_extensions_is_a_setting() -> None:
         Extensions(ExtensionSettings(("tar.gz",)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "short"),
     [
         ("/a;jsessionid=0A1B2C?x=1", "/a?x=1"),

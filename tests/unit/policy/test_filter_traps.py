@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.each_case import each_case
 
 from periplus.model import Accept, ConfigError, Discovery, Reject, Site, Source, Url
 from periplus.policy.filters import FilterStates, SiteFilterState, Traps, TrapSettings, template_of
@@ -31,7 +32,7 @@ def share(traps: Traps, template: str, count: int = 2000) -> float:
     return sum(accepted) / count
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "template"),
     [
         ("/", "/"),
@@ -258,7 +259,7 @@ def test_a_window_of_64_pages_fits_what_is_kept() -> None:
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(window), type=Window) == window
 
 
-@pytest.mark.parametrize("count", [1, 10, 100, 300, 1000, 3000])
+@each_case("count", [1, 10, 100, 300, 1000, 3000])
 def test_values_are_counted_well_enough(count: int) -> None:
     """Within 30 % (three standard deviations), and repeats do not count."""
     values = Values()
@@ -338,7 +339,7 @@ def test_a_chain_of_pages_that_say_the_same_throttles_their_template() -> None:
     assert share(traps, "/q/{}") == 1.0
 
 
-@pytest.mark.parametrize("page", [{"is_alike": False}, {"is_flat": True}, {"more": "/p/999"}])
+@each_case("page", [{"is_alike": False}, {"is_flat": True}, {"more": "/p/999"}])
 def test_pages_that_differ_or_are_linked_from_one_place_or_lead_to_several_are_not_a_chain(
     page: dict[str, Any],
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.model import ConfigError, Discovery, Source, Url
 from periplus.policy.ordering import (
@@ -44,8 +45,8 @@ def test_tunnels_end_after_four_irrelevant_pages() -> None:
     assert inherited(0.0, passed) == 0.0
 
 
-@pytest.mark.parametrize("potential", [0.0, 0.105, 0.41, 0.5, 0.7071, 1.0])
-@pytest.mark.parametrize("passed", [0.0, 0.015625, 0.3, 0.5, 1.0])
+@each_case("potential", [0.0, 0.105, 0.41, 0.5, 0.7071, 1.0])
+@each_case("passed", [0.0, 0.015625, 0.3, 0.5, 1.0])
 def test_worth_holds_potential_and_inheritance(potential: float, passed: float) -> None:
     worth = worth_of(potential, passed)
     assert potential_of(worth) == pytest.approx(potential, abs=1e-9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.content import read_page
 from periplus.policy.forms import FormKind, kind_of
@@ -13,7 +13,7 @@ def kind(html: str) -> FormKind:
     return kind_of(form)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "html",
     [
         "<form action=/search><input name=q></form>",
@@ -28,7 +28,7 @@ def test_searches(html: str) -> None:
     assert kind(html) is FormKind.SEARCH
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("html", "expected"),
     [
         ("<form action=/login><input name=user><input type=password name=p></form>", FormKind.LOGIN),

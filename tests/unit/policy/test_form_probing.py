@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from bench.form_probing import Probed, floor, probe
+from tests.each_case import each_case
 
 from periplus.content import read_page
 from periplus.lab.web.database import Database
@@ -75,7 +76,7 @@ def test_submission() -> None:
     assert submission(form, {"q": "ü"}, "latin-1") == "http://a.test/find?q=%FC&h=a+b"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("html", "reason"),
     [
         ("<form action=/search><input name=q></form>", ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.config import Config
 from periplus.model import ConfigError, Discovery, Reject, Source, Url
@@ -20,7 +21,7 @@ def test_types_and_groups() -> None:
     assert not MediaTypes()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "declared", "is_wanted"),
     [
         ("https://a.test/x.PNG?v=2", "", True),
@@ -44,7 +45,7 @@ def test_entries_of_archives_by_type_else_by_path() -> None:
     assert not MediaTypes().wants_entry("/x", "image/gif")
 
 
-@pytest.mark.parametrize("types", [("images",), ("text/html",), ("*/*",), ("image/",)])
+@each_case("types", [("images",), ("text/html",), ("*/*",), ("image/",)])
 def test_what_is_not_a_type_of_files_is_an_error(types: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError, match="types must be media types"):
         MediaTypes(MediaSettings(types=types))

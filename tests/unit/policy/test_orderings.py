@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.each_case import each_case
 
 from periplus.model import ConfigError, Discovery, InvariantError, Learning, Source, Url
 from periplus.policy.ordering import LAST_LEVEL, ZERO_LEVEL, level_of, levels_of, ordering, orderings
@@ -18,7 +19,7 @@ def page(number: int, depth: int = 0) -> Discovery:
     return Discovery(Url(f"http://h.net/{number}"), Source.LINK, 0.0, depth)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("score", "level"),
     [
         (math.inf, 0),
@@ -112,7 +113,7 @@ def test_the_oracle_must_be_there() -> None:
     assert policy.score(page(1)) < policy.score(page(2))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "settings"),
     [
         ("opic_adaptive", {"window": 0}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.policy.refresh import Bid, Market, shared_out
 from periplus.policy.refresh.evidence import DAY
@@ -51,7 +52,7 @@ def test_who_keeps_the_market_may_come_back() -> None:
     assert Market(2).turn([bid(1.0, 600.0), bid(1.0, 600.0)]) == [(0, 500.0), (1, 500.0)]
 
 
-@pytest.mark.parametrize("absurd", [0.0, -1.0, math.inf, math.nan])
+@each_case("absurd", [0.0, -1.0, math.inf, math.nan])
 def test_a_price_that_cannot_be_says_nothing(absurd: float) -> None:
     """Such a part goes to an equal share if something waits there, and to a tenth of one if nothing does."""
     for waiting, equal in ((5, 1.0), (0, 0.1)):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.each_case import each_case
 from tests.reference.signal_model import SignalModel
 from tests.reference.visit_frequencies import expected_freshness, frequencies_for_age
 
@@ -34,7 +36,7 @@ def test_the_model() -> None:
     assert NOISY.kappa / NOISY.alpha == pytest.approx(2.74653, abs=1e-5)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("iota", "psi", "w", "value"),
     [(1, 0.65937, 0.55959, 0.117604), (3, 1.06131, 0.76142, 0.441761), (6, 1.99625, 0.93412, 0.753021)],
 )
@@ -50,7 +52,7 @@ def test_closed_forms_against_chance() -> None:
     """Intervals and fresh days of a page that is visited at the threshold, as they come by simulation."""
     random = np.random.default_rng(5)
     reasons, intervals, fresh = NOISY.alpha * 3, [], []
-    for _ in range(10_000):
+    for _ in range(6_000):
         signals = np.cumsum(random.exponential(1 / NOISY.gamma, 30))
         reached = NOISY.alpha * signals + NOISY.kappa * np.arange(1, 31) >= reasons
         quiet = (reasons - NOISY.kappa * np.arange(31)) / NOISY.alpha
@@ -89,8 +91,8 @@ def test_costs() -> None:
     assert binary_cost(np.array([2.0]), np.array([3.0]), 0.7)[0] == pytest.approx(1 - math.exp(-2) * 0.3**3)
 
 
-@pytest.mark.parametrize("recall", [0.1, 0.5, 0.9])
-@pytest.mark.parametrize("false_signals", [0.02, 0.3])
+@each_case("recall", [0.1, 0.5, 0.9])
+@each_case("false_signals", [0.02, 0.3])
 def test_tables_agree_with_closed_forms(recall: float, false_signals: float) -> None:
     """A page's class is near it: a few per cent, which costs no freshness."""
     tables, page = CrawlValue("binary"), SignalModel(0.5, recall, false_signals)
@@ -115,7 +117,7 @@ def test_the_general_form_is_the_closed_form() -> None:
         assert tables.value(seen.kind, 1.0, 1.0, reasons) == pytest.approx(page.value(reasons)[0], rel=0.003)
 
 
-@pytest.mark.parametrize("name", [each for each in objectives() if objective(each).cost is not None])
+@each_case("name", [each for each in objectives() if objective(each).cost is not None])
 def test_signals_make_a_visit_worth_more_and_sooner(name: str) -> None:
     """Worth grows with age and with signals; the age at which it is worth that is that age."""
     tables = CrawlValue(name)
@@ -167,19 +169,21 @@ def test_pages_of_which_little_is_known_are_not_given_up() -> None:
 FIVE = np.arange(1.0, 6.0)
 
 
-@pytest.mark.parametrize(
-    ("name", "visits"),
+@each_case(
+    ("name", "share_out"),
     [
-        ("binary", frequencies_for_freshness(FIVE, 5)),
-        ("optimal", frequencies_for_freshness(FIVE, 5)),
-        ("age", frequencies_for_age(FIVE, 5)),
-        ("azar", random_frequencies(FIVE, 5)),
-        ("lambda", harmonic_frequencies(FIVE, 5)[0]),
-        ("uniform", np.ones(5)),
-        ("proportional", FIVE / 3),
+        ("binary", frequencies_for_freshness),
+        ("optimal", frequencies_for_freshness),
+        ("age", frequencies_for_age),
+        ("azar", random_frequencies),
+        ("lambda", lambda rates, budget: harmonic_frequencies(rates, budget)[0]),
+        ("uniform", lambda rates, budget: np.full(len(rates), budget / len(rates))),
+        ("proportional", lambda rates, budget: budget * rates / rates.sum()),
     ],
 )
-def test_an_index_and_a_price_are_the_shares_of_the_papers(name: str, visits: NDArray[np.float64]) -> None:
+def test_an_index_and_a_price_are_the_shares_of_the_papers(
+    name: str, share_out: Callable[[NDArray[np.float64], float], NDArray[np.float64]]
+) -> None:
     """At one price for all, every page comes as often as the budget shared out at once says."""
     tables = CrawlValue(name)
     ones = np.ones(5)
@@ -190,7 +194,7 @@ def test_an_index_and_a_price_are_the_shares_of_the_papers(name: str, visits: ND
         spent = float((1 / tables.ripe_ages(kind, FIVE, ones, math.exp(middle))).sum())
         low, high = (middle, high) if spent > 5 else (low, middle)
     found = 1 / tables.ripe_ages(kind, FIVE, ones, math.exp(high))
-    assert found == pytest.approx(visits, abs=0.01)
+    assert found == pytest.approx(share_out(FIVE, 5), abs=0.01)
 
 
 def test_greed_by_the_chance_of_a_change_is_wrong() -> None:

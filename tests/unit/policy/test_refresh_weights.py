@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.model import ConfigError, Url
 from periplus.policy.refresh import PageWeights, check_importance
@@ -43,7 +44,7 @@ def test_importance_is_bounded_both_ways() -> None:
     assert weigher(OLD) == weigher(ELSE) == 0.1
 
 
-@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf"), 1001.0])
+@each_case("weight", [-1.0, float("nan"), float("inf"), 1001.0])
 def test_weights_that_cannot_be_are_refused(weight: float) -> None:
     """With what can be, as a hint."""
     with pytest.raises(ConfigError) as error:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from msgspec.structs import replace
+from tests.each_case import each_case
 
 from periplus.content import RawPage, read_page, read_pages
 from periplus.model import (
@@ -58,7 +59,7 @@ def test_a_bare_shell_has_six_points() -> None:
     assert script_need(read_page(SHELL.encode(), URL), SHELL).is_needed
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("html", "expected"),
     [
         (SHELL.replace('<script src="/a.js"></script>', ""), -9),
@@ -94,7 +95,7 @@ def test_data_in_scripts_are_read_as_text_and_links() -> None:
         assert not found.is_enough
 
 
-@pytest.mark.parametrize("broken", ["{", "[1, 2", '{"a": }', "[" * 100_000, ""])
+@each_case("broken", ["{", "[1, 2", '{"a": }', "[" * 100_000, ""])
 def test_broken_data_are_passed_over(broken: str) -> None:
     """Whatever stands there, nothing is raised and nothing is found."""
     assert script_data(f'<script id="__NEXT_DATA__">{broken}</script>').texts == ()
@@ -135,7 +136,7 @@ def test_a_rendered_page_has_routes_target_and_problem() -> None:
     assert [problem.reason for problem in page.problems] == ["render-timeout"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("link", "url", "opened"),
     [
         ("#!/note/7", f"{URL}?_escaped_fragment_=/note/7", f"{URL}#!/note/7"),
@@ -218,7 +219,7 @@ def test_gains_are_text_or_links() -> None:
     assert not gains(0, 0, 0, 0)
 
 
-@pytest.mark.parametrize("wrong", [{"mode": "sometimes"}, {"timeout": 0.0}, {"max_requests": 0}])
+@each_case("wrong", [{"mode": "sometimes"}, {"timeout": 0.0}, {"max_requests": 0}])
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, object]) -> None:
     """The error names the setting."""
     with pytest.raises(ConfigError, match=rf"render\.{next(iter(wrong))}"):

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.each_case import each_case
 
 from periplus.graph import pagerank
 from periplus.model import CollectionDamaged
@@ -70,7 +71,7 @@ def test_listed_domains_share_the_score_of_the_list() -> None:
     assert scores.tolist() == pytest.approx([0.6, 0.2, 0.2, 0.4])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("k", "number"), [(1, 0), (10, 0), (11, 1), (30, 1), (31, 2), (70, 2), (71, 3), (150, 3), (151, 4), (10_000, 9)]
 )
 def test_pass_of_a_page(k: int, number: int) -> None:

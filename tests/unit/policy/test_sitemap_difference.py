@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.each_case import each_case
 
 from periplus.model import CollectionDamaged, ConfigError, Url
 from periplus.policy.sitemaps import (
@@ -193,7 +194,7 @@ def test_log_structure_is_recognised() -> None:
     assert not is_appended(NOTHING, before)
 
 
-@pytest.mark.parametrize("kept", [b"\x01", b"\x02" + bytes(19), b"\x01" + bytes(20), b"\x01\0\0\0\x02" + bytes(39)])
+@each_case("kept", [b"\x01", b"\x02" + bytes(19), b"\x01" + bytes(20), b"\x01\0\0\0\x02" + bytes(39)])
 def test_damaged_memory_is_said_to_be(kept: bytes) -> None:
     """Bytes that were never packed are a damaged collection, not a crash or a wrong answer."""
     with pytest.raises(CollectionDamaged) as caught:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.each_case import each_case
 
 from periplus.formats.sitemap import Child
 from periplus.model import ConfigError, Granularity, Lastmod, Site, Url
@@ -43,7 +44,7 @@ def followed(
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "key"),
     [
         ("http://a.test/s.xml.gz", "http://a.test/s.xml"),
@@ -147,7 +148,7 @@ FILE = Url("http://files.test/maps/a.xml")
 VOUCHING = frozenset({Site("vouches.test"), Site("also-vouches.test")})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("page", "reason"),
     [
         ("http://files.test/maps/x", ""),

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.each_case import each_case
 
 from periplus.model import ConfigError, Granularity, Lastmod, Url
 from periplus.policy.sitemaps import (
@@ -154,7 +155,7 @@ def test_unreachable_files_are_tried_ever_less_often() -> None:
     assert (node.retired, node.changes) == ("unreachable", 0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reading", "reason"),
     [
         (FileReading("html"), "not-a-sitemap"),
@@ -193,7 +194,7 @@ def test_node_is_kept_whole() -> None:
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(node), type=SitemapNode) == node
 
 
-@pytest.mark.parametrize("wrong", [{"shortest": 0.0}, {"longest": 1.0}, {"chance": 1.0}, {"memory": 0.0}])
+@each_case("wrong", [{"shortest": 0.0}, {"longest": 1.0}, {"chance": 1.0}, {"memory": 0.0}])
 def test_revisit_settings_that_cannot_be(wrong: dict[str, float]) -> None:
     """A setting that makes no sense is refused when it is read."""
     with pytest.raises(ConfigError):

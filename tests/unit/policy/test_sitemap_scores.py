@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
+from tests.each_case import each_case
 
 from periplus.graph import SitemapFile
 from periplus.model import ConfigError, Url
@@ -41,7 +42,7 @@ def test_priority_counts_in_multiples_of_the_mean() -> None:
     assert np.mean(scores) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("value", [None, 0.0, 0.5, 1.0])
+@each_case("value", [None, 0.0, 0.5, 1.0])
 def test_equal_priorities_say_nothing(value: float | None) -> None:
     """A site that sets everything to one value, and now and then another, is not believed: all pages score 1."""
     priorities = said(*[value] * 10_000, 0.3, 0.9)

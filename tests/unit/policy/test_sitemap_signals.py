@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.each_case import each_case
 
 from periplus.model import Granularity, Lastmod
 from periplus.policy.sitemaps import SignalSettings, floor_to, is_plausible, is_signal
@@ -27,7 +27,7 @@ def second(text: str) -> Lastmod:
     return Lastmod(at(text), Granularity.SECOND)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("lastmod", "now", "answer"),
     [
         (second("2026-03-14T13:00:00"), VISIT + 2 * HOUR, True),

@@ -9,6 +9,7 @@ from random import Random
 
 import msgspec
 import pytest
+from tests.each_case import each_case
 
 from periplus.content import read_page
 from periplus.model import ConfigError, Page, UsageError
@@ -54,7 +55,7 @@ def test_terms_are_words_and_phrases() -> None:
     assert terms.weights == (1.0, 1.0, 2.0)
 
 
-@pytest.mark.parametrize("text", ["", " , ", '""'])
+@each_case("text", ["", " , ", '""'])
 def test_topic_without_words_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="at least one word"):
         TopicTerms.parse(text)

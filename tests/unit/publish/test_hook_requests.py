@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.each_case import each_case
 from tests.unit.publish.small_site import BASE, Site
 
 from periplus.model import ConfigError
@@ -108,7 +109,7 @@ def test_what_is_reported_is_in_the_ledger_and_then_in_the_files(ask: Ask, site:
     assert "page1.html" not in sitemap
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("body", "options", "status"),
     [
         (report(changed=["/page0.html"]), {"token": "not-that-secret-one"}, 401),

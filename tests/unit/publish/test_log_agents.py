@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
+from tests.each_case import each_case
 from tests.unit.publish.log_lines import BROWSER, GOOGLEBOT
 
 from periplus.publish.logs.agents import MOST_CACHED, AgentTable, longest_literal
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "literal"),
     [
         (r"Googlebot\/", "Googlebot/"),

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.publish.ledger import Ledger
 from periplus.publish.logs.agents import Crawler
@@ -59,7 +59,7 @@ class Zone:
         return {each: confirm(each, names_of, lambda name: ADDRESSES[name]) for each in addresses}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("address", "judged"),
     [
         ("192.0.2.1", Verdict.VERIFIED),
@@ -106,7 +106,7 @@ def test_published_ranges_verify(tmp_path: Path) -> None:
     assert verdict(GOOGLE, "192.0.2.1", ranges, None) is Verdict.UNKNOWN  # its name was not looked up
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"prefixes": 1}', b'{"prefixes": [1]}', b"[" * 100_000])
+@each_case("body", [b"", b"[]", b"{}", b'{"prefixes": 1}', b'{"prefixes": [1]}', b"[" * 100_000])
 def test_other_files_have_no_ranges(body: bytes) -> None:
     assert parse_ranges(body) == []
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.publish.logs.findings import ChangeTimes, VisitTable, min_needless
 
 
-@pytest.mark.parametrize(
-    ("changes", "requests", "needless"), [(5, 10, 4), (0, 5, 4), (9, 10, 0), (20, 10, 0), (0, 1, 0), (0, 0, 0)]
-)
+@each_case(("changes", "requests", "needless"), [(5, 10, 4), (0, 5, 4), (9, 10, 0), (20, 10, 0), (0, 1, 0), (0, 0, 0)])
 def test_min_needless_is_that_of_the_paper(changes: int, requests: int, needless: int) -> None:
     assert min_needless(changes, requests) == needless
 

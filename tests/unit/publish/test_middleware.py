@@ -141,7 +141,7 @@ SERVERS = {
 }
 
 
-@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize("kind", ["starlette", "flask", pytest.param("django", marks=pytest.mark.slow)])
 def test_an_application_behind_a_real_server(site: Site, kind: str) -> None:
     app, command = SERVERS[kind]
     source = APPLICATION.format(out=str(site.out), root=str(site.root)) + app

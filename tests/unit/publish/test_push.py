@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.each_case import each_case
 from tests.unit.publish.receiver import Receiver, receiving
 from tests.unit.publish.small_site import BASE, Site
 
@@ -138,7 +139,7 @@ def test_a_refused_key_is_explained(site: Site, receiver: Receiver) -> None:
         assert result.answer.endswith("is as it should be")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("status", "retry_after", "attempts", "is_sent", "delay"),
     [
         (200, None, 1, True, None),

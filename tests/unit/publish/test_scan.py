@@ -108,7 +108,8 @@ def test_an_overhaul_of_most_texts_is_a_change(site: Site) -> None:
     assert site.scan().scan.changed == 95
 
 
-def test_small_edits_add_up(site: Site) -> None:
+def test_small_edits_add_up(tmp_path: Path) -> None:
+    site = Site(tmp_path, 5)
     words = [f"term{number}" for number in range(1_000)]
 
     def write() -> None:

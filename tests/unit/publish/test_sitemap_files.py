@@ -17,7 +17,12 @@ from periplus.formats import sitemap
 from periplus.publish import Publisher, RowInventory
 from periplus.publish.settings import PublishSettings, SitemapSettings, SiteSettings
 
-LOG = PublishSettings(SiteSettings(BASE), sitemap=SitemapSettings("log", urls_per_file=100))
+
+def in_files_of(urls: int) -> PublishSettings:
+    return PublishSettings(SiteSettings(BASE), sitemap=SitemapSettings("log", urls_per_file=urls))
+
+
+LOG = in_files_of(100)
 
 
 class Rows:
@@ -106,18 +111,18 @@ def test_gone_entries_are_removed_once_they_are_many_or_old(tmp_path: Path) -> N
 
 
 def test_compaction_after_thirty_days_keeps_files_that_are_the_same(tmp_path: Path) -> None:
-    rows = Rows(tmp_path, 500)
+    rows = Rows(tmp_path, 50, in_files_of(10))
     rows.scan()
     for _ in range(30):
         rows.now += DAY
-        rows.edit(499)
+        rows.edit(49)
         rows.scan()
     names = set(rows.files())
     assert "sitemap-b1-1.xml.gz" in names
     assert "sitemap-b2-5.xml.gz" in names
     index = (tmp_path / "sitemap.xml").read_text()
     assert "-d20" not in index
-    assert rows.listed()[f"{BASE}item/499"] == rows.now
+    assert rows.listed()[f"{BASE}item/49"] == rows.now
 
 
 def test_old_files_stay_two_days_after_the_last_index_that_named_them(tmp_path: Path) -> None:
@@ -146,9 +151,7 @@ def test_what_a_crawler_must_read_again_a_day(tmp_path: Path, kind: str, share: 
     import random
 
     pages = 300
-    rows = Rows(
-        tmp_path, pages, PublishSettings(SiteSettings(BASE), sitemap=SitemapSettings("log", urls_per_file=pages // 20))
-    )
+    rows = Rows(tmp_path, pages, in_files_of(pages // 20))
     chosen = random.Random(kind)
     rows.scan()
     seen = rows.files()
@@ -184,14 +187,14 @@ import sys
 from pathlib import Path
 sys.path[:0] = {path!r}
 from tests.unit.publish.test_sitemap_files import Rows
-rows = Rows(Path({out!r}), 3_000)
+rows = Rows(Path({out!r}), 1_500)
 rows.now = {now!r}
 number = 0
 print("ready", flush=True)
 while True:
     rows.now += 7_000
-    rows.edit(*range(number % 2_900, number % 2_900 + 60))
-    rows.changed_at.pop(number % 3_000, None)
+    rows.edit(*range(number % 1_400, number % 1_400 + 60))
+    rows.changed_at.pop(number % 1_500, None)
     rows.changed_at[100_000 + number] = rows.now
     number += 60
     rows.scan()
@@ -199,7 +202,7 @@ while True:
 
 
 def _kill_scans(out: Path, kills: int) -> None:
-    Rows(out, 3_000).scan()
+    Rows(out, 1_500).scan()
     for number in range(kills):
         program = _SCANNER.format(
             path=[str(Path(__file__).parents[3]), *sys.path], out=str(out), now=1_750_000_000.0 + number * 1_000
@@ -211,11 +214,11 @@ def _kill_scans(out: Path, kills: int) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
-        assert len(read_set(out)) > 1_000  # every file that the index names is there and whole
-    last = Rows(out, 3_000)
+        assert len(read_set(out)) > 500  # every file that the index names is there and whole
+    last = Rows(out, 1_500)
     last.now = 1_750_000_000.0 + 40 * DAY
     last.scan()
-    assert set(read_set(out)) == {f"{BASE}item/{number}" for number in range(3_000)}
+    assert set(read_set(out)) == {f"{BASE}item/{number}" for number in range(1_500)}
 
 
 def test_kills_leave_a_consistent_set(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hypothesis.strategies as st
-import pytest
 from hypothesis import given
+from tests.each_case import each_case
 
 from periplus.search.analysis import _WORD, is_stop_word, language_of, places_of, terms_of, words_of
 
@@ -21,7 +21,7 @@ def test_words_are_what_the_pattern_finds(text: str) -> None:
     assert words_of(text) == _WORD.findall(text.lower())
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "language", "terms"),
     [
         ("Crawling crawlers crawled", "en", ["crawl", "crawler", "crawl"]),
@@ -46,7 +46,7 @@ ENGLISH = "The crawler reads the pages of a site and follows the links that it f
 GERMAN = "Der Crawler liest die Seiten und folgt den Verweisen, die er auf ihnen findet, wie es sein soll."
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "declared", "language"),
     [
         (ENGLISH, None, "en"),

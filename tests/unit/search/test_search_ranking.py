@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.each_case import each_case
 
 from periplus.search.engine import Match, Weights
 from periplus.search.evaluation import Judged, average_precision, evaluate, ndcg
@@ -31,7 +32,7 @@ def test_links_spam_and_age_move_pages() -> None:
     assert order(page("old", 5.1, time=1), page("new", 5.0, time=99 * DAY), weights=news) == ["new", "old"]
 
 
-@pytest.mark.parametrize(("page_rank", "part"), [(0.15, 0.042), (1.0, 0.208), (10.0, 0.719), (400.0, 1.798)])
+@each_case(("page_rank", "part"), [(0.15, 0.042), (1.0, 0.208), (10.0, 0.719), (400.0, 1.798)])
 def test_what_pagerank_adds(page_rank: float, part: float) -> None:
     """Three tenths of the logarithm."""
     one = rank([page("x", 0.0, page_rank=page_rank)], (), now=0, weights=Weights())[0]
@@ -86,7 +87,7 @@ def test_sitelinks_are_few_and_not_results_already() -> None:
     assert found[0].title == "https://a.test/1"
 
 
-@pytest.mark.parametrize(("total", "shown"), [(0, 0), (999, 999), (1000, 1000), (1234, 1200), (1_987_654, 2_000_000)])
+@each_case(("total", "shown"), [(0, 0), (999, 999), (1000, 1000), (1234, 1200), (1_987_654, 2_000_000)])
 def test_large_counts_are_rounded(total: int, shown: int) -> None:
     """Exact to a thousand."""
     assert rounded(total) == shown

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.each_case import each_case
 from warcio.archiveiterator import ArchiveIterator
 
 from periplus.content import read_page
@@ -300,7 +301,7 @@ def responses(out: BytesIO) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "wanted"),
     [
         ("https://example.org/", "example.org/index.txt"),
@@ -315,7 +316,7 @@ def test_paths_are_those_of_the_url(url: str, wanted: str) -> None:
     assert str(file_of(Url(url), ".txt")) == wanted
 
 
-@pytest.mark.parametrize(
+@each_case(
     "path", ["/../x", "/a?b=c", "/.hidden", "/a//b", "/" + "x" * 300, "/d" * 40, "/con:*|", "/a/..%2f..", "/x.", "/\\"]
 )
 def test_paths_that_must_be_changed_carry_the_fingerprint(path: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import astuple, replace
+from tests.each_case import each_case
 from xxhash import xxh3_64_digest
 
 from periplus.content import ChurnRecord
@@ -38,7 +39,7 @@ def test_codes_on_disk_never_change() -> None:
     assert [grain.value for grain in Granularity] == [0, 1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "short"),
     [
         ("https://a.test/x?y", "/x?y"),

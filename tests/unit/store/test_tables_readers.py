@@ -79,15 +79,16 @@ IN_SQL = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All seven tables, two files each."""
-    tables = Tables(tmp_path / "tables", tmp_path / "spool", shard=0, mark=None)
+    made = tmp_path_factory.mktemp("tables")
+    tables = Tables(made / "tables", made / "spool", shard=0, mark=None)
     for _ in range(2):
         tables.record(EVENTS)
         tables.settle()
     tables.close()
-    return tmp_path / "tables"
+    return made / "tables"
 
 
 def documented() -> dict[str, dict[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.store.warc.http import MAX_HEAD, Fields, is_compressed, read_message, response_head
 
@@ -25,7 +25,7 @@ def test_chunks_are_gone_and_said_to_be() -> None:
     assert lines(200, (("transfer-Encoding", "chunked"),))[1:] == [b"X-Archive-Orig-transfer-Encoding: chunked"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sent", "stored"),
     [
         (["5"], [b"Content-Length: 5"]),
@@ -45,7 +45,7 @@ def test_a_message_without_body_keeps_its_length() -> None:
     assert lines(304, (("Content-Length", "900"),), None)[1:] == [b"Content-Length: 900"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("field", "line"),
     [
         (("A", "b\r\nSet-Cookie: evil"), b"A: b  Set-Cookie: evil"),
@@ -81,15 +81,13 @@ def test_messages_are_read_in_any_form() -> None:
     assert (message.status, message.body, message.headers.get("d")) == (200, b"body\r\n\r\nmore", "e")
 
 
-@pytest.mark.parametrize(
-    "block", [b"", b"\r\n\r\n", b"GET / HTTP/1.1", b"HTTP/1.1", b"HTTP/1.1 ?", b"HTTP/1.1 2x0 OK\r\n\r\n"]
-)
+@each_case("block", [b"", b"\r\n\r\n", b"GET / HTTP/1.1", b"HTTP/1.1", b"HTTP/1.1 ?", b"HTTP/1.1 2x0 OK\r\n\r\n"])
 def test_a_message_may_have_no_status(block: bytes) -> None:
     """A request, or something torn."""
     assert read_message(block).status is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("fields", "body", "expected"),
     [
         ([("content-encoding", "br")], b"??", True),

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.each_case import each_case
 from warcio.archiveiterator import ArchiveIterator
 from warcio.timeutils import iso_date_to_timestamp
 
@@ -116,7 +117,7 @@ def test_lines_say_where_a_capture_lies(tmp_path: Path) -> None:
     assert line.filename == "periplus-00-20270115080000-00001.warc.gz"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "line",
     [
         b"",

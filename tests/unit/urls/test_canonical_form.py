@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.urls import MAX_LENGTH, canonical, whatwg
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "form"),
     [
         ("HTTP://EXAMPLE.org", "http://example.org/"),
@@ -31,7 +31,7 @@ def test_what_no_server_can_tell_apart_is_folded(url: str, form: str) -> None:
     assert canonical(url) == form
 
 
-@pytest.mark.parametrize(
+@each_case(
     "url",
     [
         "http://example.org/a/",
@@ -54,7 +54,7 @@ def test_what_a_server_may_tell_apart_stays(url: str) -> None:
     assert canonical(url) == url
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "form"),
     [
         ("http://h/%", "http://h/%"),
@@ -71,7 +71,7 @@ def test_a_stray_percent_sign_never_becomes_an_escape(url: str, form: str) -> No
     assert canonical(url) == form
 
 
-@pytest.mark.parametrize(
+@each_case(
     "url",
     [
         "mailto:a@b",
@@ -130,7 +130,7 @@ def test_length_is_bounded_before_and_after_escaping() -> None:
     assert canonical("a", "http://h/" + "a" * MAX_LENGTH) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("encoding", "query", "escaped"),
     [
         ("gbk", "€你", "%80%C4%E3"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.urls import canonical, surt
 
 SESSION = "0123456789abcdefghijklmnopqrstuv"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "key"),
     [
         ("http://example.org/", "org,example)/"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 
-import pytest
+from tests.each_case import each_case
 
 from periplus.model import Url
 from periplus.urls import UriTree, components
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "parts"),
     [
         ("http://h/", ["h"]),

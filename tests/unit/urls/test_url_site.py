@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.each_case import each_case
 from xxhash import xxh3_64
 
 from periplus.model import Url
 from periplus.urls import PublicSuffixes, domain_of, fingerprint, fingerprints, host_of, site_of
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "site", "host"),
     [
         ("http://example.org/", "example.org", "example.org"),
@@ -28,7 +28,7 @@ def test_site_and_host(url: str, site: str, host: str) -> None:
     assert host_of(Url(url)) == host
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("host", "domain"),
     [
         ("www.example.co.uk", "example.co.uk"),
@@ -60,7 +60,7 @@ def test_registrable_domain(host: str, domain: str | None) -> None:
     assert domain_of(host) == domain
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("host", "domain"),
     [
         ("a.lab.test", "a.lab.test"),
