@@ -268,6 +268,7 @@ def test_a_url_in_two_files_is_one_listed_page(run: Run, web: ScriptedWeb) -> No
     assert (audit["dates"]["entries"], audit["dates"]["dated"]) == (13, 3)
 
 
+@pytest.mark.slow
 def test_a_dead_sitemap_that_robots_txt_no_longer_names(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """After its owner removed the line, as advised, the finding is that there is no sitemap.
 

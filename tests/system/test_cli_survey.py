@@ -55,9 +55,10 @@ def test_every_table_is_the_truth(run: Run, tmp_path: Path, count: int, workers:
     assert not any(url.endswith("/sitemap.xml") or "/p/" in url for url in served.requests)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "kills", "workers"),
-    [(30, (RATE,), 1), *(pytest.param(120, (30, 150), workers, marks=pytest.mark.slow) for workers in (1, 2))],
+    [(30, (RATE,), 1), *((120, (30, 150), workers) for workers in (1, 2))],
 )
 def test_killed_again_and_again_it_counts_the_same(
     tmp_path: Path, count: int, kills: tuple[int, ...], workers: int

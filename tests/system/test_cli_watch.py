@@ -19,13 +19,13 @@ from periplus.crawl.machine_settings import ShardMeta
 from periplus.store import DiskState, KnownRanks
 
 HOME = "http://site.test"
-PAGES = 12
+PAGES = 6
 LONG_AGO = "2020-01-01T00:00:00Z"
 
 
 @pytest.fixture
 def web() -> Iterator[ScriptedWeb]:
-    """A site of twelve pages, with a sitemap."""
+    """A site of six pages, with a sitemap."""
     said: dict[str, str | bytes] = {f"{HOME}/p{n}": page(f"page {n}") for n in range(PAGES)}
     said[f"{HOME}/"] = page("home", *(f"/p{n}" for n in range(PAGES)))
     said[f"{HOME}/robots.txt"] = f"Sitemap: {HOME}/s.xml"
@@ -97,10 +97,8 @@ def test_a_watch_comes_back_and_finds_what_changed(run: Run, web: ScriptedWeb, t
         assert words in told
 
 
-def test_a_page_of_a_collection_that_is_not_watched(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+def check_not_watched(run: Run, folder: Path) -> None:
     """`info` says what to type, and claims no visit."""
-    folder = tmp_path / "site"
-    begin(run, web, folder)
     said = run("info", str(folder), f"{HOME}/p1").stdout
     assert "none is planned: periplus watch" in " ".join(said.split())
     facts = json.loads(run("info", str(folder), f"{HOME}/p1", "--json").stdout)["freshness"]
@@ -174,6 +172,7 @@ def test_what_cannot_be_watched_says_what_to_type(run: Run, web: ScriptedWeb, tm
     assert f"periplus crawl -o {empty}" in none.stderr
     folder = tmp_path / "site"
     begin(run, web, folder)
+    check_not_watched(run, folder)
     for wrong, words in (
         (("--workers", "3"), "--workers 1"),
         (("--objective", "binery"), "binary"),

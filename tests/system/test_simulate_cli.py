@@ -101,7 +101,7 @@ def test_orderings_are_compared_a_line_a_result(graph: Path, rows: Rows) -> None
 
 def test_the_same_seed_gives_the_same_lines_whatever_the_workers(run: Run) -> None:
     """Deterministic: results do not depend on who did the work."""
-    args = ("ordering", "--pages", "80", "--sites", "5", "--policy", "opic,random", "--repetitions", "2", "--json")
+    args = ("ordering", "--pages", "40", "--sites", "4", "--policy", "opic,random", "--repetitions", "2", "--json")
     alone, together = (run(*args, "--workers", workers) for workers in ("1", "2"))
     assert alone.returncode == 0, alone.stderr
     assert alone.stdout == together.stdout
@@ -177,6 +177,7 @@ def test_freshness_is_compared_on_a_crawl_set(tmp_path: Path, rows: Rows, run: R
     assert "1 x fields-missing" in run(*typed).stdout
 
 
+@pytest.mark.slow
 def test_freshness_with_signals_against_another_policy(tmp_path: Path, run: Run) -> None:
     """The gain over it, as numbers and as a picture; where it was not asked for it is run as well."""
     plot = tmp_path / "gain.svg"
@@ -203,6 +204,7 @@ def test_balance_divides_fetches_between_two_sources(tmp_path: Path, rows: Rows,
         assert len(list(csv.DictReader(file))) == len(found)
 
 
+@pytest.mark.slow
 def test_reputation_compares_scores_against_farms(run: Run) -> None:
     """A line for each score, with a share for each farm."""
     done = run("reputation", "--seed", "1")

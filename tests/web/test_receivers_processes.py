@@ -112,6 +112,7 @@ def test_killed_server_loses_no_message(tmp_path: Path, web: ScriptedWeb) -> Non
     assert waiting(made) == []
 
 
+@pytest.mark.slow
 def test_killed_crawl_loses_no_url(tmp_path: Path, web: ScriptedWeb) -> None:
     """A watch that is killed while messages arrive: each URL is fetched by it or by the next one."""
     made = crawled_collection(tmp_path, web)

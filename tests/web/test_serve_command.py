@@ -73,6 +73,7 @@ def test_it_serves_until_it_is_stopped(folder: Path) -> None:
         assert "product" not in rest
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_it_at_once(folder: Path) -> None:
     """Whatever is under way."""
     with started(str(folder)) as (process, lines):
@@ -158,6 +159,7 @@ def test_without_the_extra_the_message_names_it() -> None:
     )
 
 
+@pytest.mark.slow
 def test_programs_serve_as_the_command_does(folder: Path) -> None:
     """`periplus.open(DIR).serve()` blocks until Ctrl-C and returns."""
     code = (

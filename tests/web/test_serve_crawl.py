@@ -38,6 +38,7 @@ def test_the_server_runs_the_crawl_and_ends_it(web: RunningLab, tmp_path: Path) 
         wait_until(lambda: web.log.total > before + 20 and is_running(out), process)
         status = Site(url[0]).ask("GET", "/api/live", {}).json
         assert (status["kind"], status["pid"] == process.pid) == ("crawl", False)
+        assert Site(url[0]).get("/collection").status == 200
         process.send_signal(signal.SIGINT)
         process.wait(600)
     assert not (out / SOCKET).exists()
