@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pyarrow.parquet as pq
 import pytest
 from msgspec import Struct
-from tests.system.typed import PROGRAM, Program
+from tests.system.typed import Program, run_program
 
 from periplus.cli import main
 from periplus.store.tables import SCHEMAS
@@ -340,7 +340,7 @@ def test_ctrl_c_ends_it_with_130_and_says_what_was_kept(tmp_path: Path) -> None:
 
 
 def test_it_runs_as_a_program() -> None:
-    """From the shell, on a machine that has nothing but the package."""
-    command = [*PROGRAM, "simulate", "batch", "--pages", "60", "--sites", "5", "--pages-per-visit", "1,9", "--json"]
-    done = subprocess.run(command, capture_output=True, check=True)
+    """In a process of its own."""
+    done = run_program("simulate", "batch", "--pages", "60", "--sites", "5", "--pages-per-visit", "1,9", "--json")
+    assert done.returncode == 0, done.stderr
     assert len({json.loads(line)["pages_per_visit"] for line in done.stdout.splitlines()}) == 2
