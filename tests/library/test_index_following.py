@@ -75,7 +75,8 @@ def begun(process: subprocess.Popen[str], lock: Path) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [1, 12])
 def test_a_killed_indexer_loses_nothing_and_doubles_nothing(
     collection: periplus.Collection, web: ScriptedWeb, kills: int
 ) -> None:

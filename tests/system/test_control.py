@@ -206,11 +206,11 @@ def test_preferred_urls_are_asked_for_next(web: RunningLab, tmp_path: Path, orde
 def test_the_pace_holds_for_all_sites_together(alone: Live) -> None:
     web, out, process = alone
     with ControlClient(out) as crawl:
-        assert crawl.ask("pace", rate=10)["rate"] == 10
+        assert crawl.ask("pace", rate=20)["rate"] == 20
         since = time.monotonic()
         before = web.log.total
         wait_until(lambda: web.log.total >= before + 14, process)
-        assert time.monotonic() - since >= (14 - UNDER_WAY) / 10
+        assert time.monotonic() - since >= (14 - UNDER_WAY) / 20
         crawl.ask("pace")
         before = web.log.total
         wait_until(lambda: web.log.total > before + 10, process)

@@ -115,7 +115,8 @@ def test_a_time_is_kept(lab: RunningLab, tmp_path: Path, workers: int) -> None:
     assert sum(status.crawl.pages for status in last) == pages_of(lab)
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
 def test_a_rate_is_kept_over_any_second(lab: RunningLab, tmp_path: Path, workers: int) -> None:
     """Robots files count, too. When a request began is in the table: a busy server may read it much later.
 
