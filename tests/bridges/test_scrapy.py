@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
+from tests.bridges.scrapy_process import run_spider
 from tests.lab.crawling import rows, standing
 
 from periplus.lab.web import World
@@ -30,11 +31,9 @@ DEADLINE = 300.0
 
 def start(kind: str, folder: Path, url: str, items: Path, proxy: str = "") -> ForkServerProcess:
     """A spider in a process of its own. Scrapy is loaded once for all of them, which takes longer than their crawls."""
-    from tests.bridges.scrapy_spider import main
-
     context = get_context("forkserver")
     context.set_forkserver_preload(["tests.bridges.scrapy_spider"])
-    program = context.Process(target=main, args=(kind, str(folder), url, str(items), proxy))
+    program = context.Process(target=run_spider, args=(kind, str(folder), url, str(items), proxy))
     program.start()
     return program
 

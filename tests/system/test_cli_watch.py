@@ -87,7 +87,7 @@ def test_a_watch_comes_back_and_finds_what_changed(run: Run, web: ScriptedWeb, t
     assert config.watch.visits_a_day == 10**8
     assert (config.crawl.limit, config.crawl.duration) == (PAGES + 1, 0.0)
 
-    again = run("watch", str(folder), "--for", "1s")
+    again = run("watch", str(folder), "--for", "500ms")
     assert again.returncode == 0
     assert again.stdout.startswith("done: the time is over")
     assert f"of {PAGES + 1} pages" in again.stdout
@@ -109,11 +109,11 @@ def test_a_budget_is_not_overspent(run: Run, web: ScriptedWeb, tmp_path: Path) -
     """At most this many visits a day of all sites, or of one; both are saved, and nothing else is."""
     folder = tmp_path / "site"
     begin(run, web, folder)
-    [*_, last] = lines(run("watch", str(folder), "--budget", "86400", "--for", "1s", "--json"))
+    [*_, last] = lines(run("watch", str(folder), "--budget", "86400", "--for", "500ms", "--json"))
     assert last["fetches"] <= 2 + last["seconds"]
     assert last["ended"] == "time"
     plenty = ("--budget", str(10**8))
-    [*_, last] = lines(run("watch", str(folder), *plenty, "--per-site", "1440", "--for", "1s", "--json"))
+    [*_, last] = lines(run("watch", str(folder), *plenty, "--per-site", "1440", "--for", "500ms", "--json"))
     assert last["fetches"] <= 1
     kept = Config.load(folder / "periplus.toml")
     assert (kept.watch.per_site, kept.politeness.delay) == (1440, 0.0)
