@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
+from tests.bridges.scrapy_process import run_spider
 from tests.lab.crawling import rows, standing
 
 from periplus.lab.web import World
@@ -30,11 +31,9 @@ DEADLINE = 300.0
 
 def start(kind: str, folder: Path, url: str, items: Path, proxy: str = "") -> ForkServerProcess:
     """A spider in a process of its own. Scrapy is loaded once for all of them, which takes longer than their crawls."""
-    from tests.bridges.scrapy_spider import main
-
     context = get_context("forkserver")
     context.set_forkserver_preload(["tests.bridges.scrapy_spider"])
-    program = context.Process(target=main, args=(kind, str(folder), url, str(items), proxy))
+    program = context.Process(target=run_spider, args=(kind, str(folder), url, str(items), proxy))
     program.start()
     return program
 
@@ -79,7 +78,8 @@ def test_every_page_is_fetched_once(crawled: Crawled) -> None:
     assert len(crawled.pages) > 10
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [1, 12])
 def test_a_killed_spider_continues(crawled: Crawled, tmp_path: Path, kills: int) -> None:
     """The same pages, and none is fetched twice but those that were in flight."""
     lab, folder, items = crawled.lab, tmp_path / "c", tmp_path / "items"
@@ -148,7 +148,7 @@ def test_what_a_spider_sees_of_redirects_retries_and_refusals(tmp_path: Path) ->
         asked: ClassVar[Counter[str]] = Counter()
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
         base = f"http://127.0.0.1:{server.server_port}/"
         items = run("asking", tmp_path / "c", base, tmp_path / "items")

@@ -203,7 +203,7 @@ def seen() -> Seen:
     return Seen(np.array(fingerprints(urls), np.uint64), numbers, numbers < 2, is_seed)
 
 
-@pytest.mark.parametrize("job_bytes", [25_000, 1 << 30])
+@pytest.mark.parametrize("job_bytes", [25_000, pytest.param(1 << 30, marks=pytest.mark.slow)])
 def test_links_make_the_same_of_pages(
     executor: Executor, collection: Path, seen: Seen, tmp_path: Path, job_bytes: int
 ) -> None:
@@ -219,7 +219,7 @@ def test_links_make_the_same_of_pages(
     assert list((tmp_path / "work").iterdir()) == []
 
 
-@pytest.mark.parametrize("job_bytes", [1_500, 1 << 30])
+@pytest.mark.parametrize("job_bytes", [1_500, pytest.param(1 << 30, marks=pytest.mark.slow)])
 def test_pages_have_the_same_copies(executor: Executor, collection: Path, tmp_path: Path, job_bytes: int) -> None:
     """Those of a band that share a key are in one partition: every pair is found that is found in one memory."""
     one = clusters_of(collection / "tables")

@@ -61,8 +61,8 @@ def test_page_is_stored_when_it_is_handed_over(tmp_path: Path) -> None:
 
 def test_leaving_the_loop_stops_and_the_same_folder_continues(tmp_path: Path) -> None:
     """A crawl that is left early keeps everything; the next one hands over what the first did not."""
-    with shop(120) as web:
-        options = quick(web) | {"rate": 2.5}  # to fetch all takes most of a minute
+    with shop(60) as web:
+        options = quick(web) | {"rate": 2.5}  # to fetch all takes half a minute
         first = []
         with periplus.crawl(SEED, out=tmp_path / "c", **options) as crawl:
             for page in crawl:

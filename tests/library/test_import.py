@@ -63,15 +63,9 @@ def test_unknown_name() -> None:
         periplus.sideways  # type: ignore[attr-defined]  # noqa: B018
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "first",
-    [
-        "import periplus.crawl.engine",
-        *(
-            pytest.param(code, marks=pytest.mark.slow)
-            for code in ("periplus.crawl", "from periplus.crawl import fetch")
-        ),
-    ],
+    "first", ["import periplus.crawl.engine", "periplus.crawl", "from periplus.crawl import fetch"]
 )
 def test_crawl_is_a_function_and_a_package(first: str) -> None:
     """Whichever is used first: `periplus.crawl` can be called, and its modules can be imported."""

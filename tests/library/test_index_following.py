@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,18 +28,29 @@ from periplus.store.export.documents import Document, last_document
 LOCK = "indexer.lock"
 
 
-@pytest.fixture
-def web() -> Iterator[ScriptedWeb]:
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ScriptedWeb, Path]]:
+    """The shop and a collection of it, to be copied."""
+    folder = tmp_path_factory.mktemp("shop")
     with shop(6) as server:
         server.said[f"{SEED}private"] = "<title>Private</title><meta name=robots content=noarchive><p>Seen, not kept."
         server.said[SEED] = str(server.said[SEED]) + "<a href='/private'>private</a>"
-        yield server
+        periplus.crawl(SEED, out=folder / "c", config=attentive(folder), **quick(server)).run()
+        yield server, folder / "c"
 
 
 @pytest.fixture
-def collection(web: ScriptedWeb, tmp_path: Path) -> periplus.Collection:
-    periplus.crawl(SEED, out=tmp_path / "c", config=attentive(tmp_path), **quick(web)).run()
-    return periplus.open(tmp_path / "c")
+def web(crawled: tuple[ScriptedWeb, Path]) -> Iterator[ScriptedWeb]:
+    """The shop, which is after a test what it was before."""
+    web, before = crawled[0], dict(crawled[0].said)
+    yield web
+    web.said = before
+    web.asked.clear()
+
+
+@pytest.fixture
+def collection(crawled: tuple[ScriptedWeb, Path], tmp_path: Path) -> periplus.Collection:
+    return periplus.open(shutil.copytree(crawled[1], tmp_path / "c"))
 
 
 def contents(index: Index) -> dict[str, tuple[str, str, tuple[str, ...]]]:
@@ -63,7 +75,8 @@ def begun(process: subprocess.Popen[str], lock: Path) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [1, 12])
 def test_a_killed_indexer_loses_nothing_and_doubles_nothing(
     collection: periplus.Collection, web: ScriptedWeb, kills: int
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,18 +15,29 @@ from tests.system.typed import Run
 import periplus
 
 
-@pytest.fixture
-def web() -> Iterator[ScriptedWeb]:
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ScriptedWeb, Path]]:
+    """The shop and a collection of it, to be copied."""
+    folder = tmp_path_factory.mktemp("shop")
     with shop(4) as server:
         server.said[f"{SEED}hidden"] = "<title>Hidden</title><meta name=robots content=noindex><p>Secret parts."
         server.said[SEED] = str(server.said[SEED]) + "<a href='/hidden'>hidden</a>"
-        yield server
+        periplus.crawl(SEED, out=folder / "c", config=attentive(folder), **quick(server)).run()
+        yield server, folder / "c"
 
 
 @pytest.fixture
-def collection(web: ScriptedWeb, tmp_path: Path) -> periplus.Collection:
-    periplus.crawl(SEED, out=tmp_path / "c", config=attentive(tmp_path), **quick(web)).run()
-    return periplus.open(tmp_path / "c")
+def web(crawled: tuple[ScriptedWeb, Path]) -> Iterator[ScriptedWeb]:
+    """The shop, which is after a test what it was before."""
+    web, before = crawled[0], dict(crawled[0].said)
+    yield web
+    web.said = before
+    web.asked.clear()
+
+
+@pytest.fixture
+def collection(crawled: tuple[ScriptedWeb, Path], tmp_path: Path) -> periplus.Collection:
+    return periplus.open(shutil.copytree(crawled[1], tmp_path / "c"))
 
 
 def test_pages_are_found_by_their_words(collection: periplus.Collection) -> None:

@@ -16,7 +16,8 @@ HERE: Final = Path(__file__).resolve().parent
 BLOCKS, EVENTS = 1, 2
 """Flags of a page: what is asked for besides the other columns."""
 SANITIZED: Final = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-COUNTED: Final = ("-O1", "-DCOUNT_STEPS")
+STRICT: Final = ("-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Werror")
+COUNTED: Final = ("-O1", "-DCOUNT_STEPS", *STRICT)
 _MARKED: Final = "-fsanitize-coverage=trace-pc"
 _TIMEOUT: Final = 1800
 """Seconds for a compiler or a run of many pages under a sanitizer, also on a busy machine."""
@@ -35,7 +36,7 @@ def build_sanitized(folder: Path) -> Path:
 
 
 def build_counted(folder: Path) -> Path:
-    """The driver that counts its steps."""
+    """The driver that counts its steps; a warning of the compiler is an error."""
     counting = folder / "counting.o"
     _run([*_compiler(), "-O1", "-c", str(HERE / "counting.c"), "-o", str(counting)])
     return _compile(folder / "counted", [*COUNTED, _MARKED, str(HERE / "driver.c"), str(counting)], folder)

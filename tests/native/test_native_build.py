@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 from hatch_build import SUFFIX, ScannerBuildHook, compile_scanner, sources_digest
-from tests.native.scanner_driver import HOSTILE, ROOT
+from tests.native.scanner_driver import HOSTILE, ROOT, STRICT
 
 URL = "http://docs.example.org/library/page.html"
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no compiler")
@@ -30,21 +30,12 @@ def test_module_is_up_to_date(native: ModuleType) -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("level", ["-O1", pytest.param("-O2", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["-O1", "-O2"])
 def test_compiles_without_warnings(tmp_path: Path, level: str) -> None:
     """All warnings that find mistakes are errors; some are found only where the compiler optimises."""
-    strict = (
-        level,
-        "-std=c11",
-        "-shared",
-        "-fPIC",
-        "-Wall",
-        "-Wextra",
-        "-Wshadow",
-        "-Wconversion",
-        "-Wno-sign-conversion",
-    )
-    assert compile_scanner(ROOT, tmp_path / "strict.so", (*strict, "-Werror")).is_file()
+    strict = (level, "-std=c11", "-shared", "-fPIC", *STRICT)
+    assert compile_scanner(ROOT, tmp_path / "strict.so", strict).is_file()
 
 
 def test_missing_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_counted(tmp_path_factory.mktemp("driver"))
 
 
-@pytest.mark.parametrize("flags", [0, BLOCKS | EVENTS], ids=["columns", "all"])
+@pytest.mark.parametrize(
+    "flags", [pytest.param(0, marks=pytest.mark.slow, id="columns"), pytest.param(BLOCKS | EVENTS, id="all")]
+)
 def test_steps_are_linear_in_size(driver: Path, flags: int) -> None:
     """Twice the size takes about twice the steps."""
     once = read_all(driver, [shape(SIZE) for shape in HOSTILE.values()], flags)

@@ -359,6 +359,11 @@ def small_world(pages: int = 90) -> World:
     return World(7, 8, pages=pages, profiles=[profile for profile in Profile if profile is not Profile.DIRTY])
 
 
+def tiny_world() -> World:
+    """Some sixty pages on six sites, of the kinds that have few sitemaps."""
+    return World(7, 6, pages=20, profiles=[Profile.NEWS, Profile.BUILD, Profile.PARTIAL, Profile.NONE])
+
+
 def same(killed: Crawled, whole: Crawled) -> Mapping[str, object]:
     """What differs; nothing should."""
     return {

@@ -116,9 +116,11 @@ def test_faults_are_told_with_their_pages_and_which_were_fixed(
     assert said.returncode == 4
     assert sorted(audit["failed_on"]) == ["listed-errors", "listed-forbidden", "orphans"]
     check_files(files, told.keys())
-    again = run("audit", folder, "--baseline", str(before), "--fail-on", "orphans")
+    again = run("audit", folder, "--site", "www.site.test", "--baseline", str(before), "--fail-on", "orphans")
     assert again.returncode == 4
     assert "+ orphans http://site.test/lonely" in again.stdout
+    assert "→ Link to them from a section" in again.stdout
+    assert all(len(line) < 300 for line in again.stdout.splitlines()), "lines are not padded to the console's width"
     assert run("audit", folder, "--csv", "-").stdout.startswith("finding,severity,area,state,url,")
     assert run("audit", folder, "--baseline", str(tmp_path / "none.json")).returncode == 2
     check_fixed(run, web, folder, told.keys())
@@ -179,9 +181,6 @@ def test_an_incomplete_crawl_says_so_and_is_completed(run: Run, web: ScriptedWeb
     whole = json.loads(run(*typed(web, "-o", folder, "--limit", "0", "--json")).stdout)
     assert (whole["waiting"], whole["is_whole"]) == (0, True)
     assert "orphans" in {found["name"] for found in whole["findings"]}
-    said = run("audit", folder, "--site", "www.site.test")
-    assert "→ Link to them from a section" in said.stdout
-    assert all(len(line) < 300 for line in said.stdout.splitlines()), "lines are not padded to the width of the console"
     assert run("audit", folder, "--site", "nobody.test").returncode == 2
 
 
@@ -268,6 +267,7 @@ def test_a_url_in_two_files_is_one_listed_page(run: Run, web: ScriptedWeb) -> No
     assert (audit["dates"]["entries"], audit["dates"]["dated"]) == (13, 3)
 
 
+@pytest.mark.slow
 def test_a_dead_sitemap_that_robots_txt_no_longer_names(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
     """After its owner removed the line, as advised, the finding is that there is no sitemap.
 

@@ -96,9 +96,8 @@ def dated(when: datetime) -> str:
     return urlset(*(f"{HOME}/{name} {lastmod}" for name in ("", *NAMES)))
 
 
-@pytest.mark.parametrize(
-    "follows", [pytest.param(False, marks=pytest.mark.slow, id="built"), pytest.param(True, id="follows")]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("follows", [False, True], ids=["built", "follows"])
 def test_a_sitemap_of_this_minute_is_not_said_to_follow_the_request(run: Run, follows: bool) -> None:
     """Dates that were written just before the audit stand still at a second look; those of the request move."""
     site = clean()

@@ -129,7 +129,9 @@ def test_a_collection_keeps_its_number_of_shards(web: RunningLab, tmp_path: Path
     assert "--workers 1" in other.stderr
 
 
-@pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, "2"), (signal.SIGTERM, "1")])
+@pytest.mark.parametrize(
+    ("number", "workers"), [pytest.param(signal.SIGINT, "2", marks=pytest.mark.slow), (signal.SIGTERM, "1")]
+)
 def test_a_crawl_that_is_stopped_keeps_everything(
     web: RunningLab, tmp_path: Path, run: Run, number: signal.Signals, workers: str
 ) -> None:
@@ -155,6 +157,7 @@ def test_a_crawl_that_is_stopped_keeps_everything(
     assert len(good_pages(web)) == len(set(good_pages(web))) == done["pages"]
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_ends_at_once(web: RunningLab, tmp_path: Path) -> None:
     """Whatever is under way: here a server that does not answer for as long as we wait. No process is left behind."""
     slow = "http://slow-drip.hostile.lab.test/"
@@ -237,7 +240,7 @@ def test_on_a_terminal_the_display_is_live(web: RunningLab, tmp_path: Path) -> N
     """Lines stay in place, the cursor comes back, and the end says what to type next."""
     ours, theirs = os.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
-    process = started(*into(web, tmp_path, seed(web), "--scope", "host", *QUICK), stderr=theirs, env=environment)
+    process = started(*into(web, tmp_path, seed(web), "--limit", "5", *QUICK), stderr=theirs, env=environment)
     os.close(theirs)
     drawn = bytearray()
     while True:

@@ -19,12 +19,12 @@ from periplus.config import Config
 from periplus.model import Url
 
 HOME, OTHER = "http://site.test", "http://docs.other.test"
-PAGES = 12
+PAGES = 6
 
 
 @pytest.fixture
 def web() -> Iterator[ScriptedWeb]:
-    """Two sites: one of thirteen pages, which links to one of two pages."""
+    """Two sites: one of seven pages, which links to one of two pages."""
     said: dict[str, str | bytes] = {f"{HOME}/p{n}": page(f"page {n}") for n in range(PAGES)}
     said[f"{HOME}/"] = page("home", *(f"/p{n}" for n in range(PAGES)))
     said[f"{OTHER}/"] = page("other home", "/about")

@@ -39,6 +39,7 @@ def test_programs_get_the_numbers(run: Run, collection: Path, tmp_path: Path) ->
     assert (tmp_path / "too.html").is_file()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_is_said(run: Run, collection: Path, tmp_path: Path) -> None:
     """No traceback: which file, and what to type."""
     said = run("report", str(collection), "-o", str(tmp_path / "nowhere" / "report.html"))

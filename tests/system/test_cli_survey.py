@@ -38,9 +38,10 @@ def truth_of(folder: Path, served: ServedDomains) -> list[str]:
     return written_differences(folder / "out" / "survey" / "tables", served.plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "workers"),
-    [(30, 1), pytest.param(1000, 1, marks=pytest.mark.slow), pytest.param(1000, 2, marks=pytest.mark.slow)],
+    [(30, 1), (1000, 1), (1000, 2)],
 )
 def test_every_table_is_the_truth(run: Run, tmp_path: Path, count: int, workers: int) -> None:
     """What is written of domains that were asked over HTTP equals what the generator planned, in every table."""
@@ -55,9 +56,10 @@ def test_every_table_is_the_truth(run: Run, tmp_path: Path, count: int, workers:
     assert not any(url.endswith("/sitemap.xml") or "/p/" in url for url in served.requests)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "kills", "workers"),
-    [(30, (RATE,), 1), *(pytest.param(120, (30, 150), workers, marks=pytest.mark.slow) for workers in (1, 2))],
+    [(30, (RATE,), 1), *((120, (30, 150), workers) for workers in (1, 2))],
 )
 def test_killed_again_and_again_it_counts_the_same(
     tmp_path: Path, count: int, kills: tuple[int, ...], workers: int
@@ -104,12 +106,13 @@ def test_what_is_there_can_be_counted_in_the_middle(run: Run, tmp_path: Path) ->
 
 
 def test_a_person_sees_numbers_tables_and_places(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The main table on stdout; the report, its tables and its figures in the folder; the list beside the settings."""
+    """Every table is the truth; the main one is on stdout, the report with its figures and the list in the folder."""
     monkeypatch.setattr("periplus.assembly.collection.SEEDS_IN_SETTINGS", 20)
     with ServedDomains(30, 6, by_proxy=True, naming=0.5) as served:
         said = run(*typed_for(served, tmp_path))
     folder = tmp_path / "out"
     assert said.returncode == 0
+    assert truth_of(tmp_path, served) == []
     assert "every domain was asked" in said.stdout
     assert "share of domains with robots.txt" in said.stdout
     assert "report.md" in said.stdout

@@ -74,7 +74,7 @@ def test_topic_from_the_crawl_to_the_simulator(run: Run, tmp_path: Path) -> None
     picture, table = tmp_path / "recall.svg", ["--limit", "14", "--relevant", "0.5", "--json"]
     said = run(
         "simulate", "focused", "--collection", str(out), "--topic", "spider traps", "--policy",
-        "breadth_first,context_graph,shark,focused", "--plot", str(picture), *table,
+        "breadth_first,shark,focused", "--plot", str(picture), *table,
     )  # fmt: skip
     found = {row["policy"]: row for row in (json.loads(line) for line in said.splitlines() if line.startswith("{"))}
     assert found["shark"]["recall"] > found["breadth_first"]["recall"]

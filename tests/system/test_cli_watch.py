@@ -19,13 +19,13 @@ from periplus.crawl.machine_settings import ShardMeta
 from periplus.store import DiskState, KnownRanks
 
 HOME = "http://site.test"
-PAGES = 12
+PAGES = 6
 LONG_AGO = "2020-01-01T00:00:00Z"
 
 
 @pytest.fixture
 def web() -> Iterator[ScriptedWeb]:
-    """A site of twelve pages, with a sitemap."""
+    """A site of six pages, with a sitemap."""
     said: dict[str, str | bytes] = {f"{HOME}/p{n}": page(f"page {n}") for n in range(PAGES)}
     said[f"{HOME}/"] = page("home", *(f"/p{n}" for n in range(PAGES)))
     said[f"{HOME}/robots.txt"] = f"Sitemap: {HOME}/s.xml"
@@ -87,7 +87,7 @@ def test_a_watch_comes_back_and_finds_what_changed(run: Run, web: ScriptedWeb, t
     assert config.watch.visits_a_day == 10**8
     assert (config.crawl.limit, config.crawl.duration) == (PAGES + 1, 0.0)
 
-    again = run("watch", str(folder), "--for", "1s")
+    again = run("watch", str(folder), "--for", "500ms")
     assert again.returncode == 0
     assert again.stdout.startswith("done: the time is over")
     assert f"of {PAGES + 1} pages" in again.stdout
@@ -97,10 +97,8 @@ def test_a_watch_comes_back_and_finds_what_changed(run: Run, web: ScriptedWeb, t
         assert words in told
 
 
-def test_a_page_of_a_collection_that_is_not_watched(run: Run, web: ScriptedWeb, tmp_path: Path) -> None:
+def check_not_watched(run: Run, folder: Path) -> None:
     """`info` says what to type, and claims no visit."""
-    folder = tmp_path / "site"
-    begin(run, web, folder)
     said = run("info", str(folder), f"{HOME}/p1").stdout
     assert "none is planned: periplus watch" in " ".join(said.split())
     facts = json.loads(run("info", str(folder), f"{HOME}/p1", "--json").stdout)["freshness"]
@@ -111,11 +109,11 @@ def test_a_budget_is_not_overspent(run: Run, web: ScriptedWeb, tmp_path: Path) -
     """At most this many visits a day of all sites, or of one; both are saved, and nothing else is."""
     folder = tmp_path / "site"
     begin(run, web, folder)
-    [*_, last] = lines(run("watch", str(folder), "--budget", "86400", "--for", "1s", "--json"))
+    [*_, last] = lines(run("watch", str(folder), "--budget", "86400", "--for", "500ms", "--json"))
     assert last["fetches"] <= 2 + last["seconds"]
     assert last["ended"] == "time"
     plenty = ("--budget", str(10**8))
-    [*_, last] = lines(run("watch", str(folder), *plenty, "--per-site", "1440", "--for", "1s", "--json"))
+    [*_, last] = lines(run("watch", str(folder), *plenty, "--per-site", "1440", "--for", "500ms", "--json"))
     assert last["fetches"] <= 1
     kept = Config.load(folder / "periplus.toml")
     assert (kept.watch.per_site, kept.politeness.delay) == (1440, 0.0)
@@ -174,6 +172,7 @@ def test_what_cannot_be_watched_says_what_to_type(run: Run, web: ScriptedWeb, tm
     assert f"periplus crawl -o {empty}" in none.stderr
     folder = tmp_path / "site"
     begin(run, web, folder)
+    check_not_watched(run, folder)
     for wrong, words in (
         (("--workers", "3"), "--workers 1"),
         (("--objective", "binery"), "binary"),

@@ -28,6 +28,7 @@ from tests.system.crawled import (
     finish,
     same,
     small_world,
+    tiny_world,
     wait_for,
 )
 from tests.system.crawled import rows as crawled_rows
@@ -209,8 +210,12 @@ def test_sites_that_moved_are_rebuilt_from_the_archive_of_another_shard(lab: Run
         assert all_rows(tmp_path)[table] == rows[table], table
 
 
-def test_a_rebuilt_state_knows_what_the_lost_one_knew(lab: RunningLab, tmp_path: Path) -> None:
+def test_a_rebuilt_state_knows_what_the_lost_one_knew(
+    start_lab: Callable[[Server], RunningLab], tmp_path: Path
+) -> None:
     """Records, rules, calendar, near-duplicates, payloads and counts; also of pages that were visited twice."""
+    world = tiny_world()
+    lab = start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
     what = asked(lab)
     finish(tmp_path, what)
     make_due(tmp_path, [row["url"] for row in crawled_rows(tmp_path, "pages")][::5])

@@ -187,7 +187,7 @@ def test_nothing_is_lost_or_fetched_again(lab: RunningLab, tmp_path: Path) -> No
     lost(lab.log.visits(), folder, births)
 
 
-@pytest.mark.parametrize("after", [1, 3, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("after", [3, *(pytest.param(after, marks=pytest.mark.slow) for after in (1, 5))])
 def test_what_is_known_moves_whole(half: tuple[Path, Asked], tmp_path: Path, after: int) -> None:
     """Every record, queue entry and file is where it belongs, once; totals stay; only what must has moved."""
     what, folder = half[1], tmp_path / "copy"
@@ -235,6 +235,7 @@ def test_killed_in_front_of_operations_on_the_disk(
     assert deaths >= rounds
 
 
+@pytest.mark.slow
 def test_killed_while_shards_come_to_rest(half: tuple[Path, Asked], tmp_path: Path) -> None:
     """What was noted, and what was on its way between shards, is processed once, whichever process is killed."""
     what, rest, folder = half[1], tmp_path / "rest", tmp_path / "killed"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from tests.system.crawled import Asked, asked, rows, small_world
+from tests.system.crawled import Asked, asked, rows, tiny_world
 from tests.system.typed import Program
 
 from periplus.assembly import Layout, open_crawl, seeds_from
@@ -31,7 +31,7 @@ pytest_plugins = ["periplus.lab.pytest_plugin"]
 
 @pytest.fixture
 def lab(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
-    world = small_world(30)
+    world = tiny_world()
     return start_lab(Server(world, SteppedClock(world.epoch), pace=0.01))
 
 
@@ -45,7 +45,7 @@ def pages_of(lab: RunningLab) -> int:
     return sum(visit.status == 200 and not visit.target.endswith(ends) for visit in lab.log.visits())
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow), 3])
+@pytest.mark.parametrize("workers", [1, *(pytest.param(workers, marks=pytest.mark.slow) for workers in (2, 3))])
 def test_a_limit_is_reached_and_not_passed(lab: RunningLab, tmp_path: Path, workers: int) -> None:
     """By no page, however many shards there are; a larger one goes on from there, and what there is ends it."""
     crawl_of(tmp_path, asked(lab, workers, crawl__limit=7)).run()
@@ -115,7 +115,8 @@ def test_a_time_is_kept(lab: RunningLab, tmp_path: Path, workers: int) -> None:
     assert sum(status.crawl.pages for status in last) == pages_of(lab)
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
 def test_a_rate_is_kept_over_any_second(lab: RunningLab, tmp_path: Path, workers: int) -> None:
     """Robots files count, too. When a request began is in the table: a busy server may read it much later.
 
@@ -140,7 +141,7 @@ def tell(lab: RunningLab) -> None:
     os.kill(os.getpid(), signal.SIGUSR1)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_stop_may_come_from_a_signal_handler(lab: RunningLab, tmp_path: Path, workers: int) -> None:
     """The crawl ends soon, everything is kept, and goes on later."""
     crawl = crawl_of(tmp_path, asked(lab, workers, politeness__delay=0.5))

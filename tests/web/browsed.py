@@ -22,7 +22,7 @@ HURRIED = {
 }
 
 
-def crawled(folder: Path, pages: int = 60, sites: tuple[Profile, ...] = PROFILES) -> Path:
+def crawled(folder: Path, pages: int = 30, sites: tuple[Profile, ...] = PROFILES) -> Path:
     """Crawl some sites of the lab by links and sitemaps."""
     world = World(11, len(sites), pages=pages, profiles=sites)
     with standing(world) as lab:

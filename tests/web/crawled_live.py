@@ -14,7 +14,7 @@ from periplus.assembly.control import ControlClient, is_running
 from periplus.lab.web import World
 from periplus.lab.web.server import RunningLab, Server, SteppedClock
 
-QUIET = 1.0
+QUIET = 0.4
 """Seconds without a request after which those that were under way when a crawl was paused have ended."""
 
 

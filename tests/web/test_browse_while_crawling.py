@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import pytest
 from tests.lab.crawling import by_proxy, standing
 from tests.web.asking import PATIENCE, Reply, Site
 from tests.web.browsed import HURRIED, PROFILES
@@ -38,6 +39,7 @@ def test_pages_of_a_collection_that_this_process_writes(tmp_path: Path) -> None:
         assert site.get("/api/collection").json["facts"]["known"] == known
 
 
+@pytest.mark.slow
 def test_pages_while_a_crawl_runs(tmp_path: Path) -> None:
     """Many readers at once and a crawl of two processes: every page answers, and the crawl ends with all its pages."""
     folder = tmp_path / "lab"

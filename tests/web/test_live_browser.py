@@ -55,6 +55,7 @@ def press(browser: Chromium, form: str, **fields: str) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_the_page_follows_the_crawl_and_its_buttons_control_it(
     web: RunningLab, tmp_path: Path, serving: Serving, browser: Chromium
 ) -> None:

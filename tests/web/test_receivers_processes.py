@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from tests.lab.scripted_web import ScriptedWeb, page
 from tests.system.typed import Program
-from tests.web.receiving import KEY, collection, crawled, waiting
+from tests.web.receiving import KEY, collection, crawled, serving, waiting
 
 from periplus.assembly.collection import Collection
 from periplus.formats import indexnow
@@ -100,10 +101,9 @@ def test_killed_server_loses_no_message(tmp_path: Path, web: ScriptedWeb) -> Non
     assert statuses == [202, 202, 200]
     assert waiting(made) == [urls[3]]
     web.failing.clear()
-    with served(made.folder) as (server, port):
+    with serving(made.folder) as server:
         wait_for(lambda: len(waiting(made)) == 4, "the held messages are released")
-        assert submit(port, urls[4]) == 200
-        kill(server)
+        assert submit(urlsplit(server.url).port or 0, urls[4]) == 200
     assert sorted(waiting(made)) == urls
     for url in urls:
         web.said[url] = page(url)
@@ -112,6 +112,7 @@ def test_killed_server_loses_no_message(tmp_path: Path, web: ScriptedWeb) -> Non
     assert waiting(made) == []
 
 
+@pytest.mark.slow
 def test_killed_crawl_loses_no_url(tmp_path: Path, web: ScriptedWeb) -> None:
     """A watch that is killed while messages arrive: each URL is fetched by it or by the next one."""
     made = crawled_collection(tmp_path, web)

@@ -52,13 +52,17 @@ FORM = (
 """The beginning of a form."""
 
 
-def test_it_serves_until_it_is_stopped(folder: Path) -> None:
-    """The address is on stderr; the first signal lets a form under way arrive, refuses others, and ends with code 0."""
-    body = b"next=/x"
-    with started(str(folder)) as (process, lines):
+def test_it_serves_until_it_is_stopped(folder: Path, tmp_path: Path) -> None:
+    """The address is on stderr; the first signal lets a form under way arrive, refuses others, and ends with code 0.
+
+    A token is made, for its owner only, and printed once. Searching needs none if everyone may search.
+    """
+    file = tmp_path / "token"
+    with started(str(folder), "--token-file", str(file), "--public-search") as (process, lines):
         assert "small" in lines[-1]
         site = Site(url_in(lines[-1]))
-        assert site.get("/", q="product").status == 200
+        token = check_token(site, file, lines[0])
+        body = f"next=/x&token={token}".encode()
         with site.connect() as connection:
             connection.sendall(FORM + f"Content-Length: {len(body)}\r\n\r\n".encode())
             site.get("/")  # the form has arrived as far as it was sent
@@ -71,8 +75,30 @@ def test_it_serves_until_it_is_stopped(folder: Path) -> None:
         assert out == ""
         assert "GET / 200" in rest
         assert "product" not in rest
+        assert token not in rest
 
 
+def check_token(site: Site, file: Path, line: str) -> str:
+    """The token that was made."""
+    token = file.read_text().strip()
+    assert len(token) >= 32
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert token in line
+    assert read_tokens(file) == Tokens(token)
+    assert site.get("/", q="product").status == 200
+    assert site.get("/api/sites/shop.test").status == 401
+    assert site.get("/api/sites/shop.test", {"Authorization": f"Bearer {token}"}).status == 200
+    return token
+
+
+def test_a_file_with_two_tokens(tmp_path: Path) -> None:
+    """The second is that of viewers."""
+    file = tmp_path / "token"
+    file.write_text("the-token-of-the-owner\n\nthe-token-of-viewers\n")
+    assert read_tokens(file) == Tokens("the-token-of-the-owner", "the-token-of-viewers")
+
+
+@pytest.mark.slow
 def test_a_second_signal_ends_it_at_once(folder: Path) -> None:
     """Whatever is under way."""
     with started(str(folder)) as (process, lines):
@@ -94,23 +120,6 @@ def wait_until_refused(site: Site) -> None:
         except ConnectionRefusedError:
             return
         time.sleep(0.01)
-
-
-def test_a_token_is_made_and_printed_once(folder: Path, tmp_path: Path) -> None:
-    """For its owner only. Searching needs none if everyone may search."""
-    file = tmp_path / "token"
-    with started(str(folder), "--token-file", str(file), "--public-search") as (_, lines):
-        token = file.read_text().strip()
-        assert len(token) >= 32
-        assert file.stat().st_mode & 0o777 == 0o600
-        assert token in lines[0]
-        site = Site(url_in(lines[-1]))
-        assert site.get("/", q="product").status == 200
-        assert site.get("/api/sites/shop.test").status == 401
-        assert site.get("/api/sites/shop.test", {"Authorization": f"Bearer {token}"}).status == 200
-    assert read_tokens(file) == Tokens(token)
-    file.write_text(f"{token}\n\nthe-token-of-viewers\n")
-    assert read_tokens(file) == Tokens(token, "the-token-of-viewers")
 
 
 def test_errors_say_what_to_do(folder: Path) -> None:
@@ -141,6 +150,7 @@ def test_files_without_a_token(tmp_path: Path, content: bytes) -> None:
         read_tokens(tmp_path / "t")
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_message_names_it() -> None:
     """With the line to type, and nothing of the extra imported before."""
     code = (
@@ -158,6 +168,7 @@ def test_without_the_extra_the_message_names_it() -> None:
     )
 
 
+@pytest.mark.slow
 def test_programs_serve_as_the_command_does(folder: Path) -> None:
     """`periplus.open(DIR).serve()` blocks until Ctrl-C and returns."""
     code = (

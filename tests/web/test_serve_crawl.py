@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from tests.system.typed import running, wait_until
 from tests.web.asking import Site
-from tests.web.crawled_live import crawling, small_lab
+from tests.web.crawled_live import hosts, small_lab
 
-from periplus.assembly.control import SOCKET, ControlClient, is_running
+from periplus.assembly.collection import planned
+from periplus.assembly.control import SOCKET, is_running
 from periplus.lab.web.server import RunningLab, Server
 
 pytest_plugins = ["periplus.lab.pytest_plugin"]
@@ -25,9 +26,8 @@ def web(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
 
 def test_the_server_runs_the_crawl_and_ends_it(web: RunningLab, tmp_path: Path) -> None:
     out = tmp_path / "c"
-    with crawling(web, out), ControlClient(out) as crawl:
-        crawl.ask("stop")
-    before = web.log.total
+    options = {"wire.proxy": web.base, "politeness.delay": 0.1, "sitemaps.follow": False, "crawl.workers": 1}
+    planned(out, seeds=[f"http://{host}/" for host in hosts(web)], options=options).save()
     with running("serve", str(out), "--crawl", "--port", "0") as process:
         assert process.stderr is not None
         line = process.stderr.readline()
@@ -35,7 +35,7 @@ def test_the_server_runs_the_crawl_and_ends_it(web: RunningLab, tmp_path: Path) 
             line = process.stderr.readline()
         url = re.search(r"http://\S+", line)
         assert url is not None
-        wait_until(lambda: web.log.total > before + 20 and is_running(out), process)
+        wait_until(lambda: web.log.total > 8 and is_running(out), process)
         status = Site(url[0]).ask("GET", "/api/live", {}).json
         assert (status["kind"], status["pid"] == process.pid) == ("crawl", False)
         process.send_signal(signal.SIGINT)
