@@ -131,7 +131,7 @@ def test_a_prefix_is_a_page_if_somebody_else_knows_it() -> None:
 def test_a_page_that_was_not_drawn_is_known_all_the_same() -> None:
     """Existence is asked of the whole list, not of the sample."""
     urls = ["http://a.com/dp/"] + [f"http://a.com/dp/{number}" for number in range(25_000)]
-    assert {ulinks(urls, 1, seed=seed)[0].url for seed in (1,)} == {"http://a.com/dp/"}
+    assert ulinks(urls, 1, seed=1)[0].url == "http://a.com/dp/"
 
 
 def test_priority_and_lastmod_weigh() -> None:

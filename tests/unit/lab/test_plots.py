@@ -180,7 +180,7 @@ def test_few_measurements_get_their_own_ticks() -> None:
 def test_marks_name_points_and_lines() -> None:
     """A mark says its text once, inside the picture, whatever it marks; one that marks nothing says nothing."""
     marks = (Mark("here", 0.5, 0.7), Mark("half", x=0.5), Mark("goal", y=0.8), Mark("nowhere"), Mark("lost", nan, 1.0))
-    for kind in ("line", "bars"):
+    for kind in ("line", "steps", "bars"):
         svg = draw(plot(shares(["a", "b"], 20), marks=marks, kind=kind))
         found = {
             e.text: (float(e.get("x", "-1")), float(e.get("y", "-1")))
