@@ -13,6 +13,8 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "periplus"
 MODULES = sorted(SOURCE.rglob("*.py"))
 PURE_ROOMS = ("model", "urls", "formats", "content", "graph", "policy")
 CATCH_ALL_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "base"}
+OTHER_NAMES = {"lastmod", "fetch", "def"}
+"""Names in docstrings of packages that are not ours: of formats, and of JavaScript and Python."""
 LONGEST_FILE = 450
 """Lines of a module of the package."""
 
@@ -24,6 +26,12 @@ def named(path: Path) -> str:
 @cache
 def text_of(path: Path) -> str:
     return path.read_text()
+
+
+@cache
+def words_of(path: Path) -> frozenset[str]:
+    """The words of the code, without docstrings."""
+    return frozenset(re.findall(r"\w+", re.sub(r'(?s)""".*?"""', "", text_of(path))))
 
 
 @cache
@@ -39,6 +47,19 @@ def test_there_are_modules_to_check() -> None:
 def test_every_module_has_a_docstring() -> None:
     """A module opens with a docstring."""
     assert [named(path) for path in MODULES if not text_of(path).startswith(('"""', 'r"""'))] == []
+
+
+def test_packages_name_what_they_have() -> None:
+    """A name in the docstring of a package is a module or a name of its code: a reader looks for it there."""
+    unknown = {}
+    for package in (path for path in MODULES if path.name == "__init__.py"):
+        docstring = text_of(package).split('"""')[1]
+        inside = [path for path in MODULES if path.is_relative_to(package.parent)]
+        known = OTHER_NAMES | {word for path in inside for word in (path.stem, path.parent.name, *words_of(path))}
+        known |= {path.name for path in SOURCE.iterdir()}
+        if missing := set(re.findall(r"(?<!`)`([a-z][a-z0-9_]+)`(?!`)", docstring)) - known:
+            unknown[named(package)] = sorted(missing)
+    assert unknown == {}
 
 
 def test_no_module_has_a_catch_all_name() -> None:

@@ -63,7 +63,7 @@ def report_of(
     print_step: Say = lambda _: None,
     executor: Executor | None = None,
 ) -> Report:
-    """The report of a collection as data. `say` is called before what takes time, `say_step` before every question."""
+    """The report of a collection as data. `say` is called before long steps, `print_step` before every question."""
     from periplus.insight.report import gather_report  # imports DuckDB: only where it is used
     from periplus.insight.views import Views
 
@@ -75,8 +75,9 @@ def report_of(
 
 def check_report_file(file: Path) -> None:
     """Refuse a file that cannot be written before a long report is made for it."""
-    if not file.absolute().parent.is_dir():
-        raise UsageError(f"{file}: {os.strerror(errno.ENOENT)}", hint=_OTHER_FILE)
+    problem = errno.EISDIR if file.is_dir() else 0 if file.absolute().parent.is_dir() else errno.ENOENT
+    if problem:
+        raise UsageError(f"{file}: {os.strerror(problem)}", hint=_OTHER_FILE)
 
 
 def write_report(report: Report, file: Path) -> None:

@@ -114,26 +114,26 @@ def _listening(server: Server) -> Listening:
 
 def _print_lab(server: Server) -> None:
     console = stdout_console()
-    text = _listening(server)
+    lab_at = _listening(server)
     console.print(_site_table(server.world))
-    console.print(Text(f"The lab is at {text.url}", style="bold"))
+    console.print(Text(f"The lab is at {lab_at.url}", style="bold"))
     host = server.world.sites()[0].host
     lines = [
-        f"  in a browser   {text.url}",
-        f"  with curl      curl -x {text.url} http://{host}/",
-        f"  with Periplus  periplus crawl http://{host}/ -o DIR --proxy {text.url}",
-        f"  a crawler      http_proxy={text.url} … http://{host}/",
+        f"  in a browser   {lab_at.url}",
+        f"  with curl      curl -x {lab_at.url} http://{host}/",
+        f"  with Periplus  periplus crawl http://{host}/ -o DIR --proxy {lab_at.url}",
+        f"  a crawler      http_proxy={lab_at.url} … http://{host}/",
     ]
     if isinstance(server.world, HostileWorld):
         lines.append(f'  as a hostile web: periplus.toml with [scope] kind = "any", suffixes = ["{DOMAIN}"]')
     if isinstance(server.world, ApplicationWorld):
         lines.append(
-            f"  an application periplus crawl http://{APPLICATION}/ -o DIR --proxy {text.url} --render when-needed"
+            f"  an application periplus crawl http://{APPLICATION}/ -o DIR --proxy {lab_at.url} --render when-needed"
         )
-    if text.tls_port is not None:
+    if lab_at.tls_port is not None:
         lines += [
-            f"  with TLS       curl -so ca.pem {text.url}ca.pem",
-            f"                 curl --cacert ca.pem --connect-to ::{HOME}:{text.tls_port} https://{host}/",
+            f"  with TLS       curl -so ca.pem {lab_at.url}ca.pem",
+            f"                 curl --cacert ca.pem --connect-to ::{HOME}:{lab_at.tls_port} https://{host}/",
         ]
     for line in [*lines, f"  {len(REGISTRY)} hostile hosts, seeds and more: see the front page. Ctrl-C stops."]:
         console.print(Text(line), soft_wrap=True)

@@ -5,9 +5,9 @@ it `--cluster` says what to install.
 
 The decisions are those of every crawl (`periplus.crawl.sharding`); this package adds what Ray needs. `team` is what the
 command sees. It starts `actors`: one for each shard, whose loop is that of every worker, and one for the coordinator.
-`leases` let one worker at a time have a shard, and `memory` is what they must not forget. `outbound` sends what a shard
-has for others over its `links`, and its reports. `connection` finds or starts Ray. `executor` runs the jobs of insight
-as Ray tasks.
+`leases` let one worker at a time have a shard, and keep on disk what must not be forgotten. `outbound` sends what a
+shard has for others over its `links`, and its reports. `connection` finds or starts Ray. `executor` runs the jobs of
+insight as Ray tasks.
 """
 
 from .executor import RayExecutor

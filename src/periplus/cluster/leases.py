@@ -5,7 +5,7 @@ other worker gets the shard before that lease has expired or was returned. The h
 side from when it answered, so that the holder is always the first to see it expire: no clocks are compared. A report
 with an older epoch is answered with `None`, and the worker that gets this answer ends at once.
 
-What a coordinator must not forget is in a `memory`: epochs, which shards are held, and how many pages were granted. All
+What a coordinator must not forget is `Remembered`: epochs, which shards are held, and how many pages were granted. All
 else is in the next reports. After a restart a shard that was held counts as held for one and a half leases: a
 coordinator of an earlier run of the command may renew leases until it sees that its memory was claimed by another.
 Time is an argument: seconds of any monotonic clock.

@@ -1,7 +1,7 @@
 """PageRank of the pages and sites of a collection, clicks from its seeds, and links between pages of a site.
 
 URLs are numbered by their fingerprints (`periplus.urls`). A link counts for the URL it names, even if the crawl knows
-that page by another. `links` decides which links count; `whole_links` holds them in memory, `parted_links` in
+that page by another. `links` decides which links count and holds them in memory, `parted_links` in
 partitions on disk. Both give blocks of links to the functions here, so both have the same results. The arithmetic is in
 `periplus.graph`.
 """

@@ -2,12 +2,12 @@
 
     learn_reputation(folder, layout.spooled, seeds=seeds)
 
-reads what is new of the tables (`domain_graph`), scores all domains (`policy.reputation`), and returns a table of
+reads what is new of the tables (`DomainGraph`), scores all domains (`policy.reputation`), and returns a table of
 budgets, of which the caller writes the bytes as the learnt file "reputation". It also writes verdicts of the judge
 "reputation", for people.
 
-The graph of registrable domains, from the tables: who links to whom, and whose sitemaps list whom. Only Parquet files
-that were not read before are read; the graph is kept beside the other results in `insight/`, as two files that belong
+The graph has registrable domains as nodes: who links to whom, and whose sitemaps list whom. Only Parquet files that
+were not read before are read; the graph is kept beside the other results in `insight/`, as two files that belong
 together:
 
     insight/domains.parquet         the name of each domain, and which shards have sites of it

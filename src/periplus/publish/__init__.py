@@ -7,9 +7,9 @@
 
 `inventory` finds the resources of a site; `scan` compares them with the `ledger`, where `dating` decides what is a
 change and which date may be claimed; `layout` decides which address is in which sitemap, and `sitemaps`, `archives`,
-`changes_feed` and `robots_block` make the files. `push` sends what changed, `hooks` are what an application reports
-itself, `middleware` is the publisher in front of an application (`serving` decides, `observing` compares), and
-`trial_server` shows it on this machine. `publisher` puts it together.
+`changes_feed` and `files` make the files. `push` sends what changed, `hooks` are what an application reports itself,
+`middleware` is the publisher in front of an application (`serving` decides, `hooks` compares), and `trial_server` shows
+it on this machine. `publisher` puts it together.
 """
 
 from typing import TYPE_CHECKING

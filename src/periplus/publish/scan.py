@@ -2,7 +2,8 @@
 
 What is found is gathered in temporary tables. At the end the scan as a whole is judged: a change that most pages share
 is the template's, dates that most new pages share are those of a build, and a source that suddenly lacks most of the
-site is not believed. Then the ledger takes all of it in one transaction.
+site is not believed. Then the ledger takes all of it in one transaction. Problems are those of the sources, and `empty`
+(a page without a byte: half-written).
 """
 
 # ruff: noqa: S608 - SQL is put together from our own words here

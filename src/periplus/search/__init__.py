@@ -1,9 +1,9 @@
 """Search: an index of documents, queries as people type them, and results in order of relevance.
 
-`Index` (`index`) is the door. A text becomes terms in `analysis`; a query becomes a value in
-`query`, and terms for the engine. Engines (`engine` is the port, `tantivy_engine` and `sqlite_engine`
-are behind it) find candidates; `ranking` orders them; `documents` keeps what is shown, `snippets` cuts texts,
-`results` has what is returned. `evaluation` measures all of it.
+`Index` (`index`) is the door. A text becomes terms in `analysis`; a query becomes a value in `query`, and terms for the
+engine. Engines (`engine` is the port, `tantivy_engine` and `sqlite_engine` are behind it) find candidates; `ranking`
+orders them and has what is returned; `documents` keeps what is shown, `snippets` cuts texts. `evaluation` measures all
+of it.
 """
 
 from typing import TYPE_CHECKING

@@ -4,7 +4,7 @@
     PERIPLUS_DIR = "collection"
 
 The engine that crawls is the one that ships; Scrapy's downloader takes the place of its wire (`wire`). What a spider
-asks for is kept beside the state (`requests`), so that a crawl that was killed goes on with its callbacks. `replay`
+asks for is kept beside the state (`Requests`), so that a crawl that was killed goes on with its callbacks. `replay`
 answers requests from a collection, without the web.
 """
 

@@ -39,7 +39,7 @@ from ..app import INTERRUPTED
 from ..consoles import one_line, stderr_console, stdout_console
 
 if TYPE_CHECKING:
-    from periplus.insight.audit import Audit, AuditSettings, Comparison
+    from periplus.insight.audit import AuditSettings
 
 _STYLES = {"error": "bold red", "warning": "yellow", "notice": "cyan", "good": "green", "unknown": "dim"}
 _CHANGES = 10

@@ -1,11 +1,8 @@
 """The scanner in Python: one pass over the tokens of a page, with a stack of open elements and no tree.
 
 `walk` goes over the page, `tokens` and `markup` read tags, and each tag acts (`steps`) on the state of the pass: on the
-stack (`stack`), links, pictures, forms and the head (`elements`). Text is gathered as it
-is written; `folding` folds all of it at once in the end, `main_text` chooses blocks, `folding` sorts them by where they
-stand.
-
-The pass over the tags of a page.
+stack (`stack`), links, pictures, forms and the head (`elements`). Text is gathered as it is written; in the end
+`folding` folds all of it at once, `main_text` chooses blocks, and `folding` sorts them by where they stand.
 
 Nearly all tags of a page were seen before, on it or on another page of its site. So the page is split at every "<", and
 what is before the next ">" is looked up among the tags that are known (`steps`): if it is one, it is this tag, as

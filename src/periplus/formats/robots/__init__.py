@@ -5,9 +5,9 @@
     write(Robots([Group(("*",), (Rule(False, "/private/"),), crawl_delay=2.0)], ["https://example.com/sitemap.xml"]))
 
 The lines are read in `reader` (with `fields` for the parts of that), the result is a `Robots` in `document`, where
-`Access` is what it means for one crawler; `patterns` decides about a path. Where the
-standard leaves a choice, Google's open matcher is followed, since sites are written for it. Whether to fetch the file
-again, and what a missing or unreachable one means, is not decided here.
+`Access` is what it means for one crawler; `patterns` decides about a path. Where the standard leaves a choice, Google's
+open matcher is followed, since sites are written for it. Whether to fetch the file again, and what a missing or
+unreachable one means, is not decided here.
 
 What is wrong with a file is in `Robots.problems`, with one of these reasons:
 

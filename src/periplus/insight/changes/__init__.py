@@ -3,7 +3,7 @@
 `changes_since` finds the changes of any time span in the tables, in memory that does not grow with the collection
 (`visits` explains how). `detail_of` reads both versions of a change from the archive and compares them (`versions`,
 `difference`). `versions` returns all versions of a page and `diff_of` the difference between any two; `diff` compares
-any two texts: by sentences (`difference`), then by words, within a bounded time (`alignment`). `usual_beginning` is the
+any two texts: by sentences (`difference`), then by words, within a bounded time. `usual_beginning` is the
 default start of the window, `run_beginnings` the start of each run. `docs/changes.md` defines what counts as a change.
 """
 

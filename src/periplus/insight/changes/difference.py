@@ -6,7 +6,7 @@ removed or added as a whole. A word or two that match by coincidence between two
 because a reader wants phrases.
 
 `size` is the share of words that differ: words removed and added, of all words of both texts. 0: the same; 1: nothing
-in common; a text that doubled, .33. The work is bounded for any input (`alignment`).
+in common; a text that doubled, .33. The work is bounded for any input (`Budget`).
 
 A piece is a line or, if the line is too long, a sentence. Text without either is cut after words chosen by their hash,
 so that an insertion moves no other cut (content-defined chunks, as in rsync and LBFS). Words are runs of letters and

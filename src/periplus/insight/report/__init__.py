@@ -1,6 +1,6 @@
 """The report of a collection as one HTML file: problems, numbers, figures, and what to do about them.
 
-`gather_report` runs every question (`questions`; `few_sites` below five sites), audits the sites (`problems`) and
+`gather_report` runs every question (`questions`; `few_sites` below five sites), audits the sites (`summary`) and
 returns a `Report` (`values`). `page` renders it: `summary` writes the sentences at the top, `drawing` and `bar_figures`
 turn rows into SVG with `figures`, `wording` formats numbers and cleans text. Nothing is loaded from elsewhere, and no
 plotting library is needed. What only the state of a crawl knows is passed in as `CrawlState`. `docs/report.md` explains

@@ -5,10 +5,10 @@ A survey is a crawl of a list of domains that fetches no pages. Afterwards every
     survey = Survey().extend(facts_of_collection(folder, domains))
     write_survey(survey, folder / "survey")
 
-makes the report's tables of it, with the report's own numbers of 2008 beside (`paper`). A fact (`facts`) is what was
-found of one robots.txt or one sitemap; `collection` finds facts again in the tables and the archive of a crawl, with
-`answers` and `readings` for its parts; `Survey` counts them in bounded memory; `tables_of` says what the
-counts mean, `figures_of` what a picture of them would show, and `write_survey` puts all of it into files.
+makes the report's tables of it, with the report's own numbers of 2008 beside. A fact (`facts`) is what was found of
+one robots.txt or one sitemap; `collection` finds facts again in the tables and the archive of a crawl, with `readings`
+for its parts; `Survey` counts them in bounded memory; `tables_of` says what the counts mean, `figures_of` what a
+picture of them would show, and `write_survey` puts all of it into files.
 """
 
 from typing import TYPE_CHECKING

@@ -2,9 +2,9 @@
 
 The Berkeley report on web site metadata asked whether sitemaps are enough to choose them: a prefix that many URLs share
 is probably an important place. `ulinks` is its algorithm (`exact=True`), and by default an improved one that fixes the
-weaknesses the report found: `names` (one place, several names), `branches` (lists of items), `choosing` (the
-algorithm itself; the same categories under every city; weights, existing pages, diversity). `sampling` bounds memory
-for any site; `titles` reads pages and link texts from a collection. Nothing here fetches.
+weaknesses the report found: `sampling` (one place with several names; bounded memory for any site), `branches` (lists
+of items), `choosing` (the algorithm itself; the same categories under every city; weights, existing pages, diversity).
+`titles` reads pages and link texts from a collection. Nothing here fetches.
 """
 
 from typing import TYPE_CHECKING

@@ -105,7 +105,7 @@ _SECURE = (("x-forwarded-proto", "https"),)
 
 
 class Replier(Protocol):
-    """Answers requests for a host: see `hosts`."""
+    """Answers requests for a host: see `Hosts` in `index`."""
 
     def __call__(self, request: Request, *, is_proxied: bool) -> Reply:
         """The reply to a request."""

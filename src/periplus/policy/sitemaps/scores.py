@@ -89,7 +89,7 @@ class SitemapScore(Protocol):
     """How much listed pages are wanted. Larger is sooner; the mean is about 1."""
 
     def scores(self, urls: Sequence[Url], priorities: Sequence[float | None], of_site: Priorities) -> list[float]:
-        """The score of each entry of a slice, of a site whose priorities, with these, are `said`."""
+        """The score of each entry of a slice, of a site whose priorities, with these, are `of_site`."""
 
 
 class ByPriority:

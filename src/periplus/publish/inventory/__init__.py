@@ -1,10 +1,8 @@
 """Sources of resources: files of a `folder`, `rows` of a table, answers of an `application`.
 
 Each gives `Resource` values one at a time, and a `Problem` for what it could not read. Reasons of problems:
-`unreadable`, `empty` (a page without a byte: half-written), `not-utf8-name`,
-`outside-root` (a link out of the folder, an address of another site),
-`too-long`, `too-large`, `too-many`, `not-a-url`, `repeated`, `bad-row`, `bad-date`, `status` (an answer
-other than 200).
+`unreadable`, `not-utf8-name`, `outside-root` (a link out of the folder, an address of another site), `too-long`,
+`too-large`, `too-many`, `not-a-url`, `repeated`, `bad-row`, `bad-date`, `status` (an answer other than 200).
 """
 
 from typing import TYPE_CHECKING

@@ -4,10 +4,10 @@
 
     report = read_logs(["access.log", "access.log.1.gz"], ledger="public/.periplus-publish")
 
-In reading order: `opening` reads files in the order of their times; `agents` names the crawler of a User-Agent, from
-`crawlers.toml` and a public list; `visits` counts in bounded memory, with `needless` for what was asked for again;
-`identity` says whether an address is whose it claims to be, with `dns_lookups` for names; `analysis` puts the report of
-`results` together, and `findings` says what to act on.
+In reading order: `agents` names the crawler of a User-Agent, from `crawlers.toml` and a public list; `visits` reads
+files in the order of their times and counts in bounded memory; `identity` looks up names to check whether an address
+belongs to the crawler it claims to be; `findings` says what was fetched again without need and what to act on; and
+`analysis` puts the report of `results` together.
 """
 
 from typing import TYPE_CHECKING

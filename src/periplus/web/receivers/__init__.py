@@ -10,8 +10,8 @@ answer is sent when the URLs are in the inbox of the collection on disk (`store.
 from there, whether it runs now or later.
 
 `endpoints` has the routes. `receiving` puts the parts together and runs what happens in the background. `keys`
-(IndexNow), `websub` with `subscriptions`, and `reports` are the kinds; `intake` is what they need of a collection, what
-one sender may send and what is counted, `answers` what is answered.
+(IndexNow), `websub` and `reports` are the kinds; `intake` is what they need of a collection, what one sender may send,
+what is counted and what is answered.
 """
 
 from .endpoints import lifespan, routes

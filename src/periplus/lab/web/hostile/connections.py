@@ -102,7 +102,7 @@ EXPIRED = f"tls-expired.{DOMAIN}"
 WRONG_NAME = f"tls-wrong-name.{DOMAIN}"
 SELF_SIGNED = f"tls-self-signed.{DOMAIN}"
 CUT = f"tls-cut.{DOMAIN}"
-"""What goes wrong with these goes wrong in the handshake: see `tls`."""
+"""What goes wrong with these goes wrong in the handshake: see `channel`."""
 
 
 @hostile("reset")

@@ -1,6 +1,6 @@
 """How a hostile server is written down: as a script of what to send, when to wait and when to hang up.
 
-A script is a pure, lazy stream of actions; `player` acts it out. So each hostile behaviour is a plain function that
+A script is a pure, lazy stream of actions; a `Player` acts it out. So each hostile behaviour is a plain function that
 can be tested without a socket, an endless one costs nothing until a client reads it, and none can harm the server: the
 player bounds the time, and sends only as fast as the client reads.
 """
