@@ -1,6 +1,6 @@
-"""A collection in another format, as of the last commit of its shards: for the command line and for programs.
+"""Exports a collection as a WACZ file, as Common Crawl's columnar index, or as a list of URLs.
 
-A collection in the forms of web archives: one WACZ file, Common Crawl's columnar index, a list of URLs.
+An export contains everything up to the last commit of each shard, also while a crawl runs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""A map: a crawl that fetches no pages, but robots.txt, sitemaps and feeds. Its folder and its settings.
+"""Settings and folder of a map (a crawl of robots.txt, sitemaps and feeds only), and the cost of a crawl in advance.
 
-What a crawl will cost, known before it fetches anything but what sites publish about themselves. Metadata archives say
-how many bytes each file has (Brandman et al. 2000, section 3.1), sitemaps how many URLs there are, and politeness how
-long they take. `estimate` reads robots.txt files, archives and sitemaps into a temporary collection, and judges what
-they list as the crawl would.
+`estimate` makes a map of the sites of a crawl in a temporary collection and applies the crawl's checks to the URLs
+listed there. Metadata archives give the size of each file (Brandman et al. 2000, section 3.1), sitemaps the number of
+URLs, and the politeness delays the time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A published site from its settings: `publish.toml`, the sources it names, and the publisher.
+"""Assembles the publisher of a site from `publish.toml`: its settings, the sources to scan, and crawlers' IP ranges.
 
-Range files of crawlers, fetched from their operators into the folder of a ledger. They are fetched as a crawl fetches:
-its limits, its checks of addresses, its identity. A file that cannot be fetched, or is not a list of ranges, leaves
-the old one as it is.
+Sources are a folder of files, a collection, or rows. `refresh_ranges` downloads the IP ranges that operators publish
+for their crawlers, with the identity, limits and address checks of a crawl; if a download fails or is not a list of
+ranges, the old file stays.
 """
 
 from __future__ import annotations

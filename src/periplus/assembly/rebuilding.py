@@ -1,18 +1,12 @@
-"""Rebuilds what a shard knows, and its rows, by giving archived answers to its state machine.
+"""Rebuilds the state and the table rows of a shard by replaying archived answers through its state machine.
 
-The machine learns from an archived answer as from one that has just arrived (`Adopted`): the record of its URL, links,
-robots.txt files, sitemaps, near-duplicates, counts, the calendar of revisits. So there is one way from answers to
-states and rows, the one that crawls. The shard reads all archives of the collection, in the order of time: pages of
-other shards link to its own sites, and sites may have moved to it when the number of shards changed.
+The machine processes an archived answer (`Adopted`) as one that has just arrived, so that crawling and rebuilding share
+one code path: URL records, links, robots.txt files, sitemaps, near-duplicates, counts and the revisit queue all come
+from it. A shard replays the archives of all shards in order of time, because pages of other shards link to its sites,
+and sites may have moved to it when the number of shards changed.
 
-What left no answer is not rebuilt: failed requests, DNS lookups, sites that were given up because they did not answer,
-pings, the price of a watch, and shares of addresses.
-
-Adds rows to the tables of a shard that are not there yet, when events are made again from archived answers. Rows that
-survived, in whole files, in what was saved of damaged ones and in spools, are known by a key of a few columns: one
-64-bit hash for each row. For every row that is made again one with the same key is taken off these; a row for which
-none is left is missing, and is added. So adding the same events twice changes nothing, and a repair that was killed
-can be repeated.
+Events without an archived answer are not rebuilt: failed requests, DNS lookups, sites given up because they did not
+answer, pings, the price of a watch, and shares of addresses.
 """
 
 from __future__ import annotations
@@ -97,7 +91,12 @@ _SEPARATOR: Final = "\x1f"
 
 
 class MissingRows:
-    """Takes events and appends to the tables what these lack. `wanted`: the tables that may lack something."""
+    """Appends to the tables the rows of events that these lack. `wanted`: the tables that may lack rows.
+
+    Surviving rows (in complete files, in the readable parts of damaged ones, and in spools) are identified by a 64-bit
+    hash of a few columns. Each replayed row cancels one survivor with the same hash; a row without one is missing and
+    is added. Adding the same events twice therefore changes nothing, and an interrupted repair can be repeated.
+    """
 
     def __init__(self, folder: Path, spooled: Spooled, tables: Tables, wanted: Collection[str]) -> None:
         self._tables = tables

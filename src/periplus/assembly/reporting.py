@@ -1,11 +1,8 @@
-"""What a collection shows of itself and its sites: the report, the audit of a site, and its useful links.
+"""Makes the report of a collection, the audit of one of its sites, and the useful links of sites.
 
-The state holds how the budget of a site is divided, how reliable its signals are, how fresh its copies are, and its
-robots.txt.
-
-The audit of one site of a collection: which site is meant, and what the state of its shard adds to the tables.
-
-The useful links of the sites of a collection: from what was crawled, or from what sitemaps list if nothing was.
+The report and the audit combine the tables, read in SQL, with what only the states of the shards hold: robots.txt and
+queue lengths; for the report also how the budget of a site is divided, how reliable its signals are, and how fresh its
+copies are. Useful links come from crawled pages, or from the sitemaps of a collection without pages (`sitemaps.only`).
 """
 
 from __future__ import annotations

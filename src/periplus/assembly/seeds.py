@@ -1,6 +1,6 @@
-"""Reads seeds as people write them.
+"""Reads seeds from the command line or a file, adds missing schemes, and separates user names and passwords from them.
 
-Files of seeds: text, CSV, JSON lines, bookmarks or OPML (`formats.url_lists`), plain or compressed with gzip.
+A file is text, CSV, JSON lines, bookmarks or OPML (`formats.url_lists`), plain or compressed with gzip.
 """
 
 from __future__ import annotations

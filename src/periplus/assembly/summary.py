@@ -1,6 +1,6 @@
-"""What a crawl has done when it ends, in numbers: the value that `--json` prints and that programs get.
+"""Summarizes a crawl that has ended: `Summary` is printed by `--json` and returned to programs.
 
-Explains failures of sites: what is wrong, and what to do about it.
+`failure_of` explains why a site could not be fetched, and gives the user's next step.
 """
 
 from __future__ import annotations

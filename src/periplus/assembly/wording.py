@@ -1,7 +1,4 @@
-"""Numbers, sizes, durations and times as people read them, the same on a terminal and on a page of the web server.
-
-The harvest of a focused crawl in words: how many of its pages are on the topic, and whether it dries up.
-"""
+"""Formats numbers, sizes, durations, times and harvest rates for people, alike on a terminal and on web pages."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""What a crawl would make of a URL that a site lists: what it would be called, who would refuse it, how long all take.
+"""Predicts, for each URL that a site lists, whether a crawl would fetch it, and how long a polite crawl would take.
 
-The same judges as in a crawl, in its order: whether the file may speak for the host (`policy.sitemaps`), the filters
-(`policy.filters`), the site's robots.txt. What a crawl learns from pages is not known before it: traps are found by the
-names of URLs alone.
-
-The files in which a site lists its URLs: their short names, and the files that list each.
+`Judging` applies the checks of a crawl in the same order: whether the sitemap may list URLs of that host
+(`policy.sitemaps`), the filters (`policy.filters`), the site's robots.txt. Pages are not fetched, so a crawler trap is
+recognised only by its URLs. `MapFiles` holds the sitemaps and feeds themselves, as trees.
 """
 
 from __future__ import annotations

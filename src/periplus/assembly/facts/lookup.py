@@ -1,12 +1,6 @@
-"""What is known of a collection, a site in it, and a URL, read from what the shards have committed.
+"""Looks up a collection, a site or a URL in the committed states of the shards, for `periplus info`.
 
-The values here are what `periplus info --json` prints.
-
-What is known of the near-duplicates of a page, and whether the canonical URL that it declares is accepted. Each shard
-knows the near-duplicates among its own pages, and this is what the shard of the page knows; clusters over all shards
-come from the tables (`insight.duplicates.clusters`).
-
-What judges have concluded about a site and its domain, in words.
+`periplus info --json` prints the values of this module. The verdicts on a site and its domain are read from the tables.
 """
 
 from __future__ import annotations
@@ -72,7 +66,10 @@ class CopyFacts(Struct, frozen=True):
 
 
 def page_duplicates(opened: Mapping[int, State], shards: int, url: Url) -> CopyFacts | None:
-    """Return what is known of a URL; `None` if no page was read there, or one with too little text to compare."""
+    """Return the near-duplicates of a URL; `None` if no page was read there, or one with too little text to compare.
+
+    Only those in the page's own shard: clusters over all shards come from the tables (`insight.clusters`).
+    """
     number = owner_of(site_of(url), shards)
     placement = opened[number].sketches.get([url])[0] if number in opened else None
     if placement is None:

@@ -1,11 +1,8 @@
-"""All sites of a collection, filtered and sorted, a page of them at a time; and why each is or is not visited next.
+"""Lists the sites of a collection and the URLs in their queues, from the committed states of the shards.
 
-Read from what the shards have committed. Every site is looked at, and only the rows of one page are kept, so that a
-collection of a million sites takes seconds and little memory.
-
-Whether an argument `SITE|DIR` names a site or a folder, and which names one site has in a collection.
-
-What waits in the queues of a collection, read from what its shards have committed: also while a crawl runs.
+All functions work while a crawl runs. `list_sites` reads every site and keeps only the rows of one page, so that a
+collection of a million sites takes seconds and little memory. `is_collection` and `names_of` resolve the `SITE|DIR`
+argument of commands: a site has one key, and may have several host names.
 """
 
 from __future__ import annotations
