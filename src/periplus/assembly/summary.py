@@ -1,4 +1,4 @@
-"""Summarizes a crawl that has ended: `Summary` is printed by `--json` and returned to programs.
+"""Summarises a crawl that has ended: `Summary` is printed by `--json` and returned to programs.
 
 `failure_of` explains why a site could not be fetched, and gives the user's next step.
 """

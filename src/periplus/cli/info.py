@@ -1,8 +1,6 @@
-"""`periplus info`: prints what is known of a collection, a site or a URL, with the reasons.
+"""`periplus info`: prints facts about a collection, a site, a URL, or (`--live`) the status of a running crawl.
 
-`periplus info --live`: the status of a running crawl, from its control socket.
-
-How the budget of a site moved between its two sources, as a table for a terminal.
+The live status comes from the crawl's control socket; everything else is read from the collection.
 """
 
 from __future__ import annotations

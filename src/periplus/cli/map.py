@@ -1,10 +1,8 @@
 """`periplus map`: lists every URL a site publishes, its source, what would refuse it, and how long a crawl takes.
 
-A map is a crawl that fetches no pages (`sitemaps.only`) of one site: its robots.txt, the sitemaps and feeds that this
-names or that are in the usual places, and the files these name. They go to a folder of their own, which is deleted
-unless `-o` names it. Then every URL is judged as a crawl would judge it.
-
-How a map is shown: files and URLs as aligned lines on a terminal, a line a URL elsewhere, JSON for programs.
+A map is a crawl of one site that fetches no pages (`sitemaps.only`): its robots.txt, the sitemaps and feeds named there
+or found in the usual places, and the files these name. It is stored in a temporary folder unless `-o` names one; then
+every URL goes through the checks of a crawl. Output is aligned on a terminal, one URL a line elsewhere, or JSON.
 """
 
 from __future__ import annotations

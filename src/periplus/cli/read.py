@@ -1,12 +1,7 @@
-"""`periplus read`: what Periplus understands of one file.
+"""`periplus read`: shows the content of one file as Periplus parses it.
 
-The readers of the ground floor, tried from outside Python. The kind is guessed from the content first and the name
-second, as the crawl does it; `--as` overrules. People get a table of the first values and a count of all, programs get
-every value as a JSON line (`--json`).
-
-Bounded in memory: however many values pass, only the few that are shown are kept.
-
-What `periplus read` shows of a WARC or ARC file: a line for each record.
+A terminal gets a table of the first values and a count of all; `--json` prints every value on a line. Memory is
+bounded: formats that must be read whole are cut at `LARGEST_WHOLE` bytes, and only the values shown are kept.
 """
 
 from __future__ import annotations
@@ -259,7 +254,7 @@ _URL_LINE = re.compile(rb"^\s*https?://", re.IGNORECASE | re.MULTILINE)
 
 
 def guess(name: str, head: bytes) -> Kind | None:
-    """The kind of a file by what its beginning looks like, then by its name."""
+    """Guess the kind of a file: by the name of an archive, then by the first bytes, then by the name robots.txt."""
     if metadata_archive.read_name(name) is not None:
         return Kind.ARCHIVE
     if name.lower().endswith(PACKAGE):

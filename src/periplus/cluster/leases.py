@@ -1,17 +1,14 @@
-"""Leases of shards around the coordinator that every crawl has (`periplus.crawl.sharding.Coordinator`).
+"""Leases of shards, around the coordinator that every crawl has (`periplus.crawl.sharding.Coordinator`).
 
-A worker that starts a shard gets an epoch and a lease of its sites (Gray & Cheriton 1989); every report renews it. No
-other worker gets the shard before that lease has expired or was returned. The holder counts from when it asked and this
-side from when it answered, so that the holder is always the first to see it expire: no clocks are compared. A report
-with an older epoch is answered with `None`, and the worker that gets this answer ends at once.
+A worker that starts a shard gets an epoch and a lease of its sites (Gray & Cheriton 1989), which every report renews.
+No other worker gets the shard before the lease has expired or was returned. The holder counts from when it asked, the
+coordinator from when it answered, so that the holder sees the lease expire first and no clocks are compared. A report
+with an older epoch is answered with `None`, and its sender ends at once.
 
-What a coordinator must not forget is `Remembered`: epochs, which shards are held, and how many pages were granted. All
-else is in the next reports. After a restart a shard that was held counts as held for one and a half leases: a
-coordinator of an earlier run of the command may renew leases until it sees that its memory was claimed by another.
-Time is an argument: seconds of any monotonic clock.
-
-What the coordinator must not forget when it dies: a small file beside the states of the shards. It is replaced as a
-whole, and is on disk before any worker gets what it says.
+`Remembered` is what must survive the coordinator: a small file beside the states of the shards, saved before any worker
+gets what it grants. Everything else is in the next reports. After a restart, a held shard counts as held for
+`INHERITED` leases: a coordinator of an earlier run may renew leases until it sees that another run has claimed the
+file. Time is an argument: seconds of any monotonic clock.
 """
 
 from __future__ import annotations
@@ -103,7 +100,7 @@ def load_memory(path: Path) -> Remembered:
 
 
 def save_memory(path: Path, remembered: Remembered) -> None:
-    """Save durably."""
+    """Replace the file as a whole, with its content on disk."""
     draft = path.with_suffix(".new")
     with draft.open("wb") as file:
         file.write(msgspec.json.encode(remembered))

@@ -1,10 +1,8 @@
-"""Settings as TOML: read strictly, and written for people to edit.
+"""Reads settings from TOML strictly, and writes them as TOML for people to edit.
 
-Numbers may be typed as people type them: where a number with a point is expected, a text is a length of time (`"1h30m"`
-are seconds); where a whole number is, a size (`"10MiB"`).
-
-Settings as a TOML file for people to read and edit: every setting is there, explained, defaults commented out. What is
-written is read back as the same settings, whatever it holds.
+A number may be written as text: a duration (`"1h30m"`) for a setting with a decimal point, a size (`"10MiB"`) for a
+whole number. A written file has every setting with its explanation, defaults commented out, and reads back as the same
+settings.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The answers of the verbs. An answer that had to be cut says how much is left out.
+"""Types of the answers of the verbs, and functions that mark page text as data and keep answers within their length.
 
-What pages say, marked as data; and answers kept within their length.
+Shortened answers state how much is left out.
 """
 
 from __future__ import annotations

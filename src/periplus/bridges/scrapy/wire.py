@@ -1,6 +1,7 @@
-"""Scrapy's downloader as a wire: tasks wait here until Scrapy takes them, outcomes until the engine does.
+"""Scrapy's downloader in place of the crawl's wire, and a durable store of the requests of spiders.
 
-What spiders asked for: a request for each URL, as JSON on disk; what JSON cannot hold stays in memory.
+In `ScrapyWire`, tasks wait until Scrapy takes them, and outcomes until the engine takes them. `Requests` keeps one
+request for each URL as JSON on disk; requests that JSON cannot represent stay in memory and are lost with the process.
 """
 
 from __future__ import annotations

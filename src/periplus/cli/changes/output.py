@@ -1,8 +1,7 @@
-"""Changes for programs: as JSON lines and as an Atom feed. `docs/commands.md` describes every key.
+"""Writes changes for programs: as JSON lines, and as an Atom feed (RFC 4287) with differences in `<ins>` and `<del>`.
 
-Changes as an Atom feed (RFC 4287): an entry for each, with what differs as HTML in `<ins>` and `<del>`. Identifiers
-are made from what an entry tells, so that the same change has the same one whenever the feed is written, and a reader
-shows it once.
+Identifiers in the feed are derived from the content of an entry, so that the same change has the same identifier
+whenever the feed is written, and feed readers show it once.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class VersionPlace(Struct, frozen=True):
 
 
 class ChangeLine(Struct, frozen=True):
-    """One change, as `--json` prints it."""
+    """One change, as `--json` prints it. `docs/commands.md` describes every key."""
 
     url: str
     site: str

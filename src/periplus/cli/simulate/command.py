@@ -1,11 +1,7 @@
-"""`periplus simulate`: compare policies in virtual time, and reproduce the experiments of papers.
+"""`periplus simulate`: compares policies in virtual time, and reproduces the experiments of papers.
 
-This file is the group: its verbs are in the files beside it, one family each. What they run is in `lab.simulate`; it is
-imported when an experiment begins.
-
-`periplus simulate balance`: how a site's budget is divided between sitemaps and links, and what each way finds.
-
-`periplus simulate reputation`: what a link farm gets of all budgets under each score of domains.
+The group of commands, with the verbs `balance` and `reputation`; the other verbs are in the modules beside this one.
+The experiments are in `lab.simulate`, which is imported only when one begins.
 """
 
 from __future__ import annotations

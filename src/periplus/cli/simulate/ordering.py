@@ -1,6 +1,7 @@
-"""`periplus simulate ordering`: which ordering has the important pages first, in virtual time.
+"""`periplus simulate ordering` and `periplus simulate focused`: compare orderings of the frontier.
 
-`periplus simulate focused`: which ordering finds the pages on a topic first, on a finished collection.
+`ordering` shows which has the important pages first, in virtual time; `focused`, on a finished collection, which finds
+the pages on a topic first.
 """
 
 from __future__ import annotations

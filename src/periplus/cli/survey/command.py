@@ -1,18 +1,8 @@
 """`periplus survey`: the Berkeley study of web site metadata for the user's own list of domains.
 
-A survey is a crawl that fetches no pages (`sitemaps.only`): robots.txt files, with the look under `www.`, and the
-sitemaps that they name. It is as polite as any crawl, and goes on where it stopped. When it has come to its end, and at
-any time with `--tables-only`, what was found is counted (`insight.survey`) and written to `DIR/survey`.
-
-A list of domains, as people keep them: one a line, perhaps with its rank before it, comments, and mistakes.
-
-    # the most popular
-    example.org
-    2,example.net            a rank, as lists of popular domains have it
-    https://example.com/     a URL stands for its site
-
-A bare name is asked over http, which nearly every site answers, if only with where it is. Each site counts once, with
-the place at which it first stands. A line without one is reported with its number and left out.
+A survey is a crawl that fetches no pages (`sitemaps.only`): only robots.txt files, also under `www.`, and the sitemaps
+they name. It is as polite as any crawl, and the same command continues it. At its end, and at any time with
+`--tables-only`, the results are counted (`insight.survey`) and written to `DIR/survey`.
 """
 
 from __future__ import annotations
@@ -72,7 +62,16 @@ def read_domains(file: str) -> DomainList:
 
 
 def listed(lines: Iterable[str]) -> DomainList:
-    """The domains in some lines."""
+    """The domains in some lines: one a line, with a rank before it or not, and comments.
+
+        # the most popular
+        example.org
+        2,example.net            a rank, as in lists of popular domains
+        https://example.com/     a URL stands for its site
+
+    A bare name gets the scheme http, which nearly every site answers, if only with a redirect. A site that is listed
+    twice counts once, at its first place. A line without a domain is reported with its number and left out.
+    """
     urls: dict[str, Url] = {}
     bad: list[BadLine] = []
     bad_lines = 0
