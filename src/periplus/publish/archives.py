@@ -1,12 +1,11 @@
-"""Metadata archives and ResourceSync documents of a ledger: date, path and size of every resource, in segments.
+"""Writes the metadata archives (date, path and size of every resource) and ResourceSync documents of a published site.
 
-As in Brandman et al. 2000, section 3.3, but a segment is a span of time that stays from day to day: a page that changes
-leaves its segment and enters the newest, and only the files of these two are written again. The newest is cut at 2,000
-entries; neighbours that together have fewer than 500 become one.
+Archives are divided into segments by date, as in Brandman et al. 2000, section 3.3; but a segment is a span of time
+that stays the same from day to day. A page that changes moves from its segment to the newest one, and only the files of
+these two are written again.
 
-ResourceSync documents of a ledger: what exists, and what was created, updated and deleted, for harvesters. The ledger
-keeps digests for its own comparisons, which are not those that ResourceSync knows (MD5, SHA-256): entries have sizes
-and types, and no hash.
+ResourceSync documents list what exists, and what was created, updated and deleted. Entries have sizes and types, but no
+hash: the digests of the ledger are not of a kind that ResourceSync defines (MD5, SHA-256).
 """
 
 from __future__ import annotations
@@ -46,10 +45,10 @@ class Segment(Struct, frozen=True):
 
 
 def cut(dates: list[tuple[int, int]], boundaries: list[int]) -> list[Segment]:
-    """Segments of dated entries, given (second, entries) in order and the boundaries of before: pure.
+    """Cut dated entries into segments, given (second, entries) in order and the previous boundaries.
 
-    A boundary is the first second of a segment. Old ones are kept unless two neighbours have become small; the newest
-    segment is cut where it reaches 2,000.
+    A boundary is the first second of a segment. Old boundaries are kept, except that neighbours with fewer than
+    `FEWEST` entries together become one; the newest segment is cut where it reaches `SEGMENT`.
     """
     counts: list[list[int]] = []  # first second, last second, entries
     starts = iter([*boundaries[1:], None])

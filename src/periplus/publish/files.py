@@ -1,6 +1,7 @@
-"""Files that others read while they are written: whole or not at all.
+"""Writes files atomically, and adds the publisher's block of lines to a robots.txt.
 
-Our lines in a robots.txt: a block between two comment lines at its end. All else is the owner's, byte by byte.
+The block is at the end, between two comment lines; everything else belongs to the owner and stays as it is, byte for
+byte.
 """
 
 from __future__ import annotations

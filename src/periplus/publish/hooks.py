@@ -1,6 +1,7 @@
-"""What an application reports itself: this page has changed, that one is gone. Dated now, without a scan.
+"""Updates the ledger between scans: from reports of an application, and from pages that the middleware has seen.
 
-A page that passed by: compare it with the ledger, as a scan would.
+Reported changes, removals and moves are dated now. `observe` compares the content of a page with the ledger, as a scan
+does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A published site: its ledger, and the files that tell crawlers of it.
-
-What is published, what is not and why, and what changed last.
-"""
+"""Publishes a site: keeps its ledger, writes the files that announce its pages to crawlers, and reports its status."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The stored copy of a page, as it was fetched, in a sandbox: no scripts, no requests, no forms.
+"""Serves the stored copy of a page in a sandbox: no scripts, no requests, no forms.
 
-Pages that ask not to be shown as a copy (`noarchive`) are not, and none is with `[search] cached = false`.
-
-Versions of pages in time (RFC 7089, Memento): fields of answers, and the time that a request asks for.
+Pages with `noarchive` are not served, and none is with `[search] cached = false`. Versions are chosen by time, with the
+header fields of Memento (RFC 7089).
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The status of crawls, once a second to any number of browsers: one question to the crawl for all of them.
+"""Streams the status of a crawl to any number of browsers, with one query to the crawl a second for all of them.
 
-A feed is asked by its listeners, and asks the crawl at most once a second. It keeps the newest view and the last few
-notes; each listener remembers which view it was sent last and gets the fields that differ from the newest one. So a
-slow listener skips what it missed, and memory does not grow with listeners or time.
-
-What the live pages show of a crawl, as one flat value: from the status of a running crawl, or from its files.
+A view is one flat value, from the status of a running crawl or from the files of the collection. A feed keeps the
+newest view and the last few notes. Each listener remembers the view it was sent last, and gets only the fields that
+differ from the newest. A slow listener thus skips views, and memory does not grow with time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Search for programs and browsers: JSON, OpenSearch, suggestions.
+"""Search for programs and browsers: JSON (`/api/search`), OpenSearch, and suggestions.
 
-From the parameters of a request to an answer: what the search page shows and `/api/search` returns.
+`asked_of` and `answer_of` turn the parameters of a request into an answer, for this API and for the search page.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Scrapy's downloader in place of the crawl's wire, and a durable store of the requests of spiders.
 
 In `ScrapyWire`, tasks wait until Scrapy takes them, and outcomes until the engine takes them. `Requests` keeps one
-request for each URL as JSON on disk; requests that JSON cannot represent stay in memory and are lost with the process.
+request for each URL as JSON on disk; requests without a JSON form (`encoded`) stay in memory and are lost with the
+process.
 """
 
 from __future__ import annotations

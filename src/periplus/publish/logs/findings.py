@@ -1,8 +1,7 @@
-"""What the owner of a site should act on, with stable names.
+"""Derives from a log report the findings that the owner of a site should act on, and counts needless requests.
 
-Requests that brought nothing new, and the bounded table of what each crawler asked for. MinNeedlessReq (Brandman et
-al., "Crawler-friendly web servers", 4.1): of R requests for a page that changed C times, at least R - (C + 1) were
-needless, since one request is needed to see each version.
+The names of findings (`KINDS`) are stable. `VisitTable` keeps, in bounded memory, the requests of each crawler for each
+URL.
 """
 
 from __future__ import annotations
@@ -130,7 +129,10 @@ _MOST_SIZES: Final = 64
 
 
 def min_needless(changes: int, requests: int) -> int:
-    """The least number of needless requests among `requests` for a page that changed `changes` times meanwhile."""
+    """The least number of needless requests among `requests` for a page that changed `changes` times meanwhile.
+
+    One request is needed for each version: MinNeedlessReq (Brandman et al., "Crawler-friendly web servers", 4.1).
+    """
     return max(0, requests - (changes + 1))
 
 

@@ -1,10 +1,9 @@
-"""Whether an address belongs to the crawler that it names itself.
+"""Checks whether an IP address belongs to the crawler that the User-Agent names.
 
-Forward-confirmed reverse DNS: the address has a name; the name ends with a suffix of the operator, at the boundary of
-a label; and the name has the address. The third step is needed since the owner of an address may give it any name. Or
-the address is in a range that the operator publishes. Nothing is asked over a network unless a `Resolver` is given.
-
-Names of addresses from the system's resolver, and the answers that a ledger keeps of them.
+An address is genuine if it is in a range that the operator publishes, or by forward-confirmed reverse DNS: its name
+ends with a suffix of the operator, at a label boundary, and the name resolves to the address. The last step is needed
+because the owner of an address may give it any name. There are no DNS lookups unless a `Resolver` is passed;
+`LedgerAnswers` keeps their answers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Counts the requests of a log in bounded memory: by crawler, by day, by address.
+"""Reads access logs in order of time, and counts their requests in bounded memory: by crawler, by day, by address.
 
-Log files as lines, in the order of their times: plain or gzipped, damaged or not, with lines of any length.
+Files may be plain or gzipped, may be damaged, and may have lines of any length.
 """
 
 from __future__ import annotations

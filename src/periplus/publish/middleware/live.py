@@ -1,9 +1,7 @@
-"""The state of the middleware in one process. It begins at the first request, so that servers may fork before.
+"""The state of the middleware in one process: known pages, pages to compare, and counted visits of crawlers.
 
-Counts visits of crawlers by minute: which crawler, whether it is genuine, and what it was sent in vain. The crawlers
-are those of `periplus logs`, and so is the check of their addresses: published ranges beside the ledger, and what DNS
-said of an address when `periplus logs --refresh` asked. Nothing is looked up while a request waits. What is needless
-is judged when a minute is written, from the visits before: so it holds across processes.
+It is opened at the first request, so that servers may fork before. Requests read the ledger; one thread compares pages
+and writes visits, and reports of changes are written with a connection of their own.
 """
 
 from __future__ import annotations
@@ -53,7 +51,12 @@ _Key = tuple[int, str, str, int, int]
 
 
 class CrawlerVisits:
-    """The visits of one process since they were last written. `ledger` is read while requests are answered."""
+    """Crawler visits of one process, counted by minute since they were last written. `ledger` is read by requests.
+
+    Crawlers and the check of their addresses are those of `periplus logs`: published ranges beside the ledger, and DNS
+    answers that `periplus logs --refresh` has stored. No request waits for a lookup. Whether a visit was needless is
+    decided when it is written, from earlier visits in the ledger, so that it holds across processes.
+    """
 
     def __init__(self, ledger: Ledger, origin: str, clock: Callable[[], float]) -> None:
         self._origin = origin

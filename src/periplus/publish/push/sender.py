@@ -1,8 +1,7 @@
-"""Sends what is due to the receivers of a site, grouped, and notes their answers.
+"""Sends due messages to the receivers of a site, in batches, and records their answers.
 
-What the answer to a message means: it is done, dropped, or sent again at a later time. Pure.
-
-One HTTP request to a receiver that the owner of the site named: bounded in time and size, redirects not followed.
+`outcome` decides from an answer whether a message is done, dropped, or sent again later. `ask` makes one HTTP request
+to a receiver that the owner of the site has named: bounded in time and size, without following redirects.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""What is received for one collection: which URLs belong to it, its inbox, and requests by the rules of its crawl.
+"""What all receivers share: the collection a message is for, limits for senders, counts of messages, and answers.
 
-How much one sender may send: messages a second and URLs an hour, by address.
-
-Counts messages by kind and result, for `/metrics` (`periplus_receiver_messages_total`) and for tests.
-
-What a receiver answers: a status, a sentence, and when to try again.
+`Intake` decides which URLs belong to a collection, holds its inbox, and makes requests by the rules of its crawl.
+`MessageCounts` feeds `/metrics` (`periplus_receiver_messages_total`).
 """
 
 from __future__ import annotations

@@ -1,19 +1,8 @@
-"""The subscriber of WebSub: asks hubs for messages, answers their questions, and takes what they send.
+"""The WebSub subscriber: finds hubs of feeds, keeps subscriptions, answers verifications, and receives messages.
 
-A message holds a feed. Entries with a date are signals of a change at that time; entries without one are only
-discovered, as in a feed that the crawl itself has read: most entries of a message were in the last one, too. The
-content of entries is not used: the crawl fetches the pages.
-
-A feed names its hub and itself in its own text (`rel=hub`, `rel=self`) or in the Link field of its answer, which goes
-first (WebSub section 4).
-
-WebSub subscriptions of a collection: a file of them, and when each is asked for, renewed or given up. A subscription
-begins when a feed names a hub. It is written down before the hub is asked, because the hub may verify it at once.
-Asked, it waits ten minutes for the hub's question; verified, it is renewed after 80 % of its lease. A hub that refuses
-or does not answer is asked again later, less and less often, or the next hub of the feed is. The callback of a
-subscription ends with a random token of 128 bits: only the hub knows it.
-
-The file holds secrets and is readable by its owner alone. Time is an argument.
+A feed names its hub and itself in the Link field of its answer, which takes precedence, or in its text (`rel=hub`,
+`rel=self`; WebSub section 4). A message contains a feed, of which only the URLs, dates and titles are used: the crawl
+fetches the pages.
 """
 
 from __future__ import annotations
@@ -90,7 +79,13 @@ class Subscription(Struct, frozen=True):
 
 
 class Subscriptions:
-    """The subscriptions in a file. Any thread may use it."""
+    """The subscriptions of a collection, in a file. Any thread may use it; time is an argument.
+
+    A subscription is written before the hub is asked, because the hub may verify it at once. If it does not within
+    `VERIFY_WITHIN`, it is asked again; a verified subscription is renewed after `RENEW_AFTER` of its lease. After a
+    refusal or a failed request the next hub of the feed is asked, at growing intervals. The callback ends with a random
+    token of 128 bits, known only to the hub. The file holds secrets and is readable by its owner alone.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -360,7 +355,10 @@ class WebSubReceiver:
 
 
 def discoveries_in(body: bytes, topic: str) -> list[Discovery]:
-    """The entries of a feed: pings if they have a date, else discoveries of a feed."""
+    """The entries of a feed: with a date, signals of a change at that time (`ping`); without one, only discoveries.
+
+    Most entries of a message were in the last one, too, so an entry without a date does not indicate a change.
+    """
     now = time.time()
     found: dict[Url, Discovery] = {}
     for item in feed.read(body, topic).items:
