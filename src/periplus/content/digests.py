@@ -85,12 +85,11 @@ def masked(data: bytes) -> bytes:
 
 
 def masked_in_python(data: bytes) -> bytes:
-    """The same without the native scanner, which has the same rules in C (`scan/native/volatile.h`).
-
-    A test compares the two.
+    """The same without the native scanner.
 
     One regular expression runs over the text in lower case with a 0 for every digit: every match begins with a digit or
-    close before one, and a search for one character is fast.
+    close before one, and a search for one character is fast. The native scanner has the same rules in C
+    (`scan/native/volatile.h`); a test compares the two.
     """
     plain = data.translate(_PLAIN)
     pieces: list[bytes] = []
