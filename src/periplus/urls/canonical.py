@@ -126,8 +126,8 @@ def split_plain(links: Collection[str]) -> list[tuple[str, str]]:
     The result equals the parser's (property tests compare the two), because
 
     * a rest holds only characters outside the standard's percent-encode sets, no `\` (a slash to the parser), begins
-      with neither `.` nor `/`, and has no further segment that begins with a dot, nor an escaped dot (see `joined`). Other
-      escapes, and a `%` that begins none, pass the parser unchanged and are then respelled;
+      with neither `.` nor `/`, and has no further segment that begins with a dot, nor an escaped dot (see `joined`).
+      Other escapes, and a `%` that begins none, pass the parser unchanged and are then respelled;
     * the parser reads an authority without regard to what follows it, so one parse of `scheme://authority/` serves for
       every URL that begins so: letter case, default ports, numeric hosts and punycode need no rules here;
     * a link without a start does not begin with a scheme.
