@@ -1,34 +1,18 @@
-"""Parts of pages that differ at every visit, learnt site by site: a change in them alone does not count.
+"""Learns which blocks of a site's pages differ at nearly every visit, so that a change in these alone does not count.
 
-Clocks and counters are known by their looks (`digests`); a quotation of the day is not. A block of
-which nothing had lasted in most of the comparisons that it was part of is churn: by default in 80 % of at least five.
-What does not last until the next visit is not worth coming back for (Olston & Pandey 2008), whether a person wrote it
-or a machine. A list of news that has moved on by some lines has lasted in part, and is none.
+`digests` masks clocks and counters by their form; a quotation of the day has no such form. A block is churn if nothing
+of it lasted in most comparisons (`ChurnSettings`: 80 % of at least five). Content that does not last until the next
+visit is not worth a revisit (Olston & Pandey 2008). A list of news that moved on by some lines has lasted in part, and
+is not churn.
 
-What is learnt must come from all visits, also those that found nothing else (`observe` with the same blocks twice), or
-what changes rarely and is looked at only then would seem to change always. Where nothing was looked at because the
-server said that nothing changed (304), this speaks for what a page says and not for its churn, of which validators
-often know nothing (`observe_unmodified`). The best teachers are two visits right after each other, since all that
-differs between them is noise: a site's first `sample` comparisons should be such. What is the same then may still be
-different in an hour, and is not evidence. A page of which more than half would be masked is left as it is: there, what
-changes is what the page is about.
+A block is everything under one path through the document: the names and classes of the elements from the root down,
+without positions, so that all items of a list are one block. Elements inside a line belong to the block around them.
+Digits in classes and classes that look generated are left out. The scanner collects texts and link targets
+(`Columns.blocks`); of navigation, footers, forms and headers outside the main part only the link targets, because their
+text is not main text. A page with more than 20,000 elements has no blocks.
 
-What is known of a site takes at most `MAX_WAYS` blocks; what has never differed is forgotten first. It is the same
-whether it was written and read between two observations or not: the same visits teach the same.
-
-The blocks of a page, each by its path through the document, in a few bytes: what `churn` learns by.
-
-A block is all that stands under one path: the names of the elements from the root down, with their classes, without
-positions. So all items of a list are one block, and the list of "you might also like" on every page of a site is the
-same block with another content. Elements inside a line (links, emphasis) are part of the block around them. Digits in
-classes are left out, and classes that look generated: they differ from page to page. The scanner gathers the contents
-(`Columns.blocks`): text, and where links lead; of navigation, footers, forms, and headers outside of the main part only
-the links, as their text is not main text either. A page with more than 20,000 elements has no blocks.
-
-Of a block are kept 24 bits of its path, 24 bits of its content with volatile words masked, roughly how many words it
-has, and 8 bits of a sentence drawn from it: two versions of a block draw the same one as often as they have that much
-in common, so that what was replaced can be told from what was added to. A page has at most `MAX_BLOCKS`; the smallest
-of others are one block, which is never churn.
+The statistics must come from all visits, also from those without a change, or rare changes would look frequent. The
+same visits give the same statistics, whether or not the record was stored in between.
 """
 
 from __future__ import annotations
@@ -56,7 +40,11 @@ _LOG_RANGE: Final = 64 * log(2)
 
 
 class Block(Struct, frozen=True, gc=False):
-    """The stored form of a block. `drawn` is a hash of one of its sentences."""
+    """The stored form of a block: 24 bits of its path and of its masked content, its words, and 8 bits of a sentence.
+
+    `drawn` is a hash of that sentence (see `_drawn`): it distinguishes a block that was replaced from one that was
+    added to.
+    """
 
     way: int
     content: int
@@ -65,7 +53,7 @@ class Block(Struct, frozen=True, gc=False):
 
 
 def packed_blocks(contents: Sequence[tuple[int, bytes]]) -> bytes:
-    """The blocks of a page, packed, given the content under each path."""
+    """The blocks of a page, packed, given the content under each path; all beyond `MAX_BLOCKS` are one, never churn."""
     found = sorted(contents, key=lambda block: -_words(block[1]))
     if len(found) > MAX_BLOCKS:
         rest = sorted(found[MAX_BLOCKS - 1 :])
@@ -197,7 +185,8 @@ class Churn:
     def observe(self, old: bytes, new: bytes, *, is_instant: bool = False) -> None:
         """Learn from two versions of a page, given their blocks; the same twice, where nothing changed.
 
-        Of visits in a row all that differs is noise, and what is the same may be different in an hour.
+        All differences between two visits in a row are noise. Blocks that are the same then may differ an hour later,
+        so they are not counted.
         """
         self._count_pair(is_instant)
         before, after = _by_way(unpack(old)), _by_way(unpack(new))
@@ -210,7 +199,10 @@ class Churn:
         self._forget()
 
     def observe_unmodified(self, blocks: bytes, *, is_instant: bool = False) -> None:
-        """Learn from a 304 that a page is unchanged."""
+        """Learn from a 304 that a page is unchanged.
+
+        Validators often ignore churn, so only the other blocks count as unchanged.
+        """
         self._count_pair(is_instant)
         for block in () if is_instant else unpack(blocks):
             if not self.is_churn(block.way):
@@ -224,7 +216,10 @@ class Churn:
         return seen.compared >= settings.least and seen.differed >= settings.share * seen.compared and way != OTHERS
 
     def mask(self, blocks: bytes) -> list[Block]:
-        """The blocks of a page without churn; all of them, where hardly anything would be left."""
+        """The blocks of a page without churn; all of them where too few words would be left.
+
+        The changes are then what the page is about.
+        """
         every = unpack(blocks)
         kept = [block for block in every if not self.is_churn(block.way)]
         return kept if self._is_enough(kept, every) else every

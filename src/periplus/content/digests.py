@@ -1,27 +1,16 @@
 """Detects changes: digests of a page at several depths, and the level of change between two visits.
 
 Of each visit four digests are kept (XXH3, 64 bits: each is compared with one other value and never searched for), the
-sketch, and a digest of title and canonical URL. A page whose clock or counter moved has another body and the same main
-text once volatile words are masked.
+sketch, and a digest of title and canonical URL. Main texts are compared with volatile words masked (`masked`), so that
+a clock or counter that moved does not count.
 
-The main text depends on the rule that finds it. So what is kept of it carries the number of that rule, `TEXT_RULE`: the
-digest of the main text, the sketch and `version_of`. Between two rules no text is compared: digests differ, sketches
+The main text depends on the rule that extracts it. The digest of the main text, the sketch and `version_of` therefore
+carry the number of that rule, `TEXT_RULE`. Texts of two rules are never compared: their digests differ, their sketches
 resemble each other by chance only, and `change_since` decides by heading and links.
 
-SimHash (Charikar 2002; Manku, Jain & Das Sarma 2007) is not used. Summing 64 signs a shingle costs as much as the rest
-of this file and the sketch together, and for a page of 300 words its distance of 3 bits is passed already when one word
-in a hundred changes; the sketch, which is computed anyway, is more exact.
-
-Words that change without the page having changed: masked before main texts are compared.
-
-Masked are clock times ("12:30:05 pm"), dates in figures ("2026-11-14T12:30Z", "14/11/2026") and with the name of a
-month and a year ("14 Nov 2026", "Saturday, November 14, 2026"), numbers with a separator between thousands
-("1,234,567"), numbers that are counted up ("17 comments") or age ("3 minutes ago"), and tokens that no person wrote:
-UUIDs, and 16 or more letters and figures well mixed. A bare number is left alone: it may be a price.
-
-All of it is one regular expression over the text in lower case with a 0 for every digit. What it finds begins with a
-digit or follows one closely, and a search for one character is fast. The native scanner has the same rules in C
-(`scan/native/volatile.h`), eight times as fast; a test compares the two.
+SimHash (Charikar 2002; Manku, Jain & Das Sarma 2007) is not used: it costs as much as the digests and the sketch
+together, and on a page of 300 words it exceeds its distance of 3 bits when one word in a hundred changes. The sketch,
+which is computed anyway, is more exact.
 """
 
 from __future__ import annotations
@@ -85,12 +74,23 @@ _TOKEN_BEFORE: Final = re.compile(rb"(?<![0a-z_])[a-z_]{0,7}\Z")
 
 
 def masked(data: bytes) -> bytes:
-    """A text in UTF-8 with every volatile word masked."""
+    """A text in UTF-8 with every volatile word masked: words that change although the page has not changed.
+
+    Masked are clock times ("12:30:05 pm"), dates in figures ("2026-11-14T12:30Z", "14/11/2026") and with the name of a
+    month and a year ("Saturday, November 14, 2026"), numbers with a separator between thousands ("1,234,567"), counts
+    ("17 comments"), ages ("3 minutes ago"), UUIDs, and tokens of 16 or more mixed letters and figures. A bare number is
+    not masked: it may be a price.
+    """
     return _masked(data)
 
 
 def masked_in_python(data: bytes) -> bytes:
-    """The same without the native scanner."""
+    """The same without the native scanner.
+
+    One regular expression runs over the text in lower case with a 0 for every digit: every match begins with a digit or
+    close before one, and a search for one character is fast. The native scanner has the same rules in C
+    (`scan/native/volatile.h`); a test compares the two.
+    """
     plain = data.translate(_PLAIN)
     pieces: list[bytes] = []
     at = 0

@@ -1,15 +1,10 @@
-"""The links of a page with their texts, and its resources.
+"""Extracts the links of a page with their texts, its resources, and its relations (canonical, next, feeds, alternates).
 
 Links are `<a>`, `<area>`, `<iframe>` and `<frame>`; resources are pictures, sound and video. All are resolved against
 the page's base. A link within the page (an empty `href` or a bare fragment) has the URL of the page and is marked
-(`Links.own`). What cannot be fetched over HTTP (`javascript:`, `mailto:`, `data:`) is left out.
+(`Links.own`). URLs that cannot be fetched over HTTP (`javascript:`, `mailto:`, `data:`) are left out.
 
 Reasons of the problems: `too-many-links`, `too-many-resources`: the rest was left out.
-
-A page's relatives: what `<link>` elements and `Link` headers (RFC 8288) name as canonical, next, a feed, ...
-
-The first that can be resolved counts, elements before headers. An alternate is a feed if its type is one, ignored if it
-is a stylesheet, and otherwise the same page for other readers.
 """
 
 from __future__ import annotations
@@ -140,7 +135,11 @@ def read_relatives(elements: Sequence[HeadElement]) -> list[Relative]:
 
 
 def read_relations(relatives: list[Relative], urls: Urls, link_headers: Sequence[str], url: str) -> Relations:
-    """The relations of a page, from its `<link>` elements, resolved, and the values of its `Link` headers."""
+    """The relations of a page, from its `<link>` elements, resolved, and the values of its `Link` headers (RFC 8288).
+
+    The first target that can be resolved counts, elements before headers. An alternate with the type of a feed is a
+    feed, an alternate stylesheet is ignored, and any other is a version of the page for other readers.
+    """
     if link_headers:
         from_headers = _of_headers(link_headers, url)
         relatives = relatives + from_headers

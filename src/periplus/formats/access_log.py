@@ -1,27 +1,11 @@
-r"""Access logs: the requests to a server, as Apache, nginx, IIS and CloudFront write them.
+"""Reads access logs: the requests to a server, as Apache, nginx, IIS and CloudFront write them.
 
-`read` takes a log line by line. `read_line` reads a line of the Common Log Format and of what grew from it (`combined`,
-`vhost_combined`, lines with more behind), and logs that say themselves what stands where (W3C Extended Log File
-Format, which IIS and CloudFront write). Whatever the format, a line is a `Hit`. A dash stands for what was not
-known, and is read as an empty text or a 0.
+`read` takes a log line by line and returns a `Hit` for each. `read_line` reads the Common Log Format and its successors
+(`combined`, `vhost_combined`, lines with further fields); `Layout` reads logs that declare their fields in directives
+(W3C Extended Log File Format). A dash stands for an unknown value, and is read as an empty text or a 0.
 
 Reasons of `Problem`: `not-a-log-line` (no time, no request or no status), `impossible-time` (a time that no clock
-shows), `too-long` (more than 64 KiB). Telling crawlers from people is not done here.
-
-The Common Log Format, and what grew from it.
-
-Apache's and nginx's `combined` adds referrer and agent, and `vhost_combined` puts the virtual host first; whatever
-stands between size and referrer, or follows the agent, is passed over, and so is what a syslog puts before the address.
-Where an X-Forwarded-For stands for the address (`client, proxy, proxy`), the client counts. Apache's `mod_log_config`
-and nginx's `ngx_http_log_module` define the escapes: `\"`, `\\`, `\n` and their like, `\xNN` for other bytes. A time
-may also be in ISO 8601, have fractions, or be in UTC without saying so.
-
-A line of an access log as a value.
-
-IIS writes it with spaces between fields and `+` for spaces in them, CloudFront with tabs and percent-escapes, others in
-quotes. Times are in UTC. A log that names no date in its lines has it in a `#Date` directive above them.
-
-A whole log, of whichever format.
+shows), `too-long` (more than 64 KiB). Crawlers are not distinguished from people here.
 """
 
 from __future__ import annotations
@@ -71,7 +55,11 @@ _DIGITS: Final = re.compile(r"\d{1,18}", re.ASCII)
 
 
 class Layout:
-    """The fields of the lines that follow; no `fields` before the log has declared them."""
+    """The fields of the lines that follow; no `fields` before the log has declared them.
+
+    IIS writes spaces between fields and `+` for spaces in them, CloudFront tabs and percent-escapes, others quotes.
+    Times are in UTC. Lines without a date have that of the `#Date` directive above them.
+    """
 
     def __init__(self) -> None:
         self.fields: tuple[str, ...] = ()
@@ -197,7 +185,13 @@ _SHORT = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"v": b"\v", b"f":
 
 
 def read_line(line: bytes) -> Hit | Problem:
-    """One line, with or without its end."""
+    r"""One line of the Common Log Format or a successor, with or without its end.
+
+    Fields between size and referrer or after the agent are skipped, and so is what a syslog puts before the address. Of
+    an X-Forwarded-For in place of the address (`client, proxy, proxy`) the client counts. Apache's `mod_log_config` and
+    nginx's `ngx_http_log_module` define the escapes: `\"`, `\\`, `\n` and similar, `\xNN` for other bytes. A time may
+    also be in ISO 8601, have fractions, or have no zone: then it is UTC.
+    """
     if len(line) > LONGEST_LINE:
         return Problem("too-long", f"{len(line)} bytes")
     text = line.decode("utf-8", "backslashreplace")

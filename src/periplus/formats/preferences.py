@@ -1,9 +1,9 @@
-"""Preferences about the use of pages, in every form in which sites publish them.
+"""Reads preferences about the use of pages, in every form in which sites publish them.
 
     read_content_usage("train-ai=n, search=y")        # Preferences(search=ALLOW, train=DISALLOW)
     read_content_signal("search=yes,ai-train=no,use=reference")
     read_tdmrep(body)                                  # the rules of /.well-known/tdmrep.json
-    of_page(headers, metas, directives)                # all that a page and its headers say
+    of_page(headers, metas, directives)                # the preferences in a page and its headers
 
 | form | read by | version |
 |---|---|---|
@@ -12,30 +12,9 @@
 | TDMRep: a file, headers and meta elements | `read_tdmrep`, `of_page` | W3C community group report of 2024 |
 | `noai`, `noimageai` in meta robots and X-Robots-Tag | `of_page` | as DeviantArt introduced them in 2022 |
 
-A statement that cannot be read says nothing; none raises. Of several statements the strictest counts
+A statement that cannot be read is ignored; none raises. Of several statements the strictest counts
 (`Preferences.and_also`), except in TDMRep, where the page precedes the header and the header the file. Groups of
 robots.txt for other crawlers (`GPTBot`) bind those crawlers, and are not read as a preference here.
-
-Dictionaries of structured fields (RFC 9651 section 4.2.2), as far as preferences need them.
-
-Every kind of value is recognised, since an error anywhere makes the whole field invalid; only tokens are kept.
-
-Content-Usage: the IETF's preferences about automated processing (aipref working group, drafts of 2026).
-
-A dictionary of structured fields. `y` allows and `n` disallows; any other value, and a field that cannot be parsed,
-says nothing. Of a repeated key the last counts; unknown keys and all parameters are ignored.
-
-Content-Signal (contentsignals.org): what Cloudflare writes into the robots.txt of sites that it manages.
-
-`search`, `ai-input` and `ai-train` are `yes` or `no`, `use` is the most that is allowed: `immediate`, `reference` or
-`full`. Letter case and blanks are free, an absent signal neither grants nor restricts, unknown signals are ignored.
-A signal that is repeated counts as the strictest of its values: the text of the policy does not say which.
-
-TDMRep, the TDM Reservation Protocol: whether the rights of text and data mining are reserved.
-
-`/.well-known/tdmrep.json` is an array of rules, each with a `location` (a path pattern with `*` and `$`),
-`tdm-reservation` (1: reserved, 0: not) and perhaps the URL of a policy. Headers and meta elements have the same names.
-The longest matching location decides, and the stricter of two equally long.
 """
 
 from __future__ import annotations
@@ -71,7 +50,11 @@ _COMMA: Final = re.compile(r"[ \t]*+,[ \t]*+")
 
 
 def read_dictionary(text: str) -> dict[str, str | None] | None:
-    """The members of a dictionary: a token as it is, `None` for any other value; `None` if the field is invalid."""
+    """The members of a dictionary of structured fields (RFC 9651 section 4.2.2); `None` if the field is invalid.
+
+    A token is kept as it is; any other value is `None`. Every kind of value is parsed, because an error anywhere makes
+    the whole field invalid.
+    """
     text = text.strip(" ")
     if len(text) > MAX_FIELD:
         return None
@@ -145,7 +128,11 @@ _MEANINGS: Final = {"y": Preference.ALLOW, "n": Preference.DISALLOW}
 
 
 def read_content_usage(text: str, said_by: str = "") -> Preferences:
-    """The preferences of one field or rule. `said_by` is kept with them."""
+    """The preferences of one field or rule, a dictionary of structured fields. `said_by` is kept with them.
+
+    `y` allows and `n` disallows; any other value and an invalid field are ignored. Of a repeated key the last counts;
+    unknown keys and all parameters are ignored.
+    """
     members = read_dictionary(text) or {}
     return Preferences(
         search=_MEANINGS.get(members.get("search") or "", Preference.UNKNOWN),
@@ -167,7 +154,12 @@ _LIMITS: Final = {limit.value: limit for limit in UseLimit}
 
 
 def read_content_signal(text: str, said_by: str = "") -> Preferences:
-    """The preferences of one statement. `said_by` is kept with them."""
+    """The preferences of one statement, as Cloudflare writes it into robots.txt. `said_by` is kept with them.
+
+    `search`, `ai-input` and `ai-train` are `yes` or `no`; `use` is the most that is allowed: `immediate`, `reference`
+    or `full`. Letter case and blanks do not matter, an absent signal neither grants nor restricts, unknown signals are
+    ignored. Of a repeated signal the strictest value counts: the policy does not define which one.
+    """
     found = Preferences(said_by=(said_by,)) if said_by else NO_PREFERENCES
     for signal in text.lower().split(",", MAX_SIGNALS)[:MAX_SIGNALS]:
         name, _, value = (part.strip() for part in signal.partition("="))
@@ -187,7 +179,10 @@ _RESERVATIONS: Final = {"1": Preference.DISALLOW, "0": Preference.ALLOW}
 
 
 class TdmRule(Struct, frozen=True):
-    """One rule of a file. `policy` is as written, empty if there is none."""
+    """One rule of a file: a path pattern with `*` and `$`, and whether text and data mining is reserved there.
+
+    `policy` is the URL of a policy as written, empty if there is none.
+    """
 
     location: str
     is_reserved: bool
@@ -217,7 +212,7 @@ def _rule(row: Any) -> TdmRule | None:
 
 
 def rule_for(rules: Sequence[TdmRule], url: str) -> TdmRule | None:
-    """The rule that decides about a URL; `None` if none matches."""
+    """The rule with the longest matching location, of two equally long the stricter; `None` if none matches."""
     path = path_of(url)
     matching = [rule for rule in rules if _matches(rule.location, path)]
     return max(matching, key=lambda rule: (len(rule.location), rule.is_reserved), default=None)

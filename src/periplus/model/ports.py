@@ -1,13 +1,9 @@
-"""The ports: what a package requires of an implementation that another provides.
+"""The ports: interfaces that one package requires and another implements.
 
-Ports take batches, because the hardest implementation decides the shape: a seen set on disk is offered a batch and
-answers for all of it in one pass. Every port of storage has an in-memory implementation, first class, and one suite in
-`tests/conformance` that every implementation passes.
-
-The port between jobs and where they run: many jobs that do not depend on each other, and an executor for them.
-
-Only the port is here. Its implementations are in `periplus.insight.executors` (this process, or several of this
-machine) and `periplus.cluster` (tasks on Ray).
+Ports take batches, because the most constrained implementation decides the shape: a seen set on disk answers for a
+whole batch in one pass. Every port of storage has a full in-memory implementation, and a suite in `tests/conformance`
+that every implementation passes. `Executor`, the port for independent jobs, is implemented in
+`periplus.insight.executors` (this process, or several of this machine) and `periplus.cluster` (tasks on Ray).
 """
 
 from __future__ import annotations

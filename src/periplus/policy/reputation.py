@@ -1,14 +1,12 @@
-"""How much of a crawl each registrable domain gets, and when.
+"""Decides how much of a crawl each registrable domain gets, and when.
 
-Registering domains and making hosts costs a spammer nothing, so a crawl that treats every host alike is theirs.
-Domains are scored by the links between them; scores become budgets of pages and bounds for hosts; what is beyond a
-budget is not refused, it comes in a later pass over the web. `KnownReputation` is the table that a job hands to the
-crawl.
-
-All of it is pure: the graph comes from `insight.reputation`, and `crawl.frontier.domains` counts.
+Domains and hosts cost a spammer nothing, so a crawl must not treat every host alike. Domains are scored by the links
+between them; scores become budgets of pages and bounds for hosts; pages beyond a budget are not refused but come in a
+later pass over the web. `KnownReputation` is the table that a job hands to the crawl. Everything is pure: the graph
+comes from `insight.reputation`, and `crawl.frontier.domains` counts.
 
 The domain graph has an edge from a to b if any page of a links to any page of b without `nofollow`, `ugc` or
-`sponsored`; each edge counts once, however many pages have the link.
+`sponsored`; each edge counts once, however many pages have the link. Scores:
 
 * `star`: the number of other domains that link to a domain (STAR, in IRLbot: Lee et al. 2008).
 * `networks`: the same, but domains whose addresses share a network count once: many domains are cheap, many networks
@@ -16,30 +14,6 @@ The domain graph has an edge from a to b if any page of a links to any page of b
 * `trust` (the default): PageRank that starts at the domains of the seeds and returns there (TrustRank: Gyongyi,
   Garcia-Molina & Pedersen 2004). A farm can make any number of links among its own domains, but not links from
   the seeds.
-
-From scores of domains to budgets of pages, and bounds for the hosts of a domain.
-
-Wildcard DNS makes hosts for nothing. So the n-th new host of a domain, beyond a number that is always admitted, is
-admitted with probability `free` / n, decided by the hash of its name; and only some hosts of a domain are active at a
-time, more with a larger budget.
-
-In which pass over the web a page of a domain is fetched.
-
-A domain with the budget B has B pages in pass 0, twice as many in pass 1, four times as many in pass 2, and so on
-(BEAST, in IRLbot: Lee et al. 2008). So a domain of any size is complete at some time, and one without trusted links
-takes few pages of each pass. Within a pass the domain that has used less of its budget comes first, by octaves: pages
-are then shared in proportion to budgets.
-
-How many requests go to domains that were judged to be spam while other sites have pages waiting.
-
-A budget orders domains only where they compete. Requests that no other site can take at the moment, because each rests
-between two visits or is asked already, would all go to a farm, whose hosts have no end. So these are counted: each
-request to another site earns a part of one to spam. Nothing here knows the time, and nothing is refused.
-
-The reputation of domains as a crawl knows it: a sorted table of hashes, with a budget and a score each.
-
-16 bytes a domain, so a million domains take 16 MB; looked up by bisection. It is written by a job and read by every
-shard; one of another version is refused.
 """
 
 from __future__ import annotations
@@ -137,11 +111,12 @@ def max_active_hosts(budget: float, largest: int) -> int:
 
 
 def host_is_admitted(host: str, admitted: int, free: int) -> bool:
-    """Whether a new host is admitted to a domain that has `admitted` hosts, of which `free` needed no luck.
+    """Whether a new host is admitted to a domain that has `admitted` hosts; the first `free` always are.
 
-    If the n-th host is admitted with probability free / n, then of n hosts free * (1 + ln(n / free)) are admitted. So n
-    follows from the number of admitted hosts, and hosts that were refused, and are found again and again, need not be
-    counted. The hash of the name decides: a host that was refused once is refused for good.
+    Wildcard DNS makes hosts for nothing, so the n-th host is admitted with probability free / n. Of n hosts then free *
+    (1 + ln(n / free)) are admitted. So n follows from the number of admitted hosts, and hosts that were refused, and
+    are found again and again, need not be counted. The hash of the name decides: a host that was refused once is
+    refused permanently.
     """
     if admitted < free:
         return True
@@ -155,7 +130,12 @@ FIRST_OCTAVE: Final = -20
 
 
 def pass_of(k: int, budget: float, growth: float = 2.0) -> int:
-    """The pass of the k-th page of a domain, from 1. An infinite budget is never used up."""
+    """The pass of the k-th page of a domain, from 1. An infinite budget is never used up.
+
+    A domain with the budget B has B pages in pass 0, twice as many in pass 1, four times as many in pass 2, and so on
+    (BEAST, in IRLbot: Lee et al. 2008). So a domain of any size is complete at some time, and a domain without trusted
+    links takes few pages of each pass.
+    """
     allowed, total, number = budget, budget, 0
     while k > total and number < MAX_PASS:
         allowed *= growth
@@ -167,7 +147,8 @@ def pass_of(k: int, budget: float, growth: float = 2.0) -> int:
 def octave_of(k: int, budget: float, growth: float = 2.0) -> int:
     """The order of the k-th page of a domain among all domains: its pass, or below 0 the octave of its budget's share.
 
-    Half of a budget is in octave 0 like the rest of pass 0; the half below in octave -1, and so on.
+    Half of a budget is in octave 0 like the rest of pass 0; the half below in octave -1, and so on. So within pass 0
+    the domain that has used less of its budget comes first, and pages are shared in proportion to budgets.
     """
     if k * 2 > budget:
         return pass_of(k, budget, growth)
@@ -181,7 +162,12 @@ MAX_CREDIT: Final = 16.0
 
 
 class SpamCredit:
-    """Counts requests; `share` of them, from 0 to 1, may go to spam. `credit` is what was saved up when it began."""
+    """Counts requests; `share` of them, from 0 to 1, may go to spam. `credit` is what was saved up when it began.
+
+    A budget orders domains only where they compete. While all other sites wait for their politeness delay, every
+    request would go to a farm, whose hosts have no end. So each request to another site earns a part of one to spam. No
+    URL is refused.
+    """
 
     __slots__ = ("_earned", "credit")
 
@@ -208,7 +194,10 @@ def domain_hash(domain: str) -> int:
 
 
 class KnownReputation:
-    """Budgets and scores of domains by `domain_hash`; an empty one knows none."""
+    """Budgets and scores of domains by `domain_hash`, for every shard of a crawl; an empty one has none.
+
+    A sorted table of 16 bytes a domain, looked up by bisection. A file of another version is refused.
+    """
 
     def __init__(self, hashes: NDArray[np.uint64], budgets: NDArray[np.uint32], scores: NDArray[np.float32]) -> None:
         order = np.argsort(hashes)

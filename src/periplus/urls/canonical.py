@@ -1,49 +1,19 @@
-r"""Our canonical form of a URL, of one URL or of all links of a page.
+"""Computes the canonical form of one URL (`canonical`) or of all links of a page (`resolve_all`).
 
-A crawler compares URLs for equality billions of times, so each resource should have one spelling; but a spelling that
-returns another resource is worse than two spellings of one. The form is therefore the URL standard's, plus only the
-equivalences that RFC 3986 section 6.2.2 grants for every server:
+A crawler compares URLs for equality, so each resource should have one spelling; but a spelling that returns another
+resource is worse than two spellings of one. The form is therefore the URL standard's, plus only the equivalences that
+RFC 3986 section 6.2.2 grants for every server:
 
-* only `http` and `https`: nothing else is fetched;
-* no fragment (it never leaves the client) and no default port;
+* only `http` and `https`, no fragment, no default port, no empty query: `/a?` is `/a`;
 * percent-escapes of unreserved characters (letters, digits, `-`, `.`, `_`, `~`) are decoded, all others are in upper
-  case. A `%` that starts no escape stays, and so does an escape behind it that would complete it: `%2%35` is not `%25`;
-* no empty query: `/a?` is `/a`.
+  case. A `%` that starts no escape stays, and so does an escape behind it that would complete it: `%2%35` is not `%25`.
 
-What stays, because a server may tell it apart: the order of the query, blank and repeated parameters, `;` and `+`,
-trailing and doubled slashes, index names, letter case in path and query, `www.`, the dot that ends a fully qualified
-host, and user name and password (they decide what is answered; whether to send them is the wire's decision, and
-`site_of` does not see them). Choosing among URLs that happen to show the same page is the business of policy.
+Everything that a server may distinguish stays: the order of the query, blank and repeated parameters, `;` and `+`,
+trailing and doubled slashes, index names, letter case in path and query, `www.`, the final dot of a host, user name and
+password (the wire decides whether to send them; `site_of` ignores them). Policy chooses among URLs of the same page.
 
-The form is a fixed point: `canonical(u) == u == whatwg(u)` for every `u` it returns.
-
-Plain links: most links have only characters that no parser changes, and no dots to fold. They need no parser.
-
-A call into the standard's parser costs several times the string operations that suffice here. A plain link is a
-*start*, which stands for the beginning of a canonical URL, and a *rest*, which is appended to that:
-
-    start               stands for                                    rest
-    (nothing)           the directory of the page                     library/os.html
-    ../ or ./ or more   the directory that leads to                   index.html?highlight=on
-    /                   the root of the page's site                   wiki/Special:Search
-    ?                   the page, for another query                   C=M;O=A
-    HTTP://Host:80/     the root of that site, http://host/           a%7Eb
-
-Why the outcome must be the parser's (property tests compare the two):
-
-* A rest holds only characters outside the standard's percent-encode sets, no `\` (a slash to the parser), begins with
-  neither `.` nor `/`, and has no further segment that begins with a dot, nor an escaped dot. Other escapes, and a `%`
-  that begins none, pass the parser unchanged and are then respelled.
-* The parser reads an authority without regard to what follows it, so one parse of `scheme://authority/` serves for
-  every URL that begins so: letter case, default ports, numeric hosts and punycode need no rules here.
-* What follows no start does not begin with a scheme.
-
-For what is not surely plain the answer is `None`, meaning: ask the parser. Lengths are bounded in the patterns, so
-that what they accept stays below the bound of a canonical URL.
-
-`resolve_all` takes all links of a page at once: the hot path of reading a page. Pages repeat themselves: of the 200
-links of a documentation page, some 40 differ once fragments are cut. So fragments go first, each different link is
-resolved once, and most of those are plain enough to need no parser.
+The form is a fixed point: `canonical(u) == u == whatwg(u)` for every `u` it returns. Most links need no parser: see
+`split_plain`.
 """
 
 from __future__ import annotations
@@ -141,7 +111,28 @@ def joined(start: str, rest: str) -> Url | None:
 
 
 def split_plain(links: Collection[str]) -> list[tuple[str, str]]:
-    """Start and rest of each link; both are empty if it is not plain.
+    r"""Start and rest of each link; both are empty if it is not plain.
+
+    A call into the standard's parser costs several times the string operations that suffice for a plain link. Its start
+    stands for the beginning of a canonical URL, and its rest is appended to that:
+
+        start               stands for                                    rest
+        (nothing)           the directory of the page                     library/os.html
+        ../ or ./ or more   the directory that leads to                   index.html?highlight=on
+        /                   the root of the page's site                   wiki/Special:Search
+        ?                   the page, for another query                   C=M;O=A
+        HTTP://Host:80/     the root of that site, http://host/           a%7Eb
+
+    The result equals the parser's (property tests compare the two), because
+
+    * a rest holds only characters outside the standard's percent-encode sets, no `\` (a slash to the parser), begins
+      with neither `.` nor `/`, and has no further segment that begins with a dot, nor an escaped dot (see `joined`).
+      Other escapes, and a `%` that begins none, pass the parser unchanged and are then respelled;
+    * the parser reads an authority without regard to what follows it, so one parse of `scheme://authority/` serves for
+      every URL that begins so: letter case, default ports, numeric hosts and punycode need no rules here;
+    * a link without a start does not begin with a scheme.
+
+    Any other link is left to the parser. The patterns bound lengths, so that results stay below `MAX_LENGTH`.
 
     One search over all links at once, a line each, saves a call and two slices a link. A link with a line end in it
     would take two lines; it is not plain, whatever stands in place of the line end.
@@ -233,7 +224,8 @@ _MANY = 16
 def resolve_all(hrefs: Iterable[str], base: str, encoding: str = "utf-8") -> list[Url | None]:
     """The canonical URL of each link of a page, aligned with `hrefs`; `None` for what we do not fetch.
 
-    Equal to `[canonical(href, base, encoding) for href in hrefs]`.
+    Equal to `[canonical(href, base, encoding) for href in hrefs]`. This is the hot path of reading a page. Links repeat
+    once their fragments are cut, so that is done first, and each different link is resolved once.
     """
     hrefs = list(hrefs)
     page = canonical(base) if len(base) <= MAX_PAGE else None

@@ -1,22 +1,12 @@
-"""The URL standard: what a browser makes of a string.
+"""Parses and serialises URLs as browsers do: https://url.spec.whatwg.org/ as one function, with every scheme.
 
-Here is the parser and serialiser of https://url.spec.whatwg.org/ as one function, with every scheme, and the result as
-the standard spells it. Our own, narrower form of a URL is in `canonical`.
+`canonical` has the narrower form that the crawler uses. The parser is ada (Lemire & Nizipli, "Parsing millions of URLs
+per second", 2023), in time linear in the input. It adds one bound to the standard: a host of more than 16 KiB that is
+not plain ASCII is a failure.
 
-The work is done by ada (Lemire & Nizipli, "Parsing millions of URLs per second", 2023), in time linear in the input.
-It sets one bound that the standard does not: a host of more than 16 KiB that is not plain ASCII is a failure.
-
-Queries on pages that are not in UTF-8.
-
-`?q=café` on a page in windows-1252 means `?q=caf%E9`, and the server knows no other. So the URL standard
-encodes the query of a special URL, and nothing else of it, in the encoding of the document ("percent-encode after
-encoding"): bytes outside the query's character set are escaped, and what the encoding lacks is written as an HTML
-character reference. It is done here before parsing, because the parser underneath knows only UTF-8.
-
-Encoders are Python's, with what the standard does otherwise: GBK is the part of gb18030 that has two bytes, and a euro
-sign of one; EUC-JP has what Windows added to its rows, in place of the three bytes of JIS X 0212; yen sign and overline
-are the ASCII characters in whose places they were. There remain some private-use, control and compatibility characters,
-about which servers do not agree either.
+`?q=café` on a page in windows-1252 means `?q=caf%E9`. The URL standard therefore encodes the query of a special URL,
+and nothing else of it, in the encoding of the document ("percent-encode after encoding"). Since ada supports UTF-8
+only, `with_query_in` does this before parsing.
 """
 
 from __future__ import annotations
@@ -56,10 +46,16 @@ _QUERY_CHARACTERS = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code)
 
 
 def with_query_in(url: str, encoding: str) -> str:
-    """The URL with what is not ASCII in its query escaped as in a document in `encoding`.
+    """The URL with all characters beyond ASCII in its query escaped as in a document in `encoding`.
 
     `encoding` is a name of the Encoding Standard in any letter case. Unicode encodings change nothing, because the
-    standard uses UTF-8 for all of them, nor does a name that is not in the standard.
+    standard uses UTF-8 for all of them, nor does a name that is not in the standard. Characters that the encoding lacks
+    are written as HTML character references.
+
+    The encoders are Python's, adapted to the standard: GBK is the two-byte part of gb18030 and a euro sign of one byte;
+    EUC-JP has the rows that Windows added, in place of the three bytes of JIS X 0212; yen sign and overline in
+    Shift_JIS are the ASCII characters in their places. Some private-use, control and compatibility characters still
+    differ; servers do not agree about them either.
     """
     codec = _CODECS.get(encoding.lower())
     if codec is None:

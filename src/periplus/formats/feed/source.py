@@ -1,15 +1,9 @@
-"""From the bytes of a feed to XML that a parser can take.
+"""Turns the bytes of a feed into XML that a parser accepts: decoded, repaired, and with its end tags complete.
 
-Everything is linear in the size of the body. Byte order mark, then the XML declaration, then UTF-8 decide the charset;
-where more than a few bytes are not in it, the whole is windows-1252, as most of the wrong ones are. ISO 8859-1 is read
-as windows-1252 too: the Encoding standard has it so.
-
-End tags for feeds that lack them: unescaped HTML in a description, an item that is never closed.
-
-A parser that recovers by itself nests whatever follows in what was left open, item in item, until it gives up at some
-depth and all is lost. Here every end tag closes what is open inside of it, an item ends where the next one begins, and
-an end tag that closes nothing goes. Nothing else is touched, so that what is balanced stays as it is. Time is linear,
-and nothing that has no end is looked at twice.
+A byte order mark, else the XML declaration, else UTF-8 decides the charset. If many characters are invalid in it, the
+feed is read as windows-1252, the charset of most feeds with a wrong declaration; so is ISO 8859-1, as in the Encoding
+standard. `open_source` decodes and repairs; `balanced` adds missing end tags. All of it takes time linear in the size
+of the body.
 """
 
 from __future__ import annotations
@@ -237,7 +231,12 @@ _FIELDS = _LEAVES | {"description", "author", "enclosure", "source", "summary", 
 
 
 def balanced(text: str) -> str:
-    """The same XML with an end for everything that must have ended."""
+    """The same XML with end tags for elements that lack them: unescaped HTML in a description, an item never closed.
+
+    A parser that recovers by itself nests everything that follows in the open element, item in item, until it gives up
+    at some depth and all is lost. Here an end tag closes the elements open inside its own, an item ends where the next
+    one begins, and an end tag without a start is removed. Balanced XML stays as it is, unless deeper than `_DEEPEST`.
+    """
     balance = _Balance(text)
     at = 0
     while (opened := text.find("<", at)) >= 0 and balance.tags < _MOST_BALANCED_TAGS:

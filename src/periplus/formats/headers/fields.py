@@ -1,18 +1,7 @@
-"""A header section as names and values, and the grammar that fields share: lists, tokens, quoted strings, parameters.
+"""Reads header fields: names and values, the grammar that fields share, Content-Type and Link.
 
-RFC 9110 section 5. The patterns cannot fail once they have begun, so they pass over a value once, whatever it holds.
-
-Content-Type: the type that the server declares.
-
-The grammar is RFC 9110 section 8.3; the lenience is the MIME Sniffing and Fetch standards' (several fields are one
-list, whose last usable value wins, and inherits the charset of an equal type before it; what is not a parameter ends at
-the next semicolon) and that of what servers really send: a missing semicolon, single quotes, a charset and no type.
-Whether to believe it is for `content` to decide.
-
-The Link field: typed links outside the page (RFC 8288), of which a crawler wants canonical, alternate, next, hub.
-
-Targets and anchors are resolved against the URL of the response; a link whose anchor is another resource says nothing
-of this page, and `WebLink.anchor` is there to tell. A `title*` (RFC 8187) is preferred to a `title`.
+The grammar of lists, tokens, quoted strings and parameters is RFC 9110 section 5. The patterns cannot fail once they
+have begun, so they pass over a value once, whatever it holds.
 """
 
 from __future__ import annotations
@@ -119,7 +108,13 @@ class MediaType(Struct, frozen=True):
 
 
 def read_content_type(values: str | Iterable[str]) -> MediaType | None:
-    """One value or all of them; `None` if none names a type or a charset."""
+    """The type that the server declares, from one value or all of them; `None` if none names a type or a charset.
+
+    The grammar is RFC 9110 section 8.3, read as leniently as in the MIME Sniffing and Fetch standards: several fields
+    are one list, whose last usable value wins and inherits the charset of an equal type before it, and an invalid
+    parameter ends at the next semicolon. A missing semicolon, single quotes and a charset without a type are accepted
+    too. `content` decides whether to believe the result.
+    """
     best: MediaType | None = None
     for element in elements(values if isinstance(values, str) else ", ".join(values)):
         best = _prefer(_read_one(element), best)
@@ -179,7 +174,11 @@ class WebLink(Struct, frozen=True):
 
 
 def read_links(values: str | Iterable[str], base: str = "") -> list[WebLink]:
-    """Every link of one value or all of them whose target is a URL; without a `base` targets stay as written."""
+    """Every typed link (RFC 8288) of one value or all of them whose target is a URL.
+
+    Targets and anchors are resolved against `base`, the URL of the response; without it they stay as written. A link
+    with an anchor is about that resource and not about the response. A `title*` (RFC 8187) is preferred to a `title`.
+    """
     links: list[WebLink] = []
     for value in (values,) if isinstance(values, str) else values:
         value, at = value[:LONGEST_VALUE], 0

@@ -1,11 +1,8 @@
-"""A whole robots.txt as one value, and the queries of a crawler.
+"""A whole robots.txt as one value (`Robots`), and its rules for one crawler (`Access`).
 
-The rules of a robots.txt for one crawler.
-
-RFC 9309 section 2.2.1: a crawler obeys every group that names its product token, in any letter case, as if they were
-one; where none does, those for `*`; where there are none of those either, everything is allowed. A product token
-consists of letters, `_` and `-`, and of an agent line only that much counts: `Foobot/2.1` names Foobot. A crawler
-whose own name holds anything else (`bot2`) cannot be named by a robots.txt; `is_valid_agent` tells beforehand.
+RFC 9309 section 2.2.1: a crawler obeys all groups that name its product token, in any letter case, as if they were one;
+if there are none, those for `*`; if there are none of those either, everything is allowed. Of an agent line only the
+product token counts: `Foobot/2.1` names Foobot.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ _UNSPOKEN = Ruling(True)
 
 
 def is_valid_agent(agent: str) -> bool:
-    """Whether a robots.txt can name this crawler: letters, `_` and `-` only."""
+    """Whether a robots.txt can name this crawler: its name has letters, `_` and `-` only, as product tokens do."""
     return bool(agent) and _TOKEN.fullmatch(agent) is not None
 
 

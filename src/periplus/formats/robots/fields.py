@@ -1,20 +1,13 @@
-"""What kind of bytes a server sent as robots.txt: which characters, and whether it is one at all.
+"""Reads the parts of a robots.txt: its bytes, the names of its fields, and the values of fields beyond RFC 9309.
 
-The file should be UTF-8. Patterns are compared by octet (RFC 9309 section 2.2.2), so nothing needs to be decoded for
-them, and a wrong or unknown charset label can do no harm: octets travel as the Latin-1 string that holds them, one
-character each, and only names and locations become text.
+The file should be UTF-8. Patterns are compared by octet (RFC 9309 section 2.2.2) and need no decoding, so a wrong
+charset label does no harm: octets are handled as the Latin-1 string of the same codes, and only names and locations
+become text.
 
-Recognises field names, however they are written.
-
-Names are the same in any letter case. Beyond the exact ones, Google's parser takes every name that begins like one of
-RFC 9309 or like one of its common misspellings, and so does this. Other fields must be spelt right, but for the dash.
-
-The values of the fields that RFC 9309 does not define but sites write: each a text in, a value or `None` out.
-
-`Crawl-delay` (Microsoft, Yandex), `Request-rate` and `Visit-time` (the extended standard of 1996), `Clean-param`
-(Yandex), `Sitemap` (sitemaps.org), `Content-Usage` (IETF aipref) and `Content-Signal` (contentsignals.org).
-
-Patterns here have no two neighbouring repetitions that can take the same character, so that no value makes them slow.
+Read here are the values of `Crawl-delay` (Microsoft, Yandex), `Request-rate` and `Visit-time` (the extended standard of
+1996), `Clean-param` (Yandex), `Sitemap` (sitemaps.org), `Content-Usage` (IETF aipref) and `Content-Signal`
+(contentsignals.org). No pattern has two neighbouring repetitions that match the same character, so that no value is
+slow to read.
 """
 
 from __future__ import annotations
@@ -134,7 +127,11 @@ USUAL_SPELLINGS = {
 
 @lru_cache(maxsize=1024)
 def field_of(name: str) -> str:
-    """The field that a name stands for, ignoring blanks around it; the empty string if it is unknown."""
+    """The field that a name stands for, ignoring letter case and blanks around it; the empty string if it is unknown.
+
+    As in Google's parser, a name counts if it begins like a field of RFC 9309 or like one of its common misspellings.
+    Other fields must be spelt right, except for the dash.
+    """
     name = name.strip(_BLANK).lower()
     if name in _FIELDS:
         return name

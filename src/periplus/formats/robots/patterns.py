@@ -1,17 +1,14 @@
-"""The meaning of a path pattern: RFC 9309 section 2.2.2, as Google's matcher reads it.
+"""Matches URLs with the path patterns of robots.txt: RFC 9309 section 2.2.2, as Google's matcher reads it.
 
 `*` stands for any octets and `$` at the end for the end of the path; nothing else is special, and a pattern matches
-whatever begins like it. Which of several matching patterns decides is in `RuleSet`.
+every path that begins like it. The longest matching pattern decides, and `Allow` of two equally long.
 
-Hostile sites write `*a*a*a*a*b`, and regular expressions backtrack on it. Here a pattern is split at its stars, and its
-pieces are looked for from left to right; to take the leftmost place for each is never wrong, so that the time is linear
-in the path.
+Hostile sites write `*a*a*a*a*b`, on which regular expressions backtrack. Here a pattern is split at its stars and its
+pieces are searched from left to right; the leftmost place for each is always right, so the time is linear in the path.
 
-Which of a crawler's rules decides about a URL: the longest matching pattern, and `Allow` of two equally long.
-
-Sites write up to 150,000 rules, and a crawler asks about every URL it meets. Most URLs begin like no rule at all, and a
-few characters tell. So patterns are kept in a tree by the characters they begin with, some at each step, and a URL only
-meets the patterns that begin like it, besides those that begin with a star, or nearly so.
+Sites write up to 150,000 rules, and a crawler asks about every URL it discovers. `RuleSet` therefore keeps patterns in
+a tree by the characters they begin with: a URL is compared only with patterns that begin like it, and with those that
+have a star at or near the beginning.
 """
 
 from __future__ import annotations

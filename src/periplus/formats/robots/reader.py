@@ -1,21 +1,8 @@
-"""Reading a robots.txt: bytes in, `Robots` out, whatever the bytes are.
+"""Reads a robots.txt: bytes in, `Robots` out, whatever the bytes are.
 
-RFC 9309 with the tolerance of Google's parser, which reads more of the real web than the grammar does: any line end, a
-whole or broken byte order mark, misspelt names, names with something behind them, a blank for the colon. What is beyond
-a bound is left out with a `Problem`, and so is what makes no sense; the reasons are listed in the package's docstring.
-
-Which agents a line of a robots.txt is for.
-
-An `Allow` or `Disallow` line ends the list of agents above it; no other line does, since other records must not
-interfere with these (RFC 9309 section 2.2.4). So in
-
-    User-agent: a
-    Crawl-delay: 9
-    User-agent: b
-    Disallow: /
-
-the rule is for both crawlers, as in Google's parser. The delay stands below `a` alone, and is for `a` alone: crawlers
-that write such lines mean it so. That file is read as two groups, `a` with its delay, then `a` and `b` with the rule.
+RFC 9309 with the tolerance of Google's parser, which accepts more of the real web than the grammar does: any line end,
+a whole or broken byte order mark, misspelt names, names with a suffix, a blank for the colon. Everything beyond a bound
+and every invalid line is left out with a `Problem`; the package's docstring lists the reasons.
 """
 
 from __future__ import annotations
@@ -49,7 +36,18 @@ from .values import CleanParam, Group, RequestRate, Rule, UsageRule, VisitTime
 class Grouping:
     """Collects the lines of groups in their order.
 
-    Rules are appended to `rules`, which is another list after each agent. Those that came before any agent end up in
+    An `Allow` or `Disallow` line ends the list of agents above it; no other line does, since other records must not
+    interfere with these (RFC 9309 section 2.2.4). So in
+
+        User-agent: a
+        Crawl-delay: 9
+        User-agent: b
+        Disallow: /
+
+    the rule is for both crawlers, as in Google's parser. The delay is for `a` alone, as authors of such files mean it.
+    The result is two groups: `a` with its delay, then `a` and `b` with the rule.
+
+    Rules are appended to `rules`, which is another list after each agent. Rules before the first agent end up in
     `outside`, and apply to no crawler.
     """
 

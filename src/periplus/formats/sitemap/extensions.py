@@ -1,13 +1,13 @@
-"""The image, video and news extensions: which elements they have, and the values made of them.
+"""Reads the image, video and news extensions of a record, and its alternates.
 
-An element is known by its name inside its container, whatever its prefix or namespace: of the web's dirt, undeclared
-prefixes and mistyped namespaces are the most common. What Google has retired is passed over.
+The careful reader (`records`) collects elements in a `Container`. An element is identified by its name inside its
+container, whatever its prefix or namespace, because undeclared prefixes and mistyped namespaces are the most common
+errors. Elements that Google has retired are skipped.
 
-Images, articles and alternates of a record as programs write them, read by patterns instead of tag by tag.
-
-What the patterns find must account for every tag: each stands for a known number of `<`, and a text that has any other
-is refused (`NotRegularError`), as is one with something to complain about. So what is read here means the same to the
-careful reader (`records`), which gets the rest: videos, comments, other prefixes, empty elements, unusual attributes.
+`PlainExtensions` reads images, articles and alternates as programs write them, by patterns instead of tag by tag. The
+matches must account for every tag: each stands for a known number of `<`, and a text with any other, or with a problem
+to report, is refused (`NotRegularError`). The careful reader gets the refused texts (videos, comments, other prefixes,
+empty elements, unusual attributes), and would give the same result for all others.
 """
 
 from __future__ import annotations

@@ -1,18 +1,8 @@
-"""RSS 0.9x, 1.0 and 2.0 and Atom as sitemaps: of each item its URL, date and title, and nothing else.
+"""Reads feeds (RSS 0.9x, 1.0, 2.0, Atom) and plain text lists as sitemaps.
 
-The protocol admits feeds as sitemaps; everything that a feed means beyond that is in `formats.feed`. An item's URL is
-its `link` (Atom: the first one to an alternate), else its `guid`, `id` or `rdf:about` where that is a URL: publishers
-say `isPermaLink="false"` of URLs that are. Elements count as direct children of the item only, so that the title of an
-item's source or the link of its author is not taken for its own. Links of the channel are no entries. The `xml:base`
-of the feed, of an entry and of a link count (RFC 4287 section 2).
+The protocol admits both. Of a feed's items only URL, date and title are read; `formats.feed` reads everything else.
 
-Reasons: "missing-loc", "truncated", "bad-lastmod", and those of `fields`.
-
-Plain text lists: one URL a line, and what people make of that.
-
-Several URLs on a line are several entries; a URL with white space in it is one; columns after a tab and lines that
-begin with `#` are passed over. Where the bytes were cut off, so was the last line, and half a URL is another URL.
-Reasons: "not-a-url", "truncated", and those of `fields`.
+Reasons: "missing-loc", "truncated", "bad-lastmod", "not-a-url", and those of `fields`.
 """
 
 from __future__ import annotations
@@ -43,7 +33,13 @@ _ITS_OWN = frozenset({"date"})
 
 
 class FeedItems:
-    """Reads one feed, in portions of text."""
+    """Reads one feed, in portions of text.
+
+    An item's URL is its `link` (Atom: the first one to an alternate), else its `guid`, `id` or `rdf:about` if that is a
+    URL, even with `isPermaLink="false"`: publishers write that of URLs too. Only direct children of the item count, so
+    that the title of its source or the link of its author is not taken for its own. Links of the channel are not
+    entries. The `xml:base` of the feed, of an entry and of a link apply (RFC 4287 section 2).
+    """
 
     def __init__(self, fields: Fields, outbox: Outbox) -> None:
         self.lastmod: Lastmod | None = None
@@ -182,7 +178,11 @@ def looks_like_list(text: str) -> bool:
 
 
 class TextList:
-    """Reads one list, in portions of text."""
+    """Reads one list, one URL a line, in portions of text.
+
+    Several URLs on a line are several entries; a URL with white space in it is one. Columns after a tab and lines that
+    begin with `#` are skipped. If the bytes were cut off, the last line is dropped: half a URL is another URL.
+    """
 
     def __init__(self, fields: Fields, outbox: Outbox) -> None:
         self._fields = fields

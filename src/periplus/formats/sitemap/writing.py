@@ -1,12 +1,8 @@
-"""Writing sitemaps: records in, one document out, the same bytes for the same records.
+"""Writes sitemaps: records in, one document out, the same bytes for the same records.
 
-`plain_records` is the fast path for entries of an address and a date; `url_record` writes all
-others. Which entries belong in which document is decided by those who publish.
-
-Entries and children as XML text: the records that the writer puts together.
-
-Texts are escaped as XML needs it; characters that XML 1.0 cannot hold are left out. A value that no sitemap can tell
-(a priority outside 0 to 1, a date outside the calendar) raises `ValueError`.
+`plain_records` is the fast path for entries of an address and a date; `url_record` writes all others. Texts are escaped
+for XML, without the characters that XML 1.0 cannot hold. A value that a sitemap cannot represent (a priority outside 0
+to 1, a date outside the calendar) raises `ValueError`. The caller decides which entries belong in which document.
 """
 
 from __future__ import annotations

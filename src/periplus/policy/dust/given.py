@@ -1,18 +1,13 @@
-"""Rules that are not learnt: those of a file that people edit, and `Clean-param` of robots.txt.
+"""Rules for duplicate URLs that are not learnt on the site: from files, `Clean-param` of robots.txt, and other sites.
 
-The file is `insight/dust.json`, or another one in the same form:
+A file has the form of `insight/dust.json`, which `periplus judge` writes:
 
     {"rules": [{"site": "shop.example", "kind": "drop-param", "name": "ref", "state": "given"}],
      "priors": [{"kind": "drop-param", "name": "ref", "domains": 23}]}
 
-`site` may be `*`. A rule with the state `accepted` or `given` is applied from the start, one with `never` is not
-applied whatever is learnt, and `withdrawn` ones are ignored. A list in place of the object is read as rules of
-duplicate-url-discarder.
-
-Names that held on many domains: a new site needs fewer pairs for them.
-
-A kind and a name (such as `drop-param ref`) that was accepted on at least 20 domains, and withdrawn on at most 2 % of
-them, becomes a prior Beta(5, 1): four equal pairs are then enough.
+`site` may be `*`. A rule with the state `accepted` or `given` is applied from the start, a rule with `never` is not
+applied whatever is learnt, and `withdrawn` rules are ignored. Accepted rules of the learnt file are adopted only by
+sites without data, and probed there. A list in place of the object is read as rules of duplicate-url-discarder.
 """
 
 from __future__ import annotations
@@ -38,7 +33,10 @@ _NAMED: Final = QUERY_KINDS | {"drop-prefix", "drop-suffix"}
 
 
 class Prior(Struct, frozen=True, omit_defaults=True):
-    """A kind and a name that held on `domains` domains and was withdrawn on `withdrawn`."""
+    """A kind and a name that held on `domains` domains and was withdrawn on `withdrawn`: other sites need fewer pairs.
+
+    The rule begins there with a prior Beta(5, 1), with which four equal pairs are enough (see `evidence`).
+    """
 
     kind: str
     name: str = ""

@@ -1,9 +1,8 @@
-"""Applies the rules of a site to a URL.
+"""Applies the rules of a site to a URL, and selects the URLs to fetch early because they decide about a rule.
 
-Which pairs are worth fetching before their turn, and bases that no page was read under.
-
-The sooner the pairs of a rule are read, the more URLs it spares. And a rule is accepted only if a page was read under a
-URL that it makes: where none is linked, one is fetched as a probe, the anchor.
+The sooner the pairs of a rule are read, the more URLs it saves (`open_operations`). And a rule is accepted only if a
+page was read under a URL that it produces, the base: if no link leads to one, it is fetched as a probe, the anchor
+(`wanted_anchors`).
 """
 
 from __future__ import annotations

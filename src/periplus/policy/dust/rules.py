@@ -1,4 +1,4 @@
-"""A rule that renames URLs, and how it is applied to one.
+"""The rules that rename URLs: what each kind does to a URL, and which rules may apply to a given URL or pair of URLs.
 
 The nine kinds, in the order in which they are tried, with their arguments:
 
@@ -16,11 +16,6 @@ The nine kinds, in the order in which they are tried, with their arguments:
 for the whole site. Forms that people write and that are not learnt: `drop-param *` drops every parameter but those of
 `value` (joined by `&`); `replace-segment #0` means the segment at that place, from 0; `drop-suffix /` with the value
 `*` drops all slashes at the end, also that of the root; `host www#.` drops a leading `www.`, `www2.` and so on.
-
-Which rules would rename a URL, and what they would make of it; and which rule leads from one URL to another.
-
-`operations` needs the URL alone. A prefix or a segment that says nothing cannot be seen in a URL: those rules are found
-when two pages of a site turn out to be the same (`operation_between`), and are passed in again as `known`.
 """
 
 from __future__ import annotations
@@ -261,8 +256,9 @@ def operations(
 ) -> list[Operation]:
     """The rules that would rename a URL. `template`: of its path.
 
-    `known`: rules that a URL alone does not show. `split_names`: parameters that matter with some values. `has_secure`:
-    whether pages of the site were read by https, so that the scheme can be compared.
+    `known`: rules that a URL alone does not show, because any prefix or segment may be meaningless; `operation_between`
+    finds them. `split_names`: parameters that matter with some values. `has_secure`: whether pages of the site were
+    read by https, so that the scheme can be compared.
     """
     found = [*_of_query(url, template, split_names)] if "?" in url else []
     found += _of_path(url, has_secure)

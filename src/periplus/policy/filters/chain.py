@@ -1,39 +1,17 @@
-"""All filters of a crawl as one: the first refusal is the verdict.
+"""Combines all filters of a crawl into one: the first refusal is the verdict.
 
-Reason of its own: `rewrite-loop`.
+A rewrite starts the chain again with the new URL, because the filters before it have not judged that URL. The crawl
+calls the chain at three moments:
 
-A rewrite starts the chain again with the new name, because a filter that had nothing against the old one has not been
-asked about the new one. Three questions are asked at three moments:
+1. `judge`, before the seen test, for every URL that is discovered. It changes nothing: a URL may be found often.
+2. `admit`, after the seen test, for new URLs: budgets and parameters are counted here, once for each URL. It can still
+   refuse, because other URLs of the same batch were judged by the same count.
+3. `reconsider`, when a URL is about to be fetched: a trap may have been detected since it was admitted.
 
-1. `judge`, before the seen test, of everything that is found. It changes nothing, so that a URL may be found often.
-2. `admit`, after the seen test, of what is new: budgets and parameters are counted here, once for each URL. It can
-   still refuse: neighbours in the same batch were judged by the same count.
-3. `reconsider`, when a URL is about to be fetched: it may have been admitted before a trap was known for one.
+`observe` reports the result of a fetch. The chain is a `Guard`: what its filters learn is stored by site (see
+`site_states`). `Budgets` and `Wanted` are filters; `standard_chain` has all filters in their order.
 
-And `observe` reports the result of a fetch. The chain is a `Guard`: what its filters learn is kept by site
-(see `site_states`).
-
-Limits of a crawl: links from a seed, redirects in a row, URLs of one site.
-
-Reasons: `link-depth`, `redirect-chain`, `site-budget`.
-
-Users seldom go further than a few links into a site (Baeza-Yates & Castillo, "Crawling the infinite web", 2007), and
-what has no end has to end somewhere: these are the bounds that hold when every finer guard has been deceived. URLs of
-a site are counted when they are admitted, after the seen test, not when they are judged: a link that is found a
-thousand times is wanted once. Budgets of domains are not a filter: what is beyond one comes later
-(`crawl.frontier.domains`).
-
-A program's own filter: the function given as `want=`.
-
-Reason: `not-wanted`.
-
-Seeds, where seeds redirect to, and files such as sitemaps are not asked about: a function that accepts product pages
-need not accept the home page from which they are found.
-
-The filters of an ordinary crawl, in their order.
-
-Cheap filters come before expensive ones, and bounds before searches. Filters that rewrite come before those that judge
-places, so that little is judged twice.
+Reasons: `rewrite-loop`, `link-depth`, `redirect-chain`, `site-budget`, `not-wanted`.
 """
 
 from __future__ import annotations
@@ -202,7 +180,13 @@ class Chain:
 
 
 class Budgets:
-    """Refuses what is too far from a seed, at the end of too many redirects, or one too many of its site."""
+    """Refuses URLs too many links from a seed, after too many redirects in a row, or beyond the page limit of a site.
+
+    Users seldom go further than a few links into a site (Baeza-Yates & Castillo, "Crawling the infinite web", 2007),
+    and these bounds hold when all finer filters fail. URLs are counted when they are admitted, not when they are
+    judged: a link that is found a thousand times is fetched once. Budgets of domains are not a filter: URLs beyond one
+    come later (`crawl.frontier.domains`).
+    """
 
     def __init__(self, states: FilterStates, settings: BudgetSettings | None = None) -> None:
         settings = settings or BudgetSettings()
@@ -241,7 +225,11 @@ class Budgets:
 
 
 class Wanted:
-    """Refuses the URLs for which a function returns a false value. The function must return the same each time."""
+    """Refuses the URLs for which the function given as `want=` returns a false value.
+
+    The function must return the same each time. It is not called for seeds, for the targets of their redirects, nor for
+    files such as sitemaps: a function that accepts product pages need not accept the home page that links to them.
+    """
 
     def __init__(self, want: Want) -> None:
         self._want = want
@@ -268,8 +256,10 @@ def standard_chain(
     """The chain of an ordinary crawl. `recall` returns what was kept of a site (see `FilterStates`).
 
     `given` are rules for duplicate URLs that a person gave; `want` is a program's own filter, which is asked after
-    those without memory.
-    A caller that widens the scope later makes it and passes it in place of the seeds.
+    those without memory. A caller that widens the scope later makes it and passes it in place of the seeds.
+
+    Cheap filters come before expensive ones, and bounds before searches. Filters that rewrite come before those that
+    judge the place of a URL, so that few URLs are judged twice.
     """
     settings = settings or FilterSettings()
     scope = seeds if isinstance(seeds, Scope) else Scope(seeds, settings.scope)

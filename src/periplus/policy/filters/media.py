@@ -1,16 +1,8 @@
-"""Which files a crawl for media fetches: by their type where one is named, else by the end of their URL.
+"""Decides which files a crawl fetches, by media type or by the extension of the URL.
 
-One list of types (`[media] types`) decides everywhere: which archives and entries are read, which embedded files of
-pages are followed, which extensions are not refused, and which bodies are downloaded. Without types a crawl is for
-pages, and only these are read from archives.
-
-URLs that end like something other than a page: pictures, films, archives, programs.
-
-Reason: `extension`; the rule is the extension. A guess from a name, made to save a request: what a server really
-sends is judged by the wire from its headers. Seeds are exempt: the user asked for them. Left out on purpose are
-extensions that pages hide behind (`.aspx`, `.php`, `.cgi`, `.xml`, `.txt`, `.json`), and endings that titles have
-(`/wiki/Node.js`, `/wiki/U.S.A`). A name with a colon is a page about a file: `/wiki/File:Ship.jpg`. A crawl for media
-(`media`) does not refuse the extensions of its types, nor what a site lists, which was chosen by type when it was read.
+One list of types (`[media] types`) decides which archives and entries are read, which embedded files of pages are
+followed, which extensions are not refused, and which bodies are downloaded. Without types a crawl is for pages, and
+only pages are read from archives.
 """
 
 from __future__ import annotations
@@ -188,7 +180,14 @@ class ExtensionSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Extensions:
-    """Refuses URLs whose path ends in one of these extensions."""
+    """Refuses URLs whose path ends in one of these extensions: a guess from the name that saves a request.
+
+    Reason: `extension`; the rule is the extension. Seeds are exempt, because the user named them, and so are names with
+    a colon, which are pages about a file: `/wiki/File:Ship.jpg`. A crawl for media does not refuse the extensions of
+    its types, nor URLs from archives and sitemaps, which were chosen by type when these were read. The default list
+    leaves out extensions that pages have (`.aspx`, `.php`, `.cgi`, `.xml`, `.txt`, `.json`) and endings that titles
+    have (`/wiki/Node.js`, `/wiki/U.S.A`). The wire checks the type that a server sends.
+    """
 
     def __init__(self, settings: ExtensionSettings | None = None, media: MediaTypes | None = None) -> None:
         names = [name.lower().lstrip(".") for name in (settings or ExtensionSettings()).refused]

@@ -1,4 +1,4 @@
-r"""Include and exclude patterns over URLs.
+"""Filters URLs by include and exclude patterns.
 
 Reasons: `excluded`, `not-included`; the rule of the first is the pattern.
 
@@ -12,23 +12,9 @@ to match from end to end:
 
 `exclude` wins. If `include` is not empty, one of its patterns must match; seeds need not match one.
 
-Globs take linear time. Regular expressions are the user's own, but the URLs are strangers': a repetition of what itself
-repeats or has alternatives, such as `(a+)+`, runs forever on a URL made for it and is refused as a mistake. The
-length of the URL is bounded by `Shape`, which must come first.
-
-Simple patterns over URLs, in which `*` stands for anything and nothing else is special.
-
-Taking for each star the first place where what follows it occurs is enough to find a match if there is one, so no star
-is ever tried twice: the time is linear, whatever the pattern and the URL. How a pattern is written decides what it is
-laid upon: the whole URL, the URL behind its scheme, or path and query.
-
-Finds regular expressions that may take exponential time: a group that varies inside, repeated without a bound.
-
-`(a+)+`, `(a|ab)*` and similar can split one text in exponentially many ways, and a backtracking matcher tries them all.
-The test looks at the text of the expression and errs on the safe side: `(?:/a|/b)*` is harmless and is refused as well.
-A repetition that ends an atomic group, `(?>(a+)+)`, or is possessive, `(a+)++`, never goes back and is allowed. Atomic
-groups are the better choice: Python before 3.11.5 misreads possessive groups. Polynomial time is accepted: the length
-of a URL is bounded.
+Globs take linear time. Regular expressions are the user's own, but hostile sites choose the URLs: an expression that
+may take exponential time is refused as a mistake (`backtracks`). Polynomial time is accepted, because `Shape`, which
+must come first, bounds the length of the URL.
 """
 
 from __future__ import annotations
@@ -43,7 +29,11 @@ from .reasons import ACCEPT
 
 
 def glob(pattern: str) -> Callable[[str], bool]:
-    """A function that says whether a URL matches from end to end."""
+    """A function that returns whether a URL matches from end to end.
+
+    For each star the first place where the following text occurs is always right, so no star is tried twice: the time
+    is linear, whatever the pattern and the URL.
+    """
     matches = _matcher(pattern)
     if pattern.startswith("/"):
         return lambda url: matches(url[url.index("/", 8) :])
@@ -90,7 +80,13 @@ _TOKEN = re.compile(
 
 
 def backtracks(expression: str) -> bool:
-    """Whether a group that holds a repetition or alternatives is itself repeated in a way that can go back."""
+    """Whether a group that holds a repetition or alternatives is itself repeated in a way that can go back.
+
+    `(a+)+`, `(a|ab)*` and similar can split one text in exponentially many ways, and a backtracking matcher tries them
+    all. The test errs on the safe side: `(?:/a|/b)*` is harmless and is refused as well. A repetition that ends an
+    atomic group, `(?>(a+)+)`, or is possessive, `(a+)++`, never goes back and is allowed. Atomic groups are the better
+    choice: Python before 3.11.5 misreads possessive groups.
+    """
     varies, atomic = [False], [False]
     for token in _TOKEN.finditer(expression):
         if token["open"]:

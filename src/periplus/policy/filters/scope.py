@@ -1,6 +1,6 @@
-"""How far a crawl goes from its seeds.
+"""Bounds a crawl by the place of a URL relative to the seeds (`Scope`), and by the shape of the URL (`Shape`).
 
-Reason: `out-of-scope`; the rule is the kind of scope.
+Reason of `Scope`: `out-of-scope`; the rule is the kind of scope.
 
 * `domain` (the default): every host of the registrable domains of the seeds, on any port. A seed on an address, on a
   bare name such as `localhost` or on a public suffix itself has no such domain and stands for its site.
@@ -9,21 +9,10 @@ Reason: `out-of-scope`; the rule is the kind of scope.
 * `prefix`: below the directory of a seed, on its site: `https://a.org/docs/intro.html` stands for `/docs/`.
 * `any`: the web.
 
-Seeds are always inside. So is the page that a seed redirects to, wherever it is: it is what was asked for. Whether the
-*place* it lies in joins the scope is decided by `has_moved`. A seed takes its scope along to the host with or without
-`www.`, to the same path on another host of its domain, and from the top of a site to the top of another. A seed that
-ends at a log-in page, a registrar or a profile in a social network has not moved. The caller then calls `widen` and
-keeps the URL with the seeds.
+Seeds are always inside, and so is the page that a seed redirects to. Whether the *place* of that page joins the scope
+is decided by `has_moved`; if so, the caller calls `widen` and keeps the URL with the seeds.
 
-Bounds on the shape of a URL, checked on the string alone.
-
-Reasons: `scheme`, `too-long`, `path-depth`, `repeated-segment`.
-
-Relative links that lost their slash make paths such as `/about/news/about/news/about/`: a segment that is there for the
-third time is the sign of it, next to itself or not (cf. IRLbot, Lee et al. 2009; Olston & Najork 2010, section 6.2).
-Segments of figures alone are exempt, for dates repeat: `/11/11/11/`. A name that stands twice at the beginning, as
-owner and project do (`/scipy/scipy/blob/main/scipy/`), counts once. Guards that learn from what was fetched are in
-`traps`.
+Reasons of `Shape`: `scheme`, `too-long`, `path-depth`, `repeated-segment`.
 """
 
 from __future__ import annotations
@@ -107,7 +96,12 @@ class Scope:
         return len(self._domains) + len(self._sites) + len(self._directories) > size
 
     def has_moved(self, seed: Url, target: Url) -> bool:
-        """Whether a seed that redirects there has moved, and the place joins the scope."""
+        """Whether a seed that redirects there has moved, and the place joins the scope.
+
+        A seed takes its scope along to the host with or without `www.`, to the same path on another host of its domain,
+        and from the top of a site to the top of another. A seed that ends at a log-in page, a registrar or a profile in
+        a social network has not moved.
+        """
         if self.holds(target):
             return False
         old, new = site_of(seed), site_of(target)
@@ -159,6 +153,11 @@ class ShapeSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Shape:
     """Refuses URLs that are too long, too deep or that go in circles. For seeds only scheme and length count.
+
+    Relative links that lost their slash make paths such as `/about/news/about/news/about/`: a third occurrence of a
+    segment is the sign of it, next to itself or not (cf. IRLbot, Lee et al. 2009; Olston & Najork 2010, section 6.2).
+    Segments of figures alone are exempt, because dates repeat: `/11/11/11/`. A name that stands twice at the beginning,
+    as owner and project do (`/scipy/scipy/blob/main/scipy/`), counts once. `Traps` learns from fetched pages.
 
     The URLs of a page share few directories. One that leaves room for any last segment is remembered, and URLs in it
     are not cut to pieces again.

@@ -1,26 +1,12 @@
-"""What filters have learnt of each site: in memory for the sites in use, in the site records for the rest.
+"""The data that filters learn of each site: in memory for the sites in use, in the site records for the rest.
 
-Guards decide by what they have seen; a crawl that was killed must decide as one that was not. So what they learn of a
-site is one value, small and bounded, which is kept in the site's record: the caller answers `recall` with it, and takes
-what has changed from `changed` before each commit. At most `max_sites` are in memory. A changed site that has to leave
-is returned by the next call of `changed`; until then it stays.
+Filters decide by what they observed, and a crawl that was killed must decide like one that was not. The data of a site
+is therefore one small, bounded value (`SiteFilterState`) in the site's record: the caller's `recall` returns it, and
+the caller stores the result of `changed` with each commit. At most `max_sites` are in memory. A changed site that has
+to leave is returned by the next call of `changed`; until then it stays.
 
-A value is shared with the record that it came from or was handed to, and only changed here.
-
-Nothing is decided here: what the numbers mean is in `traps` and `chain`.
-
-Evidence about a kind of URL in a few bytes: a window over its last pages, and the number of values of a parameter.
-
-A `Window` keeps one bit for each of the last pages of some kind: were their contents new? When it is full and too few
-were, the kind is throttled: from then on only a tenth of its URLs is let through, chosen by a hash of the URL, so that
-the same URL gets the same answer whenever it is asked. The window starts afresh. If the next full window is as poor, a
-tenth of the tenth is left, and so on, so that an endless trap costs one window for each power of ten of its size; if it
-is not, the kind gets its last step back. Nothing is ever closed for good: that is how it can come back.
-
-`Values` is a HyperLogLog (Flajolet, Fusy, Gandouet & Meunier 2007) of 128 registers: about 9 % off, and enough to tell
-a hundred values from a thousand. When there are too many it has done its work and is thrown away.
-
-`Paths` are hashes of 32 bits of the paths of which a page was read, at most `MAX_PATHS`.
+A value is shared with the record that it came from or was stored in, and is changed only here. `traps` and `chain`
+decide what follows from the numbers.
 """
 
 from __future__ import annotations
@@ -51,7 +37,13 @@ _POWERS = tuple(2.0**-rank for rank in range(66))
 
 
 class Window(Struct, array_like=True):
-    """The last pages of one kind: bit by bit whether they were unique, how many, and how far the kind is throttled."""
+    """The last pages of one kind: bit by bit whether they were unique, how many, and how far the kind is throttled.
+
+    If a full window has too few unique pages, the kind is throttled one step: only a tenth of its URLs is fetched from
+    then on, chosen by a hash of the URL, so that the same URL always gets the same answer. The window then starts
+    again. Each further poor window leaves a tenth of the tenth, so that an endless trap costs one window for each power
+    of ten of its size; a good window takes one step back. No kind is ever closed completely, so that it can recover.
+    """
 
     bits: int = 0
     length: int = 0
@@ -80,7 +72,11 @@ class Window(Struct, array_like=True):
 
 
 class Values(Struct, array_like=True):
-    """How many different values were there, about."""
+    """An estimate of the number of different values of a parameter.
+
+    A HyperLogLog (Flajolet, Fusy, Gandouet & Meunier 2007) of 128 registers: about 9 % off, and enough to distinguish a
+    hundred values from a thousand.
+    """
 
     registers: bytes = bytes(_REGISTERS)
 
@@ -117,7 +113,7 @@ class Parameter(Struct, array_like=True):
 
 
 class Paths(Struct, array_like=True):
-    """The paths of which a page was read."""
+    """The paths of which a page was read, as hashes of 32 bits, at most `MAX_PATHS`."""
 
     hashes: bytes = b""
 

@@ -1,21 +1,14 @@
-"""What URLs of one kind have in common: a site's program wrote them all from one template.
+"""Groups the URLs of a site by template, and detects endless chains of pages of one template.
 
-`template_of` folds what varies in a path: numbers and dates (`/2026/01/` is `/#/#/`), a number behind a word
-(`/list-12/` is `/list-#/`), identifiers and long slugs (`/a/how-to-sail-round-the-world` is `/a/*`); extensions stay,
-and so do the names of parameters, each once and in order, without values. A template is a string to people and 64 bits
-to the memory.
+`template_of` folds the variable parts of a path: numbers and dates (`/2026/01/` is `/#/#/`), a number behind a word
+(`/list-12/` is `/list-#/`), identifiers and long slugs (`/a/how-to-sail-round-the-world` is `/a/*`). Extensions stay,
+and so do the names of parameters, each once and in order, without values. A template is shown as a string and stored as
+64 bits. The idea is that of rules for duplicate URLs (Bar-Yossef, Keidar & Schonfeld, "Do not crawl in the DUST",
+2007), without a log to learn from.
 
-The idea is that of rules for duplicate URLs (Bar-Yossef, Keidar & Schonfeld, "Do not crawl in the DUST", 2007), at the
-price of a few cuts instead of a log to learn from.
-
-Chains without content: pages that each lead to one more page of their kind, and say nearly the same.
-
-"Next day", "next result", "next slide": a program can write such pages without an end, and each of them may differ
-enough from all others to count as new. A chain grows by a page that only its last page led to (it is one click
-further), whose text resembles that of the last, and which has exactly one link of its template that the chain has not
-seen. `Traps` throttles the template of a chain of 20 pages by one step, and by another for every 20 more.
-
-Lists and photo albums that link to their pages from one place are not chains: all of their pages are equally far away.
+"Next day", "next result", "next slide": a program can produce such pages without an end, each different enough to count
+as new. `follow` detects them; `Traps` throttles the template of a chain of 20 pages by one step, and by another for
+every 20 more.
 """
 
 from __future__ import annotations
@@ -140,7 +133,12 @@ class PageChain(Struct, array_like=True):
 def follow(
     chains: list[PageChain], url: Url, depth: int, sketch: bytes, links: Sequence[Url], least: float
 ) -> PageChain | None:
-    """Note a page that was read: the chain that it continues, or `None`. `least`: of the resemblance to the last."""
+    """Note a page that was read: the chain that it continues, or `None`. `least`: of the resemblance to the last page.
+
+    A chain grows by the page that its last page links to, if it is one link further from the seeds, its text resembles
+    that of the last, and it has exactly one link of its template besides itself and the first and last page. Lists and
+    photo albums that link to their pages from one place are not chains: all their pages are equally far away.
+    """
     key = key_of(url)
     chain = next((each for each in chains if each.next == key), None) if chains else None
     if chain is not None:

@@ -1,14 +1,9 @@
-"""What a form is for: rules over its method, its fields, their names and labels, and the words of its action.
+"""Classifies forms and their fields: what a form is for, what each field is for, and which values it may take.
 
-A search is the only kind that may be submitted (Olston & Najork 2010 section 7). So the rules for all others come
-first: a form that signs in, orders, subscribes, contacts or deletes must not be taken for a search, also if its method
-is GET. Words are those of eleven languages, and names that programs give to fields.
-
-What a field of a form is for, and which values it may take (Madhavan et al. 2008; Olston & Najork 2010 section 7.3).
-
-A select or a group of radio buttons has its options; one that only changes how results are shown stays as it is. Two
-fields that are the ends of a range are one input with consecutive intervals. What a text field wants is said by its
-name or label where it is a year, a date or a price; any other takes words, which are chosen later.
+A search is the only kind that may be submitted (Olston & Najork 2010 section 7). The rules for all other kinds
+therefore come first: a form that signs in, orders, subscribes, contacts or deletes must not be taken for a search, even
+if its method is GET. The rules use the method, the fields with their names and labels, and the words of the action:
+words of eleven languages, and names that programs give to fields.
 """
 
 from __future__ import annotations
@@ -256,7 +251,13 @@ class Input(Struct, frozen=True):
 
 
 def inputs_of(form: Form, year: int) -> list[Input]:
-    """The inputs of a form; buttons are none. `year` is the present one."""
+    """The inputs of a form; buttons are none. `year` is the present one.
+
+    As in Madhavan et al. 2008 (and Olston & Najork 2010 section 7.3), a select or a group of radio buttons has its
+    options, and two fields that are the ends of a range are one input with consecutive intervals. A field that only
+    changes how results are shown stays as it is. The name or label of a text field shows whether it takes a year, a
+    date or a price; any other takes words, which are chosen later.
+    """
     fields = [field for field in form.fields if field.type not in _BUTTONS]
     by_name = {field.name: field for field in fields}
     found, done = [], set[str]()

@@ -1,13 +1,11 @@
-"""Whether a form may be submitted, and the URL that submits it.
+"""Decides whether and how often a form may be submitted, and builds the URL that submits it.
 
-Only a search by GET, on the same domain, whose fields can all be filled. Nothing that signs in, orders, subscribes,
-contacts or deletes (see `kinds`); a hidden field that differs between two loads of the page is a token, and the form is
-left alone.
-
-How often a form may be submitted, and when it is left alone.
+Submitted is only a search by GET, on the same domain, whose fields can all be filled (see `kinds`). A hidden field that
+differs between two loads of the page is a token, and the form is not submitted.
 
 A query costs a database more than a page costs a server. So a form has a budget of its own, in all and for each day,
-besides what politeness requires; and a server that refuses queries is not asked again for a day, or ever.
+besides what politeness requires; after a refusal by the server it rests for a day, and after `MAX_REFUSALS` it is not
+submitted again.
 """
 
 from __future__ import annotations

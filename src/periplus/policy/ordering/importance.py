@@ -1,17 +1,13 @@
-"""Orderings by importance: those that learn from every link, and those that rank all known pages from time to time.
+"""Orderings of the frontier: those that learn from every link, those that rank all known pages, and simple baselines.
 
-The best page of a site goes first, and the site with the best page. Ranking needs all links that were seen, and time
-for each ranking: the more often, the better the order and the longer the time.
+The best page of a site goes first, and the site with the best page. A ranking needs all links that were seen, and time:
+more frequent rankings give a better order and cost more. `Scored` is a program's own ordering, the function given as
+`score=`.
 
-A program's own ordering: the function given as `score=`.
-
-What orderings by importance have in common: the best page of a site first, and the site with the best page first.
-
-From a score to one of 256 levels: a queue on disk is ordered by a byte, and within a level first come, first served.
-
-Scores come in two kinds. Shares of importance (PageRank, cash, mass) are positive and spread over many powers of ten:
-they get two levels for each octave. Costs (depth) are whole numbers below zero: they get a level each. Zero lies
-between.
+`level_of` maps a score to one of 256 levels, because a queue on disk is ordered by a byte, and within a level first
+come, first served. Larger scores never get larger levels. Shares of importance (PageRank, cash, mass) are positive and
+spread over many powers of ten: they get two levels for each octave. Costs (depth) are whole numbers below zero: they
+get a level each. Zero lies between.
 
     2^32 and more     0
     [2^31, 2^31.5)    1
@@ -20,8 +16,6 @@ between.
     0                 128
     -1                129     -0.5 as well: the next whole number
     -127 and less     255
-
-Larger scores never get larger levels.
 """
 
 from __future__ import annotations

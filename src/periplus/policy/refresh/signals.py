@@ -1,39 +1,19 @@
-"""How far can a site's signals be trusted? Precision, recall and delay of each kind, and the lies that are known.
+"""Estimates how far a site's change signals can be trusted: precision, recall and delay of each kind.
 
 `lastmod` of sitemaps is "not yet consistently trustworthy" (Schonfeld & Shivakumar 2009), feeds are better and seldom
-complete, and what is right on one site is noise on the next. So each kind of signal has its record on each site. What
-visits say of it is estimated by `estimation`, over all pages at once; here is what is kept of it, what is heard between
-visits, and the verdict that follows from both:
+complete, and both differ from site to site. So each kind of signal has its record on each site (`KindEvidence`).
+`estimation` estimates its precision from visits, over all pages at once; polls between visits add to the record. Both
+decide the verdict:
 
-* `honest`: at least 80 % of its signals are right, most likely
-* `useful`: worth listening to, though often wrong
+* `honest`: probably at least 80 % of its signals are right; `useful`: often wrong, but worth using
 * `useless`: visits after a signal find hardly more changes than others
-* `always-now`: nearly every page is said to have changed at nearly every poll
-* `build-time`: most pages bear one and the same time, that of the file's own making, again and again
-* `silent`: nothing was ever said
-* `unknown`: not enough visits to tell
+* `always-now`: polls report nearly every page as changed, again and again
+* `build-time`: most pages have the time at which the file was generated, again and again
+* `silent`: no signal yet; `unknown`: too few visits to decide
 
-A signal of the lying kinds is not refused: it begins with little trust (`prior`) and has to earn more. A kind that is
-right less than one time in ten is not heard until it is right more often: it can do no harm, and a site that
-improves is believed again.
-
-Signals that come more often for pages that change more often look right even if they carry no information: visits after
-a signal find changes because fast pages are visited, and the estimation cannot know that they would have found them
-anyway. On webs whose pages differ much, a precision of 3 % was estimated as 45 %. So everything is estimated a second
-time without signals. If that explains the visits better, by odds of twenty to one, the site's signals are ignored and
-its pages get the rates of the second estimate. Until then signals are used: requiring them to prove their worth first
-was tried, and costs more than it saves where visits are few.
-
-Whether the metadata archives of a site are exact: then its pages are visited because of them only.
-
-Every visit to a page that an archive lists is a check. If the archives reported a change since the visit before, they
-were right or wrong; if not, they missed a change or were rightly quiet. A change that an archive reports after the
-visit that found it was not missed. Checks fade, so that a site which becomes careless loses its proof.
-
-A site is exact if precision and recall are above `exact_share` over at least `exact_checks` checks, and no more than
-the rest of the pages without a report had changed when they were visited. From then on a page without a report is not
-due, whatever its change rate; `explore_share` of the visits still goes to random pages, which is how missed changes
-are found.
+No kind is refused: generated dates begin with little trust (`prior`), and a kind with a precision below
+`LEAST_PRECISION` is ignored until it is right more often, so that a site that improves is trusted again. `ArchiveProof`
+decides whether a site's metadata archives are exact.
 """
 
 from __future__ import annotations
@@ -77,7 +57,14 @@ def without_signals(pages: NDArray[np.void]) -> NDArray[np.void]:
 
 
 def believed(pages: NDArray[np.void], site: Ints, heard: Estimates, deaf: Estimates) -> Estimates:
-    """For each site the better of two estimates: `heard` uses the signals of its pages, `deaf` does not."""
+    """For each site the better of two estimates: `heard` uses the signals of its pages, `deaf` does not.
+
+    Signals that come more often for pages that change more often look right even if they carry no information: visits
+    after a signal find changes because fast pages are visited, and the estimation cannot see that they would have found
+    them anyway. If the estimate without signals explains the visits better, by odds of twenty to one, the site's
+    signals are ignored and its pages get the rates of that estimate. Until then signals are used: requiring proof first
+    costs more than it saves where visits are few.
+    """
     seen, sites = observations_of(pages), len(heard.precision)
     owner = site[seen.page]
     signalled = np.bincount(owner[seen.signals.any(axis=1)], minlength=sites)
@@ -344,7 +331,12 @@ _KEEP_CHECKS = 0.5 ** (1.0 / 1000.0)
 
 
 class ArchiveProof(Struct, frozen=True, array_like=True, gc=False):
-    """Checks of the archives of a site, faded: reported and changed, reported only, changed only, and neither."""
+    """Checks of the archives of a site, faded: reported and changed, reported only, changed only, and neither.
+
+    Every visit to a page that an archive lists is a check of what was reported since the visit before. A change
+    reported after the visit that found it was not missed (`reported_late`). Checks fade, so that a site that becomes
+    careless loses its proof.
+    """
 
     right: float = 0.0
     wrong: float = 0.0
@@ -372,7 +364,12 @@ class ArchiveProof(Struct, frozen=True, array_like=True, gc=False):
         return self.missed / (self.missed + self.quiet) if self.missed else 0.0
 
     def is_exact(self, settings: RefreshSettings) -> bool:
-        """Whether archives alone decide which pages of the site are visited again."""
+        """Whether archives alone decide which pages of the site are visited again.
+
+        Precision and recall must be above `exact_share` over at least `exact_checks` checks, and at most the rest of
+        the pages without a report may have changed. Then a page without a report is not due, whatever its change rate;
+        `explore_share` of the visits still goes to random pages, which finds missed changes.
+        """
         share = settings.exact_share
         is_proved = self.checks >= settings.exact_checks > 0 and min(self.precision, self.recall) > share
         return is_proved and self.stale_share <= 1.0 - share

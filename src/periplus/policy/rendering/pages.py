@@ -1,30 +1,18 @@
-"""Does a page need its scripts? A score of the page as the server sent it.
+"""Decides whether a page needs its scripts, and reads script data and `#!` routes without a browser where it can.
 
-Applications send a shell: hardly any text, an element that scripts fill, a note that JavaScript is required. Pages that
-servers make have text and links of their own, whatever else their scripts do. Each sign adds points:
+`script_need` scores the page as the server sent it. Applications send a shell: hardly any text, an element that scripts
+fill, a note that JavaScript is required. Pages that servers generate have text and links of their own. Each sign adds
+points:
 
 - 2: less than 200 characters of visible text; 1: less than 500;
 - 2: an element with a name that frameworks fill (`root`, `app`, `__next`, ...) and less than 20 characters in it;
 - 1: `<noscript>`, or a short text, that asks for JavaScript;
 - 1: fewer than 3 links;
-- -2: a redirect by meta refresh or script, a frameset, or a form with a password: there is nothing to be made visible;
+- -2: a redirect by meta refresh or script, a frameset, or a form with a password: rendering would show no more;
 - -9: there is no script.
 
-A bare shell has 6 points. From `NEEDED_SCORE` on, a page is taken to need its scripts: none of the pages with forms and
-lists on which this was tried, all made by servers, has as many.
-
-Data that a page has for its own scripts: often all that the scripts will show, readable without a browser.
-
-Three kinds are read: `<script id="__NEXT_DATA__">`, `<script type="application/ld+json">`, and an assignment to
-`window.__INITIAL_STATE__` or one of its namesakes. Texts and links are taken from the JSON values; what they mean is
-not known, so only texts that look like sentences count. With at least `LEAST_TEXT` characters the page is read with its
-data (`with_data`) and not rendered.
-
-Pages behind `#!`: an application shows another page when the part of its URL behind `#!` changes.
-
-A canonical URL has no fragment, so such a page is named as Google's scheme for crawlers named it (2009 to 2015): what
-stands behind `#!` is the value of the parameter `_escaped_fragment_`. Servers that know the scheme answer with the page
-itself; others ignore the parameter and send the application, which a browser then opens with the fragment.
+A bare shell has 6 points. From `NEEDED_SCORE` on, a page is taken to need its scripts. If the data for its scripts hold
+enough text, it is read with these (`script_data`) instead of being rendered.
 """
 
 from __future__ import annotations
@@ -178,7 +166,12 @@ class ScriptData(Struct, frozen=True):
 
 
 def script_data(html: str) -> ScriptData:
-    """The data of a page, all kinds together."""
+    """The data that a page holds for its own scripts, all kinds together: often all that the scripts will show.
+
+    The kinds are `<script id="__NEXT_DATA__">`, `<script type="application/ld+json">`, and an assignment to
+    `window.__INITIAL_STATE__` or a similar name. Texts and links are taken from the JSON values. The meaning of a value
+    is unknown, so only texts that look like sentences count.
+    """
     texts: dict[str, None] = {}
     links: dict[str, None] = {}
     for value in _values(html):
@@ -247,7 +240,13 @@ _HREF: Final = re.compile(r"<a\b[^>]*?\shref\s*=\s*(?:\"([^\"]*#!/?[^\"]*)\"|'([
 
 
 def escaped(link: str, base: str) -> Url | None:
-    """The URL for a link with `#!`; `None` if it has none, or is not a link."""
+    """The URL for a link with `#!`; `None` if it has none, or is not a link.
+
+    An application shows another page when the part of its URL behind `#!` changes, but a canonical URL has no fragment.
+    So such a page is named as in Google's scheme for crawlers (2009 to 2015): that part is the value of the parameter
+    `_escaped_fragment_`. Servers that support the scheme answer with the page itself; others ignore the parameter and
+    send the application, which a browser then opens with the fragment.
+    """
     address, bang, route = link.partition("#!")
     if not bang or not route:
         return None

@@ -1,28 +1,10 @@
-"""What is new in a file: the difference between two readings, while the second is still arriving.
+"""Compares two readings of a sitemap file, and decides which changes of `lastmod` signal a changed page.
 
-A `Comparison` is fed slices of entries and says of each what it is: the same as before, added, or with a later
-`lastmod`. When the file has ended it says what was removed, and what to remember for the next time. Memory is bounded
-by the memory of a file (`memory`), whatever the file holds.
-
-Of an entry of a file too large to be remembered whole it may have to say `UNKNOWN`: then the record of the URL knows
-whether it is new, and its `lastmod` whether it moved. An entry that stands twice in a file is told twice; the counts of
-`Compared` are of different entries, and of those that memory holds.
-
-12 bytes an entry, as two arrays sorted by fingerprint: 600 KB for the 50,000 entries that the protocol allows. A file
-with more is remembered in part: only the entries with the smallest fingerprints, as many as fit. Fingerprints are
-hashes, so that these are a fair sample, and what lies below `bound` is known completely: of an entry below it one can
-tell whether it was there before, of an entry above it this cannot be told (`difference` says so, and the records of
-URLs know).
-
-Times are whole seconds since 1970 in 32 bits, which lasts until 2106; 0 is "not said".
-
-Which `lastmod` is a sign that a page changed since we fetched it.
-
-A `lastmod` that moved may describe what we fetched already: the page changed, we came, and only then was its sitemap
-written. So a signal counts only if it is not older than our visit, as far as its granularity tells, and if it does not
-come just after it. How often signals are right is learnt, not assumed (the noisy change-indicating signals of
-Busa-Fekete et al., WWW 2025, arXiv 2502.02430). A date alone has a granularity of a day: equality with the
-day of our visit counts, and the lower precision is learnt too.
+A `Comparison` is fed slices of entries while the file arrives and classifies each as the same as before, added, or with
+a later `lastmod`. At the end it returns the removed entries and the memory for the next reading (`FileMemory`), whose
+size is bounded whatever the file holds. An entry of a file too large to be remembered whole may be `UNKNOWN`: the
+record of its URL then shows whether it is new, and its `lastmod` whether it moved. An entry that occurs twice in a file
+is reported twice; the counts of `Compared` are of different entries, and of those in memory.
 """
 
 from __future__ import annotations
@@ -52,9 +34,12 @@ _VERSION = 1
 
 
 class FileMemory(Struct, frozen=True):
-    """The entries of a file when it was last read.
+    """The entries of a file when it was last read: 12 bytes each, in two arrays sorted by fingerprint.
 
-    `newest` is the latest plausible time in it; `is_common` says that most entries bore that time, within minutes.
+    Of a file with more entries than fit, those with the smallest fingerprints are kept. Fingerprints are hashes, so
+    these are a fair sample, and all entries below `bound` are known: whether an entry above it was there before is
+    unknown. Times are whole seconds since 1970 in 32 bits, until 2106; 0 stands for a missing value. `newest` is the
+    latest plausible time; `is_common`: most entries had that time, within minutes.
     """
 
     prints: Prints
@@ -312,9 +297,13 @@ def is_signal(
     poll_interval: float,
     settings: SignalSettings,
 ) -> bool:
-    """Whether an entry's `lastmod`, which was `before`, says that the page changed since we fetched it.
+    """Whether an entry's `lastmod`, which was `before`, shows that the page changed since we fetched it.
 
-    Of a page that was never fetched nothing can have changed.
+    A `lastmod` that moved may describe the version that we fetched: the page changed, we fetched it, and only then was
+    its sitemap written. So it counts only if it is not older than our visit, as far as its granularity shows, and is
+    not read soon after the visit. A date alone has a granularity of a day, so the day of our visit counts. How often
+    signals are right is learnt, not assumed (the noisy change-indicating signals of Busa-Fekete et al., WWW 2025, arXiv
+    2502.02430). A page that was never fetched has no signals.
     """
     if visited_at is None or not is_plausible(lastmod, now) or not lastmod.at > before:
         return False

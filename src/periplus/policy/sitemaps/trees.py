@@ -1,26 +1,12 @@
-"""The forest: every sitemap file that is known, as a node, and the trees that indexes make of them.
+"""The forest: every known sitemap file as a node, the trees that indexes make of them, and the choice of children.
 
-A `SitemapNode` is what is known of a file between two visits: where it stands, what came of the last visit, how often
-it changes. Its life is told elsewhere: which children of an index become nodes (`follow`), whose pages it may list and
-what follows from a visit (`visits`), when the next one is due (`revisit`).
+A `SitemapNode` is what is stored of a file between two visits: its place, the result of the last visit, how often it
+changes. `follow` selects the children of an index that become nodes; `visits` decides whose pages a file may list and
+what follows from a visit; `revisit` decides when the next visit is due.
 
-A file has one node. Loops end there: an index that names itself, or one above it, names what is known. `x.xml` and
+A file has one node, which ends loops: an index that names itself, or an index above it, names a known node. `x.xml` and
 `x.xml.gz` are twins, one file under two names, since servers offer both and some indexes name both: `twin_key` is the
 name that they share, and the key of the node.
-
-Which children of an index are read: each once, not too deep, not too many, and only a sample where that was asked.
-
-Reasons for which a child is not followed, stable words that tables count:
-
-* `sitemap-not-a-url`: what the index names is not a URL to crawl
-* `sitemap-loop`: an index above it, or the index itself; `sitemap-repeated`: the index names it twice, or its twin
-* `sitemap-depth`: too many indexes above it
-* `sitemap-foreign`: a file of another host, in a tree for which no host spoke up
-* `sitemap-not-sampled`: not in the sample; `index-too-long`: beyond the children of an index that are looked at
-* `tree-files`, `tree-entries`, `tree-bytes`: the tree has used up its budget
-
-A sample is of max(n0, alpha n) of an index's n children: those known already, then those with the smallest hashes. So
-when an index is read again, also after it has grown, the files that were chosen before are kept.
 """
 
 from __future__ import annotations
@@ -205,7 +191,17 @@ def follow(
 ) -> Followed:
     """Decide on the children that an index names, while they arrive.
 
-    `above` are the keys of the index and of those that led to it; `is_known` says of a key whether there is a node.
+    `above` are the keys of the index and of the indexes above it; `is_known` returns whether a key has a node. A sample
+    is of max(n0, alpha n) of an index's n children: known ones, then those with the smallest hashes, so that later
+    readings keep the files that were chosen before. Reasons for which a child is not followed, stable words that tables
+    count:
+
+    * `sitemap-not-a-url`: the index names something that is not a URL to crawl
+    * `sitemap-loop`: an index above it, or the index itself; `sitemap-repeated`: the index names it twice, or its twin
+    * `sitemap-depth`: too many indexes above it
+    * `sitemap-foreign`: a file of another host, in a tree that no robots.txt or user named, or of one host too many
+    * `sitemap-not-sampled`: not in the sample; `index-too-long`: beyond the maximum number of children of an index
+    * `tree-files`, `tree-entries`, `tree-bytes`: the tree has used up its budget
     """
     refused: Counter[str] = Counter()
     named = _named(children, above, settings.max_children, refused)

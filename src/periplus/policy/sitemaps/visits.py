@@ -1,25 +1,14 @@
-"""What follows from a visit to a file: the node as it is afterwards, when it is due again, or why it retires.
+"""Decides which pages a sitemap file may list, and what follows from a visit: the new node, the next visit, retirement.
 
 Reasons for which a file retires, stable words that tables count:
 
-* `gone`: not found, or not for us, several times over days (at once, where only a guess had led there)
+* `gone`: not found or forbidden, several times over days (at once, if its URL was only guessed)
 * `unreachable`: no answer for many visits in a row
-* `not-a-sitemap`: something else is served in its place, again and again
-* `empty`: nothing in it, reading after reading; `useless`: nothing in it that is wanted
+* `not-a-sitemap`: another kind of document is served in its place, again and again
+* `empty`: no entries, reading after reading; `useless`: no wanted entries
 * `unlisted`: the index that named it does so no more
 
-When a retired file is named again (by a robots.txt, a user, a ping, an index) it may be woken (`woken`).
-
-Which hosts may a sitemap list pages of?
-
-A file speaks for its own host. For another host it speaks only where that host's own robots.txt names the file, or an
-index that leads to it (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits): else any site could have us
-fetch from any other. A file in a folder may, by the protocol, only list URLs of that folder
-(`formats.sitemap.in_scope`); few files and fewer readers keep to that, and a host that lists its own pages misleads no
-other, so it is an option.
-
-Reasons: `sitemap-foreign-host`: the other host names no such file, as far as its robots.txt was read by then;
-`sitemap-other-folder`: the location rule.
+When a robots.txt, a user, a ping or an index names a retired file again, it may be woken (`woken`).
 """
 
 from __future__ import annotations
@@ -61,7 +50,16 @@ class AuthoritySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SitemapAuthority:
-    """What one file may list. `vouching` are the hosts whose robots.txt names it, or an index above it."""
+    """The pages that one file may list. `vouching` are the hosts whose robots.txt names it, or an index above it.
+
+    A file may list pages of its own host. Pages of another host need that host's robots.txt to name the file, or an
+    index above it (https://www.sitemaps.org/protocol.html#sitemaps_cross_submits): otherwise any site could make us
+    fetch from any other. By the protocol a file may only list URLs of its folder (`formats.sitemap.in_scope`); that is
+    an option, because few files and readers obey it, and a host that lists its own pages misleads no other.
+
+    Reasons: `sitemap-foreign-host`: the robots.txt of the other host, as far as it was read, does not name the file;
+    `sitemap-other-folder`: the location rule.
+    """
 
     def __init__(self, url: Url, vouching: Collection[Site], settings: AuthoritySettings | None = None) -> None:
         self._url = url

@@ -1,11 +1,9 @@
-"""Features of a page's text and links (Ntoulas, Najork, Manasse & Fetterly 2006; Fetterly, Manasse & Najork 2004).
+"""Computes the features of pages and hosts from which spam is recognised.
 
-A feature is a number, or `None` where it is not known; `FEATURES` says each in words.
-
-Features of a host: its name, and what links, addresses and near-duplicates say of it.
-
-Names that are made for search engines are long, hyphenated, numbered, or stuffed with key words (Fetterly, Manasse &
-Najork 2004). `name_grams` are the character n-grams of a name, for models that were trained on labels of people.
+A feature is a number, or `None` where it is unknown; `FEATURES`, `NAME_FEATURES` and `GRAPH_FEATURES` have the phrase
+that reports each. Those of text and links are of Ntoulas, Najork, Manasse & Fetterly (2006) and Fetterly, Manasse &
+Najork (2004). Host names made for search engines are long, hyphenated, numbered, or stuffed with key words (Fetterly et
+al. 2004). `name_grams` are the n-grams of a name, for models trained on human labels.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
-"""An additive model: a curve for each feature, and the sum of their heights as log odds of spam.
+"""The spam model: a curve for each feature, whose heights add up to the log odds of spam, and the weight of neighbours.
 
 p = 1 / (1 + exp(-sum)). A curve is linear between at most `MAX_KNOTS` knots and constant beyond them, so that every
-verdict can be explained by the features that raised it most. A feature that is not known adds nothing. Beside curves
-there are weights of kinds (the public suffix), and of n-grams of the host's name where a model was trained on labels of
-real hosts. `shipped` is the model of the package (see `training` for how it was made).
+verdict can be explained by the features that raised it most. An unknown feature adds nothing. Kinds (of the public
+suffix) and, in models trained on labels of real hosts, n-grams of the host's name have weights instead of curves.
+`shipped` is the model of the package (see `training` for how it was made).
 
-Judges hosts of which few pages were read by their neighbours: what a site links to says what it is.
-
-Hosts and domains cost a farm nothing, so each has few pages. Pages of the same domain count like the host's own, and so
-do those of domains that it links to, and that those link to (Castillo, Donato, Gionis, Murdock & Silvestri, "Know your
-neighbors", 2007). Only links *from* a host count, which are in its owner's hands: a link to a host accuses nothing. And
-neighbours only add to a suspicion that its own pages raise: comments on a good site lead to spam, and links to good
-sites are cheap camouflage.
+Hosts and domains cost a farm nothing, so each has few pages. A host with few pages is therefore also judged by pages of
+its domain, of domains that it links to, and of those that these link to (Castillo, Donato, Gionis, Murdock & Silvestri,
+"Know your neighbors", 2007). Only links *from* a host count, which its owner controls. And neighbours only add to a
+suspicion that its own pages raise: comments on a good site link to spam, and links to good sites are cheap camouflage.
 """
 
 from __future__ import annotations

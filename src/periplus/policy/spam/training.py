@@ -1,17 +1,12 @@
-"""Training the additive model: logistic regression with an L2 penalty on the knots of all curves.
+"""Trains and evaluates the spam model: logistic regression with an L2 penalty on the knots of all curves.
 
 Each feature gets knots at quantiles of its known values; the value of an example is spread over the two knots around
-it, so the regression's weights are the heights of the curve. Newton's method (iteratively reweighted least squares)
-with conjugate gradients needs about ten iterations, and no other library. The features of several pages of a host are
-averaged after they were spread, as the model does with their heights.
+it, so the regression's weights are the heights of the curve. It is fitted by Newton's method (iteratively reweighted
+least squares) with conjugate gradients. The features of several pages of a host are averaged after they were spread, as
+the model does with their heights.
 
-The model of the package is trained on the lab's farm, on generated sites and on documentation; it knows no n-grams and
-no labels of people. `periplus spam train` trains another from labels and a collection.
-
-How well a model separates spam from other hosts: the area under the ROC curve, and recall at few false positives.
-
-`cross_validated` trains on nine tenths and judges the last, ten times. With `by_domain` all hosts of a registrable
-domain are in one part: otherwise n-grams recognise a domain whose other hosts they were trained on.
+The model of the package is trained on the lab's farm, on generated sites and on documentation; it has no n-grams and no
+human labels. `periplus spam train` trains another from labels and a collection.
 """
 
 from __future__ import annotations
@@ -258,7 +253,10 @@ def _solved(times: Callable[[Vector], Vector], right: Vector, scale: Vector) -> 
 
 
 class Evaluation(Struct, frozen=True):
-    """What a model is worth on examples that it was not trained on."""
+    """How well a model separates spam from other hosts, on examples that it was not trained on.
+
+    `auc` is the area under the ROC curve.
+    """
 
     auc: float
     recall_at_1: float
@@ -274,7 +272,11 @@ def cross_validated(
     seed: int = 0,
     by_domain: bool = False,
 ) -> Evaluation:
-    """Train and judge `folds` times, each example judged once by a model that does not know it."""
+    """Train and judge `folds` times, each example judged once by a model that was trained without it.
+
+    With `by_domain` all hosts of a registrable domain are in one part: otherwise n-grams recognise a domain whose other
+    hosts they were trained on.
+    """
     parts = _parts(examples, folds, Random(seed), by_domain=by_domain)  # noqa: S311 - not for secrets
     scores = np.zeros(len(examples))
     for part in range(folds):

@@ -1,16 +1,9 @@
-"""A classifier of pages by examples: logistic regression over hashed words.
+"""Classifies pages by their words: likeness to examples (`Classifier`), distance from the topic (`LayerClassifier`).
 
-A page is a vector of 2^18 places: each word of its main text counts 1 + ln tf at the place of its hash, times how rare
-it is among the examples, and the vector has length 1. Weights are found by stochastic gradient descent in a few passes,
-which takes about a second for 600 pages; what it returns is made a probability by Platt's method, on parts that were
-held out. Trained on a site's navigation it would learn the navigation, so pages are given by their main text.
-
-Context graphs (Diligenti et al. 2000): how many links is a page away from the topic, by its words?
-
-Pages on the topic are layer 0, pages that link to them layer 1, and so on back to layer 4. A naive Bayes classifier
-over hashed words tells the layers apart; what resembles none of them is beyond the last. A crawl follows the links of
-pages in near layers first. The layers need links backwards, which a crawl does not know: `periplus simulate focused`
-takes them from a finished collection.
+`Classifier` is logistic regression over hashed words. A page is a vector of 2^18 places: each word of its main text
+counts 1 + ln tf at the place of its hash, times its rarity among the examples, and the vector has length 1. Weights are
+found by stochastic gradient descent; Platt's method turns margins into probabilities, on parts that were held out.
+Pages are given by their main text, or the classifier would learn a site's navigation.
 """
 
 from __future__ import annotations
@@ -210,7 +203,13 @@ def counts_of(words: Sequence[str]) -> Counts:
 
 
 class LayerClassifier:
-    """Naive Bayes over the layers and the rest of the web. All are held equally probable."""
+    """Naive Bayes over the layers of a context graph and the rest of the web, all held equally probable.
+
+    In a context graph (Diligenti et al. 2000) pages on the topic are layer 0, pages that link to them layer 1, and so
+    on up to layer 4; a page unlike all of them is beyond the last. A crawl follows the links of pages in near layers
+    first. The layers need backward links, which a crawl does not have: `periplus simulate focused` takes them from a
+    finished collection.
+    """
 
     def __init__(self, layers: Sequence[Sequence[Counts]]) -> None:
         """`layers` are example pages of each layer; the last class is the rest."""

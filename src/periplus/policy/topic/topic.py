@@ -1,12 +1,7 @@
 """A topic, as a crawl uses it: the relevance of a page, and how near its links are to the topic.
 
-Relevance comes from one of three: a program's function, examples, or words. Links are compared with words: those that
-were given, or else those in which the examples differ from other pages.
-
-The words of a link: those of its anchor, and those around it on the page.
-
-A page knows the anchors of its links in document order, and its visible text, which has them in the same order. So each
-anchor is looked for behind the one before it, and the words between two anchors are split once.
+Relevance comes from a program's function, from examples, or from words. Links are compared with words by their anchors
+and the text around them: with the given words, or else those in which the examples differ from other pages.
 """
 
 from __future__ import annotations
@@ -49,7 +44,11 @@ class Nearness(NamedTuple):
 
 
 def link_words(text: str, anchors: Sequence[str]) -> LinkWords:
-    """Find the anchors of a page in its text. One that is not there is placed behind the one before it."""
+    """Find the anchors of a page in its text. One that is not there is placed behind the one before it.
+
+    Anchors and visible text are both in document order, so each anchor is searched for behind the one before it, and
+    the words between two anchors are split once.
+    """
     words: list[str] = []
     spans = []
     at = 0
