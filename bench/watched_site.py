@@ -1,10 +1,9 @@
-"""A collection watched in virtual time by the scheduler that ships, to compare the freshness it states with the truth.
+"""Watches generated sites in virtual time with the shipped scheduler, and compares stated freshness with the truth.
 
-`Revisits` (`crawl.revisit`) decides on every visit and estimates how fresh the copies are, over a state in memory;
-here are only the pages, whose changes are known (`PageChanges`), and a clock that goes from visit to visit. Politeness
-and the network are left out: the budget alone limits the visits.
-
-Generates sites whose pages change in different ways: steadily, at night, in bursts, all at once, never.
+`Revisits` (`crawl.revisit`) decides on every visit and estimates how fresh the copies are, over a state in memory. This
+module has only the pages, whose changes are known (`PageChanges`) and come steadily, at night, in bursts, all at once
+or never, and a clock that goes from visit to visit. Politeness and the network are left out: the budget alone limits
+the visits.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""The links of a collection as numbers, in memory, and the operations on links wherever they are stored.
+"""Reads the links of a collection as numbers in memory, and defines the operations on links wherever they are stored.
 
-Each distinct text of a row group is processed once. Links with nofollow are left out, a redirect is a link, a repeated
-link counts twice, and of several readings of a page the last counts. Not here: PageRank (`graph`), and more links than
-fit in memory (`parted_links`).
-
-The links of a collection in memory, and the operations on links wherever they are stored. Memory is about 30 bytes a
-link and 100 a URL while PageRank is computed. For more than that: `parted_links`.
+Links with nofollow are left out, a redirect is a link, a repeated link counts twice, and of several readings of a page
+the last counts. Each distinct text of a row group is processed once. Memory is about 30 bytes a link and 100 a URL
+while PageRank (`graph`) is computed; for more links than fit, see `parted_links`.
 """
 
 from __future__ import annotations

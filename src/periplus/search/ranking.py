@@ -1,8 +1,6 @@
-"""The order of results, and what a search returns. Pure.
+"""Orders the results of a search, and adds what is shown beside them: counts and sitelinks. Pure functions.
 
 score = text + rank ln(1 + PageRank N) - spam s + fresh 2^(-age / days) + home
-
-What a search returns, and what is shown beside the pages: counts and sitelinks. Pure.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""Folders of a collection: locked, made durable, and what to type when a part of one is missing or damaged.
-
-A lock on a folder itself, so that deleting a lock file does not let a second process in.
-
-Two locks are held: an `flock` on a descriptor of the folder, which lasts whatever is deleted inside, and one on a small
-file inside that names the process. The second is for network file systems, where a lock on a folder is known to this
-machine alone, and one on a file to all. The system releases both when the process ends, however it ends.
-"""
+"""Locks the folders of a collection, makes them durable, and names the next step when a part is missing or damaged."""
 
 from __future__ import annotations
 
@@ -32,7 +25,11 @@ class FolderLocked(PeriplusError):  # noqa: N818 - reads as what is the case
 class FolderLock:
     """Holds a folder until it is closed: for this process alone, or shared with other readers.
 
-    `note` is the name of the file inside that names the process. A reader that finds none locks the folder alone.
+    Two locks are held: an `flock` on a descriptor of the folder, which lasts whatever file is deleted inside, and one
+    on a small file inside that names the process. The second is for network file systems, where a lock on a folder is
+    local to the machine and a lock on a file is not. The system releases both when the process ends, however it ends.
+
+    `note` is the name of that file. A reader that finds none locks the folder alone.
     """
 
     def __init__(self, folder: Path, note: str, *, shared: bool = False) -> None:

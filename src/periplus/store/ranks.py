@@ -1,14 +1,7 @@
-"""PageRank of the URLs of an earlier collection, for the next crawl of the same web.
+"""Computes ranks of URLs: PageRank for the next crawl of the same web, and the order of pages listed in sitemaps.
 
-Two sorted columns, fingerprint and rank, are in one file that is mapped into memory: a lookup is a binary search, and
-all processes of a crawl share the pages they touch. Ranks are multiples of the mean. nofollow links do not count, and a
-redirect is a link. The computation takes about 40 bytes of memory a link and 100 a URL.
-
-The ranks by which pages listed in sitemaps are ordered.
-
-PageRank over the links of a collection, or PriorityRank: the same with every sitemap as an additional page, which the
-root of its site links to, and which links to its entries (Schonfeld & Shivakumar 2009, section 6). The last complete
-reading of each file counts. The computation takes about 40 bytes of memory a link and 50 an entry.
+Ranks are stored by fingerprint (`KnownRanks`). nofollow links do not count, and a redirect is a link. The computation
+takes about 40 bytes of memory a link, 100 a URL, and 50 an entry of a sitemap.
 """
 
 from __future__ import annotations
@@ -38,7 +31,11 @@ _TOLERANCE = 1e-6
 
 
 class KnownRanks:
-    """The rank of each known URL; 0 for any other."""
+    """The rank of each known URL; 0 for any other.
+
+    Two sorted columns, fingerprint and rank, are in one file that is mapped into memory: a lookup is a binary search,
+    and all processes of a crawl share the pages they touch.
+    """
 
     def __init__(self, rows: NDArray[np.void]) -> None:
         self._urls: Fingerprints = rows["url"]
@@ -88,7 +85,7 @@ class KnownRanks:
 
 
 def known_ranks(tables: Path, spooled: Sequence[Spooled] = (), damping: float = 0.85) -> KnownRanks:
-    """PageRank over all links of a collection."""
+    """PageRank over all links of a collection, in multiples of the mean."""
     from periplus.graph import pagerank  # its libraries take a second to load, and few crawls ask
 
     sources, targets = known_links(tables, spooled)
@@ -149,7 +146,12 @@ class _File(Struct):
 
 
 def listed_ranks(tables: Path, spooled: Sequence[Spooled], settings: ScoreSettings) -> KnownRanks:
-    """The ranks of all pages that are linked or listed, by the score that the settings name."""
+    """The ranks of all pages that are linked or listed, by the score that the settings name.
+
+    It is PageRank, or PriorityRank: PageRank with every sitemap as an additional page, which the root of its site links
+    to, and which links to its entries (Schonfeld & Shivakumar 2009, section 6). The last complete reading of each file
+    counts.
+    """
     sources, targets = known_links(tables, spooled)
     files = _files(tables, spooled) if settings.score == "priority_rank" else []
     listed = [column for file in files for column in (*file.pages, np.array([file.root], np.uint64))]

@@ -1,21 +1,13 @@
-"""Requests as they are sent, to the byte: the archive keeps each request beside its answer.
+"""Builds requests, to the byte: the archive keeps each request beside its response.
 
-Every field is set here, so that the bytes of a request can be reproduced from its task. Over HTTP/2 the same fields
-travel in frames; the archive has them in the form of HTTP/1.1, as is usual (RFC 9113 section 8.3 maps one to the
-other).
+Every header field is set here, so that the bytes of a request can be reproduced from its task. Over HTTP/2 the same
+fields travel in frames; the archive has them in the form of HTTP/1.1, as is usual (RFC 9113 section 8.3).
 
-The user name and password of a URL are not sent: a crawler must not log in with what it found on a page. What a user
-gave for a site (`Credentials`) is sent there, and is left out of the bytes for the archive.
+The user name and password of a URL are never sent: a crawler must not log in with what it found on a page. The header
+fields that a user sets for a site (`Credentials`) are sent there, and are left out of the bytes for the archive.
 
-RFC 9110 sections 10.1.5 (User-Agent) and 10.1.2 (From). RFC 9309 section 2.2.1 asks that the product token used in
-robots.txt is part of the User-Agent.
-
-Header fields for single sites: passwords, tokens and cookies that a user gave for them.
-
-They belong to an origin (scheme, host and port) and are sent with requests to that origin only. A redirect is a task
-of its own with its own URL, so it takes none of them elsewhere. They are part of no setting: they are not written to
-`periplus.toml`, the log of inputs, the tables, or the request records of the archive (`request`), and `repr` hides
-them.
+User-Agent and From follow RFC 9110 sections 10.1.5 and 10.1.2. RFC 9309 section 2.2.1 asks that the product token used
+in robots.txt is part of the User-Agent.
 """
 
 from __future__ import annotations
@@ -50,7 +42,12 @@ _RESERVED: Final = frozenset({
 
 
 class Credentials(Struct, frozen=True):
-    """Header fields by origin (`https://example.org`)."""
+    """Header fields by origin (`https://example.org`): passwords, tokens and cookies that a user sets for single sites.
+
+    They are sent with requests to that origin only: a redirect is a task of its own with its own URL, so it takes none
+    of them elsewhere. They are not settings: they are not written to `periplus.toml`, the log of inputs, the tables, or
+    the archive, and `repr` hides them.
+    """
 
     sites: dict[str, Fields] = {}
 

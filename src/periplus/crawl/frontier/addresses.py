@@ -1,19 +1,9 @@
-"""The IP addresses that sites share: when each may next be requested, and which of its sites has waited longest.
+"""Paces requests by IP address: when each address is due, and which of its sites has waited longest.
 
-Requests to one address begin at least `ip_delay` apart. With several shards, no request is sent to an address before
-its share is known, the number of shards there; each then waits that many times `ip_delay`.
-
-The addresses a shard sends requests to, and its share of each: the shard's side of `crawl.sharding.claims`.
-
-Sites at one IP address may belong to several shards. Each of these shards waits `ip_delay` times the number of shards
-at the address, and sends nothing there before the coordinator has sent it that number. The shard sends a
-`ClaimsReport` and receives `AddressShares`. Both contain the latest value of everything that the other side has not
-confirmed, so that messages may be lost or repeated. Every change gets a position; the coordinator confirms positions.
-
-Addresses travel as 64-bit hashes. Two addresses with the same hash count as one, which then gets fewer requests.
-
-A coordinator may die and be replaced by one that knows nothing and has another id. It is sent everything again, and
-messages of its predecessor are ignored from then on.
+Requests to one address begin at least `ip_delay` apart. Sites at one address may belong to several shards: each of
+these then waits `ip_delay` times the number of shards at the address (its share), and sends nothing there before the
+coordinator has sent it that number. `AddressClaims` is the shard's side of this exchange, `crawl.sharding.claims` the
+coordinator's. `Addresses` has the times.
 """
 
 from __future__ import annotations
@@ -72,12 +62,17 @@ class _Claim(Struct):
 
 
 def key_of(ip: str) -> int:
-    """The hash of an address that travels in messages."""
+    """The hash of an address that travels in messages. Addresses with one hash count as one: fewer requests."""
     return xxh3_64_intdigest(ip.encode())
 
 
 class AddressClaims:
     """The address claims of one shard. An address that is left and entered again waits for a new share.
+
+    The shard sends `ClaimsReport` and receives `AddressShares`. Both contain the latest value of everything that the
+    other side has not confirmed, so that messages may be lost or repeated. Every change gets a position; the
+    coordinator confirms positions. A coordinator that replaces a dead one has another id and no state: it is sent
+    everything again, and messages of its predecessor are ignored from then on.
 
     `shards` is the number of shards of the crawl, `words` the number of reports made.
     """

@@ -1,20 +1,14 @@
-"""How long a site rests, and what a failure means.
+"""How long a site rests after a visit, and whether and when a failed request is retried.
 
-After a visit a site rests for the longest of three times: our own delay, the one that its robots.txt asks for, and a
-multiple of the time its last answer took, so that a slow site is asked less (Mercator: Najork & Heydon 2001; Olston &
-Najork 2010 section 2.2). A visit may take several pages over one kept-alive connection (Castillo et al. 2004: k pages a
-connection, w seconds between connections); by default it takes one. Sites that share an address share a server:
-requests to one address begin at least `ip_delay` apart.
+After a visit a site rests for the longest of three times: our own delay, the delay that its robots.txt asks for, and a
+multiple of its response time, so that a slow site gets fewer requests (Mercator: Najork & Heydon 2001; Olston & Najork
+2010 section 2.2). A visit may take several pages over one kept-alive connection (Castillo et al. 2004: k pages a
+connection, w seconds between connections); by default it takes one. The delay between requests to one IP address is in
+`addresses`.
 
-Whether a URL is retried after a failure, and whether its whole site is left alone, is one table, by reason. The wait
-doubles with every failure in a row, up to a cap, and is spread by chance so that what failed together does not come
-back together. `Retry-After` is obeyed up to that cap (RFC 9110 section 10.2.3).
-
-Remembers the last failure of sites, to show what a crawl is waiting for.
-
-Every wait after a failure is decided here, by `politeness.back_off`; when the request has been reported, the failure is
-kept with the time of the next attempt until a request to its site succeeds. Nothing else depends on it, so it is not
-committed.
+`RETRIES` has, for each reason of a failure, whether the URL is retried and whether its whole site rests too. The wait
+doubles with every failure in a row, up to a cap, and is extended at random, so that requests that failed together are
+not retried together. `Retry-After` is obeyed up to the cap (RFC 9110 section 10.2.3).
 """
 
 from __future__ import annotations
@@ -173,7 +167,10 @@ class Setback(Struct, frozen=True):
 
 
 class Setbacks:
-    """Decides how long to wait after failures, and remembers them by site."""
+    """Decides every wait after a failure, and keeps the last failure of each site until a request to it succeeds.
+
+    The failures show what a crawl is waiting for; nothing else depends on them, so they are not committed.
+    """
 
     def __init__(self, settings: RetrySettings, random: Random) -> None:
         self._settings = settings

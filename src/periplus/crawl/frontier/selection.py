@@ -1,16 +1,13 @@
-"""Which URL of a site comes next: from the lane whose turn it is, past those that need not or may not be fetched.
-
-A URL may have waited long. Meanwhile its page was fetched from another lane, a trap was recognised, or robots.txt has
-changed; so each URL is judged again when its turn comes (`judge`), and one that is refused then leaves its queue.
+"""Selects the next URL of a site: from the lane whose turn it is, past URLs that need not or may not be fetched.
 
 A site has up to five lanes: pages found by links, pages listed in sitemaps, pages to be visited again, sitemap files,
-and probes. Files and probes alternate with pages. Between links and sitemaps the site's balance decides, by what each
-has brought (Schonfeld & Shivakumar 2009 section 6; `policy.balance`). A URL known from both waits in both lanes and is
-fetched once; its result counts for both. Revisits compete with first visits by what a visit is worth.
+and probes. Files and probes alternate with pages. Between links and sitemaps the site's balance decides, by the results
+of each (Schonfeld & Shivakumar 2009 section 6; `policy.balance`). A URL known from both waits in both lanes and is
+fetched once; its result counts for both. Revisits compete with first visits by the value of a visit.
 
-Queues of what is not a page of the collection: files that sites publish about themselves, and probes.
-
-They are not discoveries, and no filter judges them: what asked for them has decided that.
+While a URL waits, its page may be fetched from another lane, a trap recognised, or robots.txt changed. So each URL is
+judged again when its turn comes (`CandidateSelector.judge`), and leaves its queue if it is refused then. Files and
+probes are not discoveries: filters do not judge them.
 """
 
 from __future__ import annotations

@@ -1,26 +1,18 @@
-"""A site while URLs of it wait: the state machine that decides when it may be asked, and for what.
+"""The state machine of a site with waiting URLs, which decides when it gets which request; and the records of sites.
 
-The stages and the events that lead from one to another are the table below; anything else is a bug and raises
-`InvariantError`. `python -m periplus.crawl.frontier` prints it.
+The stages and the events that lead from one to another are `TRANSITIONS`; any other event is a bug and raises
+`InvariantError`. `python -m periplus.crawl.frontier` prints the table.
 
     PARKED    nothing of the site waits; it is not in memory
     RESTING   left alone until `ready_at`: politeness, a back-off, or a turn that was cut short
     READY     may be visited; waits for a free slot, in the order that the ordering wants
     BUSY      requests to it are under way
-    HELD      its robots.txt lies at another site, which is being asked for it
+    HELD      its robots.txt is at another site, and is being requested there
 
-What a READY site is asked for follows from what is known of it (`next_request`): its IP address, then a robots.txt that
-another site wants from it, then its own robots.txt, and only then a page. A site that was given up is not asked for
-anything: what waits there is refused, a few URLs at a time (DRAIN).
-
-All of it can be written down (`row`) and read back, so that a frontier opened from disk decides as the one that was
-written.
-
-The records of sites: the only place that reads and writes them.
-
-`get` returns the same object for a site until the next `flush`, so everything that learns something about a site
-changes one record, and `changed` marks it for writing. Records of sites that are being crawled are pinned; the others
-are dropped after each flush, so memory does not grow with the number of sites known.
+The request to a READY site follows from what is known of it (`next_request`): its IP address, then a robots.txt that
+another site needs from it, then its own robots.txt, and only then a page. A site that was given up gets no requests:
+its waiting URLs are refused, a few at a time (DRAIN). A frontier opened from disk restores each site from its `row` and
+decides as the one that wrote it.
 """
 
 from __future__ import annotations
@@ -235,7 +227,12 @@ def transition_table() -> str:
 
 
 class SiteRecords:
-    """Loads site records on demand and writes those that changed."""
+    """Loads site records on demand and writes those that changed: the only code that reads and writes them.
+
+    `get` returns the same object for a site until the next `flush`, so all parts of the frontier change one record, and
+    `changed` marks it for writing. Records of sites that are being crawled are pinned; the others are dropped after
+    each flush, so memory does not grow with the number of known sites.
+    """
 
     def __init__(self, store: Sites) -> None:
         self._store = store

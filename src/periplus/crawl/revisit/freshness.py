@@ -1,13 +1,8 @@
-"""How fresh the collection is, estimated from a sample of its pages.
+"""Estimates how fresh the collection is from a sample of its pages, and corrects revisit times after a clock jump.
 
-The sample is the pages with the smallest fingerprints. Those are independent of what pages say and how often they
-change, so they are as good as a random sample; and a page that is found later has the same chance to be in it.
-`policy.refresh.fresh_share` estimates the share of fresh copies from the visits to them, with an interval.
-
-Brings revisit times back after the machine's clock was set back.
-
-A clock that ran ahead writes times of visits that have not come yet, and revisits are scheduled from these: without
-this, a page visited while the clock was a month ahead would not be visited again for a month.
+The sample is the pages with the smallest fingerprints. Fingerprints do not depend on the content of pages or on how
+often they change, so this is as good as a random sample, and a page found later has the same chance to be in it.
+`policy.refresh.fresh_share` estimates the share of fresh copies from the visits to the sample, with an interval.
 """
 
 from __future__ import annotations
@@ -257,10 +252,11 @@ def bring_back(
     due_at: Callable[[UrlRecord, SiteState, float], float],
     now: float,
 ) -> None:
-    """Take every visit of a time to come for one made now, and schedule the next one from there.
+    """Treat every visit dated in the future as made now, and schedule the next one from there.
 
-    `due_at` says when a page is due whose last visit brought one. Times only become earlier, so that entries which were
-    moved do not come up again.
+    A clock that ran ahead writes such dates: a page visited while it was a month ahead would not be visited again for a
+    month. `due_at` returns when a page is due whose last visit returned a page. Times only become earlier, so that
+    entries that were moved do not come up again.
     """
     latest = now + settings.longest
     setback_until = now + max(retirement.longest_pause, retirement.gone_pause)

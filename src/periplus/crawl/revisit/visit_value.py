@@ -1,21 +1,8 @@
-"""The value of a visit to a page: from its evidence, its weight, and the new pages it links to.
+"""Values visits to pages, and lists the next ones with their reasons for the display of a watch.
 
 Every kind of visit is valued in one currency: days of a fresh copy of a page of mean weight. `policy.refresh` has the
-formulas; this module feeds them from the records.
-
-Which pages are visited again next, and why: the display of a watch.
-
-Nothing is decided here. The queues and the calendar hold what was decided; each visit gets one of these reasons:
-
-* `told`: a trusted signal says that the page changed
-* `worth`: a visit will be worth its price by then, since the page has probably changed
-* `soonest`: it would be worth it sooner, but settings limit how often a page is visited
-* `leads`: it has probably not changed, but links to new pages from time to time
-* `latest`: it is never worth it, and visited at the longest interval so that dead pages are found
-* `chance`: sampled at random, so that estimates stay unbiased
-* `failed`: the last visit failed, and is tried again
-* `moved`: it was a redirect the last time
-* `worthless`: its weight is 0; it is not visited, and its weight is looked up again at that time
+formulas; `VisitValuer` feeds them from the records: the evidence of a page, its weight, and the new pages it links to.
+`UpcomingVisits` decides nothing: it reads the queues and the revisit queue, which hold the decisions.
 """
 
 from __future__ import annotations
@@ -130,11 +117,21 @@ _MUCH_SOONER = 0.7
 
 
 class NextVisit(Struct, frozen=True):
-    """A visit to come, and why (`reason`, see the module's docstring).
+    """A visit to come, and its `reason`.
+
+    * `told`: a trusted signal reports that the page changed
+    * `worth`: a visit will be worth its price by then, since the page has probably changed
+    * `soonest`: it would be worth it sooner, but settings limit how often a page is visited
+    * `leads`: it has probably not changed, but links to new pages from time to time
+    * `latest`: it is never worth it, and visited at the longest interval so that dead pages are found
+    * `chance`: sampled at random, so that estimates stay unbiased
+    * `failed`: the last visit failed, and is tried again
+    * `moved`: it was a redirect the last time
+    * `worthless`: its weight is 0; it is not visited, and its weight is looked up again at that time
 
     `is_waiting`: it waits for its site's turn; otherwise it is due at `due_at`. As far as known: `rate` is in changes a
-    day, `fresh` the probability that the copy is what the page says now, `worth` what a visit is worth now, in prices,
-    and `signals` how many of each kind came since the last visit.
+    day, `fresh` the probability that the copy is current, `worth` the value of a visit now, in prices, and `signals`
+    the number of each kind since the last visit.
     """
 
     url: Url

@@ -1,10 +1,4 @@
-"""A crawl as a program runs it: in this process, in a process for each shard, or on a cluster.
-
-Whether no seed of a crawl can be reached, so that it ends at once instead of waiting for retries.
-
-It is decided from what the shards report, for all of them together. The state of no shard changes: the seeds stay in
-their queues, and the same command tries them again.
-"""
+"""Runs a crawl to its end: in this process, in a process for each shard, or on a cluster."""
 
 from __future__ import annotations
 
@@ -76,8 +70,10 @@ class PushedUrls:
 def are_unreachable(sites: Collection[Site], statuses: Sequence[Status]) -> bool:
     """Whether the sites of all seeds failed because there is no such server, and nothing else is left to do.
 
-    `statuses` are those of all shards. A collection in which any server ever answered is not concerned, unless all that
-    was answered are redirects and robots.txt: then the sites that seeds moved to have failed.
+    Then the crawl ends at once instead of waiting for retries. The state of no shard changes: the seeds stay in their
+    queues, and the same command tries them again. `statuses` are those of all shards. A collection in which any server
+    ever answered is not concerned, unless all that was answered are redirects and robots.txt: then the sites that seeds
+    moved to have failed.
     """
     waited_for = [each for status in statuses for each in status.frontier.setbacks if each.retry_at is not None]
     failed = {each.site for each in waited_for if each.reason in NO_SERVER}
@@ -135,7 +131,7 @@ class Crawl:
     this machine. `stop` may be called by a signal handler; the crawl then ends its requests and keeps everything.
     `inbox` has URLs that sites pushed: the crawl looks there several times a second, and removes what the shards have
     committed. With `ends_unreachable`, the crawl ends without retries if none of its seeds can be reached
-    (`is_unreachable`).
+    (`are_unreachable`).
     """
 
     def __init__(

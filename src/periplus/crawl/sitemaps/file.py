@@ -1,13 +1,7 @@
-"""A sitemap while it is read: entries are compared with the last reading, judged, scored, and cut into slices.
+"""Reads a sitemap in steps: entries are compared with the last reading, judged, scored, and cut into slices.
 
-Reading goes on over several inputs. What is committed of it (`UnfinishedFile`) is how often it was read on; a process
-that continues reads the body again up to there, without effects, and goes on.
-
-Some hundred entries of a file on their way to the queue of their site, as few bytes.
-
-A file lists up to 50,000 pages and a site may have thousands of files: what is done for each entry by itself is most of
-the cost of reading. So a slice keeps entries as the columns in which they come, compressed: to a sixth, since URLs of a
-site are much alike, for a few percent of the time.
+A reading takes several inputs. What is committed of it (`UnfinishedFile`) has the number of steps so far: a process
+that continues the reading repeats those steps without effects, and goes on.
 """
 
 from __future__ import annotations
@@ -70,9 +64,11 @@ Bytes = NDArray[np.uint8]
 
 
 class Slice(Struct, frozen=True, array_like=True):
-    """What a file lists of one site at one level.
+    """Some hundred entries that a file lists of one site at one level, on their way to the queue of the site.
 
-    A column is empty where no entry has a value; `scores` may be one number.
+    A file lists up to 50,000 pages and a site may have thousands of files, so work for each single entry would be most
+    of the cost of reading. A slice keeps entries in the columns in which they come, and is packed with zstd: URLs of
+    one site compress well. A column is empty where no entry has a value; `scores` may be one number.
     """
 
     file: Url

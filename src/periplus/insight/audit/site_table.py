@@ -1,4 +1,4 @@
-"""The URLs of one site with everything the checks ask about, as one table, and how findings are made from it.
+"""Makes one table of a site's URLs with everything that the checks ask about, and makes findings from it.
 
 `audited` has a row for every known URL of the site: the columns of `urls`, and
 
@@ -11,17 +11,8 @@
 * `description`: the meta description of its last reading.
 
 The last answer counts, whatever it was: in `urls` a page survives a timeout or a 503, here it does not.
-`audited_entries` has what sitemaps say about each listed URL (`sitemap_entries`), `audited_targets` where the links of
-the site's current pages lead.
-
-The last complete reading of every file counts; files that were removed count no more. Of a file that was never read
-to its end, the URLs found so far count as listed. A URL in several files, or in several spellings, is one row. Its
-lastmod is the latest of all files, its other fields are those beside it. URLs of other hosts or out of scope are left
-out.
-
-Which URLs a site still refers to: its links, canonical URLs, redirects and sitemaps, as they were last read. A missing
-page is a fault of the site only while something refers to it. A repeated audit asks for those pages again, and for no
-other missing pages.
+`audited_entries` has what sitemaps state about each listed URL (`sitemap_entries`), `audited_targets` the URLs that the
+site's current pages link to.
 """
 
 from __future__ import annotations
@@ -79,7 +70,11 @@ from named group by url
 
 
 def make_listed(database: duckdb.DuckDBPyConnection, sites: Sequence[str]) -> None:
-    """Make `audited_listed`."""
+    """Make `audited_listed`: the URLs that the sitemaps of a site list, without URLs of other hosts.
+
+    The last complete reading of every file counts; files that were removed do not. Of a file that was never read to its
+    end, the URLs found so far count as listed.
+    """
     database.execute(_FILES)
     database.execute(_WRITTEN, {"sites": list(sites)})
     database.execute(_LOCATIONS)
@@ -89,7 +84,11 @@ def make_listed(database: duckdb.DuckDBPyConnection, sites: Sequence[str]) -> No
 
 
 def make_entries(database: duckdb.DuckDBPyConnection) -> None:
-    """Make `audited_entries`, after `audited_listed` and `audited`."""
+    """Make `audited_entries`, after `audited_listed` and `audited`.
+
+    A URL in several files, or in several spellings, is one row: its lastmod is the latest of all files, and its other
+    fields are those beside it. URLs out of scope, which `audited` does not have, are left out.
+    """
     database.execute(_ENTRIES)
     for name in ("audited_files", "audited_written", "audited_locations", "audited_names"):
         database.execute(f"drop table {name}")
@@ -286,7 +285,11 @@ select url from audited_asked semi join named using (url) order by url
 
 
 def referred(views: Views, sites: Sequence[str], urls: Iterable[str]) -> list[str]:
-    """Those of the URLs that a page which is there, a redirect or a sitemap of the sites refers to now."""
+    """Those of the URLs that a page which is there, a redirect or a sitemap of the sites refers to now.
+
+    Links, canonical URLs, redirects and sitemaps count as they were last read. A missing page is a fault of the site
+    only while something refers to it, so a repeated audit requests those pages again, and no other missing pages.
+    """
     views.prepare(_REFERENCE_TABLES)
     make_listed(views.database, sites)
     views.database.register("audited_asked", pa.table({"url": list(urls)}))

@@ -1,23 +1,9 @@
-"""The difference between two texts, for people: passages that were removed, added or edited, with the words marked.
+"""Computes the difference between two texts for people: removed, added and edited passages, with the words marked.
 
-Texts are compared piece by piece (`wording`), with clocks and counters masked as in the crawl (`content.digests`).
+Texts are compared piece by piece (`pieces_of`), with clocks and counters masked as in the crawl (`content.digests`).
 Between two unchanged pieces, pieces with nearly the same words are paired and compared word by word; the others are
 removed or added as a whole. A word or two that match by coincidence between two larger changes are merged into them,
-because a reader wants phrases.
-
-`size` is the share of words that differ: words removed and added, of all words of both texts. 0: the same; 1: nothing
-in common; a text that doubled, .33. The work is bounded for any input (`Budget`).
-
-A piece is a line or, if the line is too long, a sentence. Text without either is cut after words chosen by their hash,
-so that an insertion moves no other cut (content-defined chunks, as in rsync and LBFS). Words are runs of letters and
-figures; in scripts without spaces, single characters; otherwise single signs. A word includes the space behind it, so
-the words joined are the text.
-
-Aligns two sequences within a budget of work. Common prefixes and suffixes are matched first, then elements that occur
-exactly once on each side and in the same order (the patience diff of Bram Cohen, with the longest increasing
-subsequence of Fredman 1975). The same is repeated between these anchors; where there is none, the longest common
-subsequence is computed by its quadratic table. Texts are untrusted, so all steps are paid from a `Budget`: when it is
-spent, the rest counts as different. The result is then longer than necessary, but never wrong.
+because a reader wants phrases. Texts are untrusted, so the work is bounded for any input (`Budget`).
 """
 
 from __future__ import annotations
@@ -55,7 +41,13 @@ class Budget:
 
 
 def matches(old: Sequence[Hashable], new: Sequence[Hashable], budget: Budget) -> list[Pair]:
-    """Places of what both have, in order: increasing on both sides."""
+    """The positions of common elements of two sequences: increasing on both sides.
+
+    Common prefixes and suffixes are matched first, then elements that occur exactly once on each side and in the same
+    order (the patience diff of Bram Cohen, with the longest increasing subsequence of Fredman 1975). The same is
+    repeated between these anchors; where there is none, the longest common subsequence is computed by its quadratic
+    table. When the budget is spent, the rest counts as different: the result is longer than necessary, but never wrong.
+    """
     found: list[Pair] = []
     gaps: list[Gap] = [(0, len(old), 0, len(new))]
     while gaps:
@@ -170,12 +162,19 @@ _COUNTED: Final = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+")
 
 
 def pieces_of(text: str) -> list[str]:
-    """The pieces of a text, in order; none is empty."""
+    """The pieces of a text, in order; none is empty. A piece is a line or, if the line is too long, a sentence.
+
+    Text without either is cut after words chosen by their hash, so that an insertion moves no other cut
+    (content-defined chunks, as in rsync and LBFS).
+    """
     return [piece for line in text.splitlines() for piece in _of_line(line.strip()) if piece]
 
 
 def words_of(piece: str) -> list[str]:
-    """The words of a piece, each with the space behind it."""
+    """The words of a piece, each with the space behind it, so that the words joined are the piece.
+
+    Words are runs of letters and figures; in scripts without spaces, single characters; otherwise single signs.
+    """
     return _WORD.findall(piece)
 
 
@@ -266,7 +265,10 @@ class Difference(Struct, frozen=True):
 
     @property
     def size(self) -> float:
-        """The share of words that differ, from 0 to 1."""
+        """The share of words that differ, from 0 to 1: words removed and added, of all words of both texts.
+
+        0: the same; 1: nothing in common; a text that doubled: 0.33.
+        """
         return (self.removed + self.added) / max(self.before + self.after, 1)
 
 

@@ -1,12 +1,8 @@
-"""Figures as SVG in the colours of the page: scatter plots, line plots, horizontal and vertical bars.
+"""Draws figures as SVG: scatter plots, line plots, horizontal and vertical bars.
 
-Elements of an SVG figure, in the colours of the page, so that figures follow its light and dark themes. All figures
-have one width, about that of a phone and of a column on a desktop, so that letters have the same size on both. All
-text passes `_safe`: markup written by a site stays text.
-
-Horizontal bars, for names with numbers, and vertical bars, for numbers in an order.
-
-Scatter plots, with a point for each site, and line plots.
+Figures use the colours of the page, so they follow its light and dark themes. All have one width, about that of a phone
+and of a column on a desktop, so that letters have the same size on both. All text passes `_safe`: markup written by a
+site stays text.
 """
 
 from __future__ import annotations

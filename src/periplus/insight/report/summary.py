@@ -1,7 +1,4 @@
-"""The report in a few sentences for a reader in a hurry. Each links to the part that shows its numbers.
-
-The problems of a collection's sites, most severe first: the findings of `insight.audit`, as a part of the report.
-"""
+"""Summarises a report for a reader in a hurry: problems by severity, and a few sentences that link to their numbers."""
 
 from __future__ import annotations
 

@@ -1,13 +1,7 @@
-"""What a survey reads: answers with robots.txt files and sitemaps, and statistics of sitemap entries.
+"""Reads the input of a survey: the responses to robots.txt and sitemap requests, and statistics of sitemap entries.
 
-A reading is the rows of one sitemap with one `read_at`, up to its `summary`; of several readings the last counts. One
-without a summary was interrupted or is under way, and does not count, since the file is read again. Rows of several
-sitemaps may be mixed, those of one are in order. The table may have hundreds of millions of rows: only a few numbers
-for each sitemap stay in memory, besides the files that indexes name.
-
-The answers of a crawl to its requests for robots.txt files and sitemaps, from its tables and archive. Of several
-fetches of one URL the last successful one counts, else the last: a file that was read once is not lost by a later
-failure. Bodies are read from the archive when they are needed, one at a time.
+`Readings` scans `sitemap_entries`, which may have hundreds of millions of rows: only a few numbers for each sitemap
+stay in memory, and the files that indexes name. `Answers` takes responses from `fetches` and the archive.
 """
 
 from __future__ import annotations
@@ -60,7 +54,12 @@ class _Open(Struct):
 
 
 class Readings:
-    """The last reading of every sitemap, and the children of every index, in order, by the key of a URL."""
+    """The last reading of every sitemap, and the children of every index, in order, by the key of a URL.
+
+    A reading is the rows of one sitemap with one `read_at`, up to its `summary`. A reading without a summary was
+    interrupted or is under way, and does not count, since the file is read again. Rows of several sitemaps may be
+    mixed; those of one are in order.
+    """
 
     def __init__(self, folder: Path, spooled: Sequence[Spooled], key_of: Callable[[str], str]) -> None:
         self.files: dict[str, FileReading] = {}
@@ -194,7 +193,11 @@ class Asked(Struct, frozen=True, gc=False):
 
 
 class Answers:
-    """The answers of a collection, for robots.txt files by URL, for sitemaps by the key that `key_of` gives a URL."""
+    """The answers of a collection, for robots.txt files by URL, for sitemaps by the key that `key_of` gives a URL.
+
+    Of several fetches of one URL the last successful one counts, else the last: a later failure does not hide a file
+    that was read once. Bodies are read from the archive when they are needed, one at a time.
+    """
 
     def __init__(self, folder: Path, spooled: Sequence[Spooled], key_of: Callable[[str], str]) -> None:
         self.robots: dict[str, Asked] = {}

@@ -1,17 +1,12 @@
-"""The tables of a survey, as values: names, columns, rows. What is on them is in `robots_tables` and `sitemap_tables`.
+"""The tables of a survey as values, the counts of usage preferences, and the figures of the Berkeley report of 2008.
 
-A `share` is from 0 to 1; `None` says that there is nothing to say. Rows are in an order that the facts' order does not
-change, so that the same facts give the same bytes.
+A `share` is from 0 to 1, and `None` if there is no value. Rows are in an order that does not depend on the order of the
+facts, so that the same facts give the same bytes. Most tables are filled in `robots_tables`.
 
-What robots.txt files say about the use of pages: `Content-Usage`, `Content-Signal`, and groups for AI crawlers.
-Preferences are counted for the group `*` and the path `/`: what a site says to all crawlers of all its pages. A group
-for an AI crawler that disallows `/` binds that crawler alone, and is counted as `ai-agents`.
-
-What the Berkeley report found in 2008, to stand beside what a survey finds now. "Web site metadata", University of
-California at Berkeley: robots.txt files of the 100,000 most popular domains of Alexa's list, and the sitemaps that
-they name. Numbers are as printed. Where the report says two things they are not reconciled here: its Table 2 has
-10,979 `Sitemap` fields in 6,765 files, its section 3.4 has 10,029 in 6,268; its text says 45.1 % of domains have a
-robots.txt, and 44,832 files.
+The report is "Web site metadata", University of California at Berkeley: robots.txt files of the 100,000 most popular
+domains of Alexa's list, and the sitemaps that they name. Numbers are as printed, even where the report contradicts
+itself: its Table 2 has 10,979 `Sitemap` fields in 6,765 files, its section 3.4 has 10,029 in 6,268; its text has 45.1 %
+of domains with a robots.txt, and 44,832 files.
 """
 
 from __future__ import annotations
@@ -115,7 +110,11 @@ _ANYWHERE: Final = "http://site.invalid/"
 
 
 def robots_preferences(robots: Robots) -> tuple[tuple[str, str], ...]:
-    """What a file says, as pairs of use and preference; nothing about a use that it does not name."""
+    """The preferences of a file, as pairs of use and preference; none about a use that it does not name.
+
+    `Content-Usage` and `Content-Signal` count for the group `*` and the path `/`: what a site asks of all crawlers for
+    all its pages. A group for an AI crawler that disallows `/` binds that crawler alone, and is counted as `ai-agents`.
+    """
     preferences = of_robots(robots.access("*"), _ANYWHERE)
     uses = (("search", preferences.search), ("ai-input", preferences.ai_input), ("train", preferences.train))
     found = [(use, preference.value) for use, preference in uses if preference is not Preference.UNKNOWN]

@@ -1,11 +1,11 @@
-"""What a site lists, in bounded memory: a sample of its URLs, and the fingerprints of all of them.
+"""Holds the URLs that a site lists in bounded memory: a sample of them, their names made one, and all fingerprints.
 
-The report put a random sample of 20,000 URLs of a site into its tree: heavy prefixes are heavy in any sample. A
-reservoir draws them in one pass without knowing how many there are. Whether a prefix is a page is asked of all URLs,
-not of the sample: their fingerprints take 8 bytes each.
+The Berkeley report put a random sample of 20,000 URLs of a site into its tree: heavy prefixes are heavy in any sample.
+A reservoir draws them in one pass without knowing how many there are. Whether a prefix is a page is looked up among all
+URLs, not in the sample: their fingerprints take 8 bytes each.
 
-Names that differ and mean the same place: broken schemes, sessions, `www`, index files, `x.html` beside `x/`. The
-report's own answers show what becomes of them otherwise: `http://https://web.da-us.citibank.com/...` and
+Several names may mean one place: broken schemes, sessions, `www`, index files, `x.html` beside `x/`. Unless they are
+merged, results look like the report's own: `http://https://web.da-us.citibank.com/...`, and
 `http:///www.pcworld.com/reviews.html` beside `http://pcworld.com/blogs.html`.
 """
 

@@ -1,16 +1,12 @@
-"""What was computed from the tables, kept beside them until they grow.
+"""Keeps tables that were computed from a collection's tables beside them, until those grow.
 
-    insight/urls.parquet, insight/site_ranks.parquet    what was computed
+    insight/urls.parquet, insight/site_ranks.parquet    computed tables
     insight/made-from.json                              from which files, how long each was, and in which way
+    insight/verdicts-JUDGE.parquet                      verdicts of a job over the tables at its last run
 
-If the note does not match what is there now, all is computed again. The folder may be removed at any time. Where the
-folder cannot be written (an archive on a disk that is read only), things are kept in a temporary folder.
-
-Verdicts of jobs over the tables: one Parquet file a judge, beside what else was computed.
-
-    insight/verdicts-mirrors.parquet    what the judge of mirrors concluded when it last ran
-
-The view `verdicts` has these and the verdicts that the crawl reached itself.
+If `made-from.json` does not match the tables now, all but the verdicts is computed again. The folder may be removed at
+any time; verdicts come back when their job runs again. Where it cannot be written (an archive on a read-only disk), a
+temporary folder is used.
 """
 
 from __future__ import annotations
@@ -132,7 +128,10 @@ def _origin_of(tables: Path, spooled: Sequence[Spooled]) -> Origin:
 
 
 def write_verdicts(folder: Path, judge: str, verdicts: Sequence[Judged]) -> None:
-    """Replace the verdicts of a judge on the collection in `folder`."""
+    """Replace the verdicts of a judge on the collection in `folder`: one Parquet file a judge.
+
+    The view `verdicts` has these and the verdicts that the crawl reached itself.
+    """
     place = folder / "insight"
     place.mkdir(exist_ok=True)
     rows = [verdict_row(verdict) for verdict in verdicts]

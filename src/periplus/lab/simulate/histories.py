@@ -1,18 +1,12 @@
 """When pages really changed: the truth that refresh policies are measured against.
 
-A history is read from a file of change times (one page a line: site, page, whether it still exists, POSIX times), or
-generated from a mix of change intervals as Brandman et al. (2000) do it. Policies, budgets and freshness are others'
-business; here are only the facts.
+`Histories` are read from a file of change times (one page a line: site, page, whether it still exists, POSIX times), or
+generated from a mix of change intervals as Brandman et al. (2000) do it. A `Window` is a span of days of them, by day,
+so that it can be walked through many times.
 
-A stretch of days out of histories of change, laid out by day so that it can be walked through many times.
-
-A crawler works once a day, at its end: it sees what has changed since, and a page fetched then is fresh until it next
-changes (Brandman et al. 2000, section 6). Changes keep their exact times, so that what is measured over time is exact.
-Days are counted from the beginning of the window.
-
-A page that is older than the window is in the collection from its beginning, and a younger one from its birth, with a
-fresh copy each: how pages are found is not the question here. A page that vanished changed then, and leaves the
-collection when the crawler comes to see it.
+A simulated crawler works once a day, at its end: it sees what has changed since its last visit, and a page fetched then
+is fresh until it next changes (Brandman et al. 2000, section 6). Changes keep their exact times, so that measures over
+time are exact.
 """
 
 from __future__ import annotations
@@ -191,12 +185,16 @@ Ints = NDArray[np.int64]
 class Window(Struct, frozen=True):
     """Some pages of histories, by their numbers in `pages`; here they are numbered from 0.
 
-    On day `d` the pages `changed[starts[d]:starts[d + 1]]` changed, first at `changed_at`, in days.
+    Days are counted from the beginning of the window. On day `d` the pages `changed[starts[d]:starts[d + 1]]` changed,
+    first at `changed_at`, in days.
 
-    A page is born at `born_at` (0: it is older) and vanishes at `gone_at` (infinity: it does not); `arrivals` are the
-    pages by birth, of which `born[d]` are there when day `d` ends. `rates` are changes a day from birth to the end of
-    the window, at most one counted each day; `weights` are how important each page is. `keys` are the days of change of
-    each page, `page * days + day`, ascending, and at last one of a page that is none.
+    A page is born at `born_at` (0: it is older) and vanishes at `gone_at` (infinity: it does not). It is in the
+    collection from its birth, or from the beginning of the window, with a fresh copy: how pages are found is not
+    simulated. A page that vanished changed then, and leaves the collection when the crawler next visits it.
+
+    `arrivals` are the pages by birth, of which `born[d]` are there when day `d` ends. `rates` are changes a day from
+    birth to the end of the window, at most one counted each day; `weights` are how important each page is. `keys` are
+    the days of change of each page, `page * days + day`, ascending, and at last one of a page that is none.
     """
 
     days: int

@@ -1,24 +1,8 @@
-"""The eight tables of a simulated crawl, written as a live crawl writes its own: every report reads both.
+"""Writes the tables of simulated crawls and refreshes as a live crawl does, and makes a web for simulation from tables.
 
-The simulation records discoveries and fetches. A crawl reads the content and links of a page from its bytes; here they
-come from the arrays of the web, for every page that was fetched well. Titles, texts and sketches are empty: a simulated
-web has none. Virtual time begins with second 0, so that tables say 1970.
-
-From the tables of a collection: pages that were visited with what they answered at last (status, bytes, seconds), the
-links of their last reading in the order of the page, redirects as links, and the seeds. What the crawl learnt of a URL
-in another way (a spelling that a filter changed, a canonical URL) is a link from where it was first named. A simulated
-web has no sitemaps, feeds nor pings: a page that only they led to is a seed.
-
-Left out: URLs that robots.txt or a rule excluded, robots files and sitemaps themselves, and URLs that were known but
-never visited, unless they are asked for; then each is a page without links, of the mean size and duration. A visit that
-failed without an answer is a page with `NO_ANSWER`. Rows of a crawl that was killed and not continued lie in its spool
-and do not count.
-
-The tables of a simulated refresh: every page is known from the beginning, and each fetch is compared with the last.
-
-As `recording` does for crawls: rows of `discoveries` and `pages` once for every page, of `fetches` and `changes` for
-every fetch. Policies with metadata read archives, not sitemaps: `sitemap_entries` is empty, and so
-is `links`.
+Every report reads the tables of both. A live crawl reads the content and links of a page from its bytes; in a
+simulation they come from the arrays of the web, for every page that was fetched well. Titles, texts and sketches are
+empty. Virtual time begins with second 0, so the tables begin in 1970.
 """
 
 from __future__ import annotations
@@ -78,7 +62,18 @@ _NOT_MODIFIED = 304
 
 
 def web_of_collection(folder: Path, *, with_unvisited: bool = False) -> Web:
-    """The web that the crawl in this folder saw."""
+    """The web that the crawl in this folder saw.
+
+    It has the pages that were visited with their last answer (status, bytes, seconds), the links of their last reading
+    in the order of the page, redirects as links, and the seeds. Where a URL has another origin (a spelling that a
+    filter changed, a canonical URL), the link comes from the page that first named it. A simulated web has no sitemaps,
+    feeds or pings: a page that was found in these alone is a seed.
+
+    Left out: URLs that robots.txt or a rule excluded, robots files and sitemaps themselves, and URLs that were known
+    but never visited. `with_unvisited` adds the last as pages without links, of the mean size and duration. A visit
+    that failed without an answer is a page with `NO_ANSWER`. Rows of a crawl that was killed and not continued are in
+    its spool and do not count.
+    """
     tables = folder / "tables"
     if not tables.is_dir():
         raise CollectionError(
@@ -303,7 +298,12 @@ def record_refresh(
     seed: int = 0,
     settings: RefreshSettings = RefreshSettings(),  # noqa: B008 - frozen
 ) -> FreshnessResult:
-    """Run a policy and write its tables to an empty folder."""
+    """Run a policy and write its tables to an empty folder.
+
+    Every page is known from its birth, and each fetch is compared with the last: `discoveries` has a row for each page,
+    `pages` for each page that was fetched, `fetches` and `changes` for each fetch. `links` is empty, and so is
+    `sitemap_entries`, since policies with metadata read archives.
+    """
     span = window(histories, days)
     with new_tables(folder) as tables:
         recorder = _Recorder(histories, span, tables, settings.page_bytes)

@@ -1,15 +1,10 @@
-"""One crawl of a web under one ordering, and what is measured of it.
+"""Runs one crawl of a web under one ordering, and measures it.
 
 The measure is that of Castillo et al. (2004): PageRank over all links of the web, computed beforehand by an oracle, and
-how much of it the fetched pages have together. Shares are of what a crawl can get: pages that are fetched well, over
-the pages that answer well and that such pages lead to from the seeds. So a crawl that goes on to the end has all pages
-and all PageRank, and failed fetches cost time but are no pages. On a web where every page answers and can be reached
-that is the PageRank of the whole web.
-
-An ordering as a user names it: a name, and settings that differ from the defaults.
-
-Written `batch:every=5000,damping=0.9`. What an ordering is and which settings it has, `policy.ordering` knows; here a
-text is read, and refused before the experiment begins.
+the share of it that the fetched pages have together. Shares are of what a crawl can get: the pages that answer well and
+can be reached from the seeds over such pages. So a crawl that goes on to the end has all pages and all PageRank, and
+failed fetches cost time but do not count as pages. On a web where every page answers and can be reached that is the
+PageRank of the whole web.
 """
 
 from __future__ import annotations
@@ -36,7 +31,11 @@ _WORDS = {"true": True, "false": False}
 
 
 class PolicyChoice(Struct, frozen=True):
-    """An ordering and its settings, checked: `ordering` never refuses them."""
+    """An ordering as a user writes it, `batch:every=5000,damping=0.9`: a name, and settings other than the defaults.
+
+    It is checked before the experiment begins: `ordering` never refuses it. `policy.ordering` has the orderings and
+    their settings.
+    """
 
     name: str
     settings: dict[str, Value] = {}

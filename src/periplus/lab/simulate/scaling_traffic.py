@@ -1,32 +1,7 @@
-"""A web divided among shards, and the traffic between them.
+"""Simulates a web divided among shards: how fast they crawl it (`pace`), and the traffic between them (`traffic`).
 
-Traffic between shards: which links are sent to another shard, in how many batches, and at what cost.
-
-A shard tells of a link once, and again when it has forgotten that it did: it remembers the links lately met in two
-generations (`crawl.reading`; Olston & Najork 2010, section 2.3.4, on a cache of popular URLs). Batches leave with each
-commit, one for every shard that has anything to receive, so that the more shards there are the emptier they are.
-
-Everything here is at full speed: every shard fetches as many pages a second as it can. It is what the design has to
-carry, not what polite crawls of small webs come to.
-
-Pages flow: a site gives a page every `delay` seconds at most; all sites of an address in a shard together one every
-`ip_delay` times as many seconds as there are shares in the address; a shard takes `rate` pages a second, and divides
-them evenly among the sites that could give one. Time goes on in steps of a fiftieth of what has passed; within a step
-nothing changes but sites that end. Sites that are found late, latencies and retries are not here: what comes out is a
-bound that a real crawl can come near to and not pass.
-
-The share in an address is what each shard keeps to: `present`, as many as have a site there, as crawls do, whose shards
-are told; or `all`, as many as there are, which shards would have to keep to that know nothing of each other.
-
-A web as far as its division among shards goes: sites with pages and addresses, and the links that leave sites.
-
-Ten million pages and their links fit in memory because links within a site are left out: they never leave a shard.
-Sizes of sites are those of `generated`; which page a link leads to follows the same power law of in-degrees (Broder et
-al. 2000: a density of degree ** -2.1). How many sites share an address follows Zipf's law too; its
-exponent and the largest address are assumptions, since no distribution is published.
-
-Links come in no order, as if the pages of all sites were fetched in turns: the i-th of n links is met when a share of
-i / n of the crawl is done.
+Everything is at full speed: every shard fetches as many pages a second as it can. This is what the design has to carry,
+not the traffic of polite crawls of small webs.
 """
 
 from __future__ import annotations
@@ -103,7 +78,16 @@ class ScalingWeb(Struct, frozen=True):
 
 
 def generate_scaling_web(settings: ScalingWebSettings) -> ScalingWeb:
-    """The web that the settings and their seed describe, and no other."""
+    """The web that the settings and their seed describe: sites with pages and addresses, and links between sites.
+
+    Ten million pages and their links fit in memory because links within a site are left out: they never leave a shard.
+    Sizes of sites are those of `generated`; the targets of links follow the same power law of in-degrees (Broder et al.
+    2000: a density of degree ** -2.1). The number of sites at an address follows Zipf's law too; its exponent and the
+    largest address are assumptions, since no distribution is published.
+
+    Links come in random order, as if the pages of all sites were fetched in turns: the i-th of n links is found when a
+    share of i / n of the crawl is done.
+    """
     settings.check()
     random = np.random.default_rng(settings.seed)
     sizes = random.permutation(site_sizes(settings.pages, settings.sites, settings.zipf, settings.largest_site))
@@ -226,7 +210,18 @@ def pace(
     shards: int,
     settings: PaceSettings,
 ) -> Pace:
-    """The course of a crawl in which site i has `sizes[i]` pages and is in `shard[i]`, at `address[i]`."""
+    """The course of a crawl in which site i has `sizes[i]` pages and is in `shard[i]`, at `address[i]`.
+
+    Pages flow: a site gives a page every `delay` seconds at most; all sites of an address in a shard together one every
+    `ip_delay` times as many seconds as there are shares in the address; a shard takes `rate` pages a second, and
+    divides them evenly among the sites that could give one. With the shares `present`, an address has as many as shards
+    have a site there, as in crawls, whose coordinator sends that number; with `all`, as many as there are shards, as if
+    shards did not communicate.
+
+    Time advances in steps of a fiftieth of what has passed; within a step nothing changes but sites that end. Sites
+    that are found late, latencies and retries are left out: the result is a bound that a real crawl can approach and
+    not pass.
+    """
     settings.check()
     flow = _Flow(sizes, shard, address, shards, settings)
     now, done, total = 0.0, 0.0, float(sizes.sum())
@@ -307,7 +302,12 @@ class Traffic(Struct, frozen=True):
 
 
 def traffic(web: ScalingWeb, owner: NDArray[np.int32], shards: int, rate: float, settings: ExchangeSettings) -> Traffic:
-    """The traffic between shards, where site i is with `owner[i]`."""
+    """The traffic between shards, where site i is with `owner[i]`: the links sent, the batches, and their cost.
+
+    A shard sends a link once, and again when it has forgotten that it did: it remembers recent links in two generations
+    (`crawl.links`; Olston & Najork 2010, section 2.3.4, on a cache of popular URLs). Batches leave with each commit,
+    one for every shard that has anything to receive, so that batches are emptier the more shards there are.
+    """
     pages = float(web.sizes.sum())
     here, there = owner[web.source], owner[web.site_of_page[web.target]]
     leaves = here != there

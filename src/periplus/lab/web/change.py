@@ -1,27 +1,15 @@
-"""When pages are born, change and die.
-
-When pages change: stateless processes that can be evaluated at any moment.
-
-Time is cut into blocks of a page's own length; what happens inside a block is a function of the page's key and the
-block's number, so the last change before a moment is found in the block of that moment or a few earlier. Change times
-are whole seconds, as HTTP can say no finer.
-
-* Poisson: a block is one mean interval and holds 0 to 7 changes, in Poisson's proportions, at even chance in it.
-* Regular: every block has its change at one hour of the night (builds and nightly jobs).
-* Bursty: half of the blocks hold a burst of 1 to 7 changes that follow closely, the others nothing.
-* Replayed: the times of real pages, from a file (`History`).
-
-The mean intervals follow the five classes of Brandman et al. 2000, figure 2: 23 % of pages at least daily, 15 % weekly,
-16 % monthly, 16 % four-monthly, 30 % rarer; log-uniform inside a class.
-
-Births and deaths: a site has as many pages next year as today, and few of them are the same.
+"""When pages are born, change and die: stateless processes that can be evaluated at any moment.
 
 A site is a row of slots. In each slot pages follow one another, every one living exactly the slot's span, so that the
 page of any moment is one division away and nothing is remembered. The spans are chosen so that of all pages alive 8 %
 are new each week and 20 % are still there after a year (Ntoulas, Cho, Olston, WWW 2004), which one exponential law
 could not give: most births are of pages that soon go, most pages are of those that stay.
 
-Times here and in the rest of the world's machinery are whole seconds since the world's origin.
+The changes of a page are cut into blocks of the page's own length. What happens inside a block is a function of the
+page's key and the block's number, so the last change before a moment is in the block of that moment or a few earlier.
+The mean intervals follow the five classes of Brandman et al. 2000, figure 2 (`CLASSES`), log-uniform inside a class.
+
+Times here and in the rest of the lab's web are whole seconds since the world's origin, as HTTP has no finer ones.
 """
 
 from __future__ import annotations
@@ -171,7 +159,13 @@ def mean_intervals(keys: Words) -> Ticks:
 
 
 class Pattern(Enum):
-    """The law of a site's changes."""
+    """The law of a site's changes.
+
+    * Poisson: a block is one mean interval and holds 0 to 7 changes, in Poisson's proportions, at even chance in it.
+    * Regular: every block has its change at one hour of the night (builds and nightly jobs).
+    * Bursty: half of the blocks hold a burst of 1 to 7 changes that follow closely, the others nothing.
+    * Replayed: the times of real pages, from a file (`History`).
+    """
 
     POISSON = "poisson"
     REGULAR = "regular"

@@ -1,14 +1,9 @@
 """A site at a moment: which page a slot has, when it last changed, what is new, and which links lead to it.
 
-What pages look like is in `pages`, sitemaps are in `sitemaps`. An anchor names the page that a slot held when the text
-around it was written, so several generations of one slot are wanted at a time. What is kept could be worked out again:
-anchors up to `MOST_ANCHORS` in a whole world, and for each site the places that its prose points at.
-
-Links between sites: the bow-tie (Broder et al., "Graph structure in the web", 2000).
-
-Core sites link to core and outer sites, in proportion to a power law of their rank; inner sites link to the core and
-no site links to them; outer sites link to no site; islands neither. Every core and outer site is named on the home page
-of some core site, and every core site names the first, so that the core is strongly connected and the rest hangs on it.
+`LiveSite` answers for one site; pages are written in `pages`, sitemaps in `sitemaps`. An anchor (`Signposts`) names the
+page that a slot held when the text around it was written, so several generations of one slot are needed at a time. All
+cached values can be computed again: anchors up to `MOST_ANCHORS` in a whole world, and for each site the places that
+its prose points at. `Neighbours` are the links between sites.
 """
 
 from __future__ import annotations
@@ -276,7 +271,13 @@ _NAMED = 4
 
 
 class Neighbours:
-    """The sites that can be linked to, seen from any site."""
+    """The sites that can be linked to, seen from any site.
+
+    The links form the bow-tie of Broder et al. ("Graph structure in the web", 2000). Core and inner sites link to core
+    and outer sites, in proportion to a power law of their rank; no site links to inner sites; outer sites link to no
+    site; islands have no links in either direction. Every core and outer site is named on the home page of some core
+    site, and every core site names the first, so that the core is strongly connected and the rest hangs on it.
+    """
 
     def __init__(self, lives: Sequence[LiveSite], others: Sequence[Host]) -> None:
         self._targets = [live for live in lives if live.site.role in (Role.CORE, Role.OUT)]

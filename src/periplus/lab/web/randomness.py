@@ -1,17 +1,13 @@
-"""Random numbers and words that are functions of their keys.
+"""Random numbers and words that are functions of their keys: they do not depend on the order of calls.
 
-Random numbers that do not depend on the order of calls: each is a function of its key.
-
-Counter-based generators (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). The numbers that are
-also wanted for whole sites at once come from one folded multiplication (wyrand, Wang Yi), alike for a Python integer
+The numbers are counter-based (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Those that are
+also needed for whole sites at once come from one folded multiplication (wyrand, Wang Yi), alike for a Python integer
 and for an array; longer runs of bits for one text come from XXH3. Both are integer arithmetic alone: no seed of the
-process, no order of a set, no rounding of a mathematical library reaches a byte that is served.
+process, no order of a set, no rounding of a mathematical library changes a byte that is served.
 
-The words of the lab's pages: invented, pronounceable, and as unevenly used as words are (Zipf).
-
-Function words of English come first, so that a page looks like prose and a stop list finds something to do; the rest
-is made of syllables. Sentences are drawn once from this vocabulary, because a page is then a choice of sentences,
-which costs a hundredth of a choice of words. Everything here is the same for every world.
+The words are invented and pronounceable, with Zipf's unequal frequencies. Function words of English come first, so that
+a page looks like prose and has stop words; the rest is made of syllables. A page is a choice of ready sentences, which
+costs a hundredth of a choice of words. Words and sentences are the same for every world.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""Selects the versions to export: for every URL the last one with a good status.
+"""Finds good versions of pages in `fetches`: the last one of every URL for an export, or each one as a crawl stores it.
 
-They are found in `fetches` in two passes. The first keeps three numbers for each fetch of a page (half a gigabyte for
-twenty million); the second yields the selected ones in the order in which they were fetched.
-
-Pages in the order in which they are stored, while a crawl runs: each good version once.
-
-A page is good if it came back with a status of 2xx and its body is in the archive, as for an export (`captures`). The
-reader keeps a position for each shard; the caller may save it and continue there in another process.
+A version is good if its status is 2xx and its body is in the archive. `latest_captures` takes two passes: the first
+keeps three numbers for each fetch of a page (half a gigabyte for twenty million), the second yields the selected
+versions in the order of the table.
 """
 
 from __future__ import annotations
@@ -207,7 +203,10 @@ class Arrival(Struct, frozen=True):
 
 
 class Arrivals:
-    """Reads the pages of all shards as they are committed, from `positions` on."""
+    """Reads each good version once, in the order in which the shards store them, from `positions` on.
+
+    It keeps a position for each shard; the caller may save it and continue there in another process.
+    """
 
     def __init__(self, tables: Path, positions: Mapping[int, Position]) -> None:
         self._tail = Tail(tables, TABLE, COLUMNS)

@@ -1,9 +1,8 @@
-"""One record a page, as JSON lines, CSV or a Parquet table: the formats that programs read a corpus from.
+"""Exports pages as records (JSON lines, CSV or a Parquet table), or as a folder with one file for each page.
 
-A folder with one file for each page: `host/path.md`, or `.txt`.
-
-Markdown begins with a few lines of YAML between dashes (front matter), which say where the page is from; a text file is
-the text and nothing else. The folder must be new or empty: then a name that is taken means that two URLs have it.
+The files are `host/path.md`, which begin with YAML front matter (URL, title, language, time), or `host/path.txt`, which
+have the text alone. Their folder must be new or empty: then a name that is taken belongs to another URL of the export,
+and the page gets its other name (`other_file_of`).
 """
 
 from __future__ import annotations

@@ -1,18 +1,15 @@
-"""LMDB files: opened for one writer or for the readers of this process, checked, and what LMDB's errors mean.
+"""Opens and checks the LMDB files of the state, for one writer or several readers, and translates LMDB's errors.
 
-LMDB must not open a file twice in one process. Readers of one file in several threads share what LMDB has open, each
-with a transaction of its own; a reader beside a writer of the same process is a `CollectionInUse`.
+LMDB must not open a file twice in one process. Readers of one file in several threads share one environment, each with
+a transaction of its own; a reader beside a writer of the same process is a `CollectionInUse`.
 
-A digest of a state's file, kept from an orderly close until the next process writes to it.
+LMDB has no checksums: a flipped bit reads as another value, or as another tree. So an orderly close writes a digest of
+the file (the seal), which is compared before anything is read. A process that opens the state for writing removes the
+seal first: if it is killed, there is no seal, and the file is not checked. `docs/decisions.md` (20) explains why the
+digest is of the file and not of every row.
 
-LMDB keeps no checksums: a flipped bit reads as another value, or as another tree. The seal says what the file was when
-it was last closed in order, and is compared before anything is read from it. A process that opens the state for writing
-removes the seal first, so a process that is killed leaves none behind, and its file is not checked. Why a digest of the
-file, and not one of every row, is in `docs/decisions.md` (20).
-
-A folder without a state may be new. So that a lost state is not mistaken for a new one, a small file (`begun`) is
-written once the first commit is made, and never removed. A process killed before that leaves no such file, and the
-shard starts again.
+A folder without a state may be new. So that a lost state is not mistaken for a new one, a small file (`BEGUN`) is
+written after the first commit and never removed. If the process is killed before that, the shard starts again.
 """
 
 from __future__ import annotations

@@ -1,19 +1,12 @@
-"""Records of sites, their robots files, and the payloads seen before: one row each.
+"""Stores the records of sites, robots files and payloads by row, and makes the keys by which rows are found.
 
 Rows are the fields of a struct in their order. A field that is added at the end, with a default, is missing in older
 rows and takes the default.
 
-Numbers count up from 0 and are never used again. Both directions are on disk; what was read or written lately is in
-memory, in two generations: when the young one is full it becomes the old one, and what was the old one is forgotten.
-That bounds memory and costs no bookkeeping on a hit, as an order of use would; what is always in use is read again once
-in two generations.
-
-Keys of rows: times that sort as bytes, and where what is kept of a URL lies.
-
-A URL's key is the number of its site, then its fingerprint. Two URLs of a site may have one fingerprint: by chance
-(never, for practical purposes) or because a site crafts them, which xxh3 does not prevent. So rows hold their URL,
-which is compared, and the next key is tried where it is another's, up to `MAX_PROBES` times: a site can only hide its
-own URLs.
+Site numbers count up from 0 and are never used again. The key of a URL is the number of its site, then its fingerprint.
+Two URLs of a site may have one fingerprint: by chance (never, for practical purposes) or because a site crafts them,
+which xxh3 does not prevent. So rows hold their URL, which is compared, and where it differs the next key is tried, up
+to `MAX_PROBES` times: a site can only hide its own URLs.
 """
 
 from __future__ import annotations
@@ -42,7 +35,11 @@ REMEMBERED = 32_768
 
 
 class Recent(Generic[K, V]):
-    """A dict of truthy values with bounded size: it holds at most twice `size`."""
+    """A dict of truthy values with bounded size: it holds at most twice `size`, in two generations.
+
+    When the young generation is full it becomes the old one, and the old one is dropped. A hit costs no bookkeeping,
+    unlike an order of use; a value that is always in use is read again once in two generations.
+    """
 
     def __init__(self, size: int) -> None:
         self._size = size

@@ -1,26 +1,11 @@
-"""Clusters of near-duplicates on disk, in three tables that are made when the first page comes.
+"""Stores clusters of near-duplicates on disk, in three tables that are made when the first page comes.
 
     sketch-pages   site number, fingerprint -> number of its cluster, whether it is the original (keys: see `sites`)
     sketches       number -> brief, cluster
     sketch-bands   band, its bytes -> numbers of clusters (see `DiskBands`)
 
-Two URLs of a site that have one fingerprint are taken for one here: a site could only confuse its own clusters.
-
-The index of near-duplicates on disk: a table, what waits to be written to it, and a filter that knows what is not.
-
-A new cluster has 16 bands, which lie anywhere: written at once, each would change a page of the tree of its own, 64 KB
-for one page of the web. So rows wait in memory, and are written one band after the other, many at a time and in the
-order of keys. What waits is not lost in a crash: it is made again from the clusters, which are numbered in the order in
-which they came, from the number on up to which each band was written. A row that waits stands for that in the table.
-
-Most pages are like no other, and looking for their bands in the table would cost more than all the rest. A filter
-(`filter`), made again from the clusters when the first page comes, answers for most: of a million clusters it lets
-about 7 % of all bands pass that are not there.
-
-It is blocked after Putze, Sanders & Singler (2007): a key sets three bits of one 64-bit word, so a lookup is one memory
-access. It grows in layers (Almeida, Baquero, Preguiça & Hutchison 2007): a full layer stays, a larger one takes the
-next keys, and all are queried. The last layer of 16 MB takes all further keys. The false positive rate is about 2 % for
-each full layer, 7 % in all with 16 million keys and 44 % with 64 million.
+Two URLs of a site with one fingerprint count as one here: a site can only confuse its own clusters. A filter in memory
+(`KeyFilter`) spares most lookups of bands, since most pages resemble no other.
 """
 
 from __future__ import annotations
@@ -63,7 +48,13 @@ class Places(NamedTuple):
 
 
 class KeyFilter:
-    """Keys in columns: one key in two columns is two keys. `expected`: how many are about to be put in."""
+    """A Bloom filter of keys in columns: one key in two columns is two keys. `expected`: how many will be added.
+
+    It is blocked after Putze, Sanders & Singler (2007): a key sets three bits of one 64-bit word, so a lookup is one
+    memory access. It grows in layers (Almeida, Baquero, Preguiça & Hutchison 2007): a full layer stays, a larger one
+    takes the next keys, and all are queried. The last layer of 16 MB takes all further keys. The false positive rate is
+    about 2 % for each full layer, 7 % in all with 16 million keys and 44 % with 64 million.
+    """
 
     def __init__(self, expected: int = 0) -> None:
         sizes = [bits for bits in _LAYER_BITS if expected <= _KEYS_PER_WORD << bits]
@@ -108,7 +99,13 @@ _KEY_LENGTH: Final = 9
 
 
 class DiskBands:
-    """`Bands` in a table. Of each band, the clusters before the number in `written` are there."""
+    """`Bands` in a table. Of each band, the clusters before the number in `written` are there.
+
+    A new cluster has 16 bands with unrelated keys: written at once, each would change its own page of the tree, 64 KB
+    for one page of the web. So rows wait in memory, and are written one band after the other, many at a time and in the
+    order of keys. A waiting row replaces that in the table. After a crash, waiting rows are rebuilt from the clusters,
+    which are numbered in the order in which they came: of each band, from the number in `written` on.
+    """
 
     def __init__(self, table: Table, clusters: Table, written: list[int], max_waiting: int) -> None:
         self._table = table

@@ -1,19 +1,11 @@
-"""One table of one shard on disk: a spool that grows, and the Parquet file that it becomes.
+"""Writes one table of one shard: a spool that grows, and the Parquet file that it becomes.
 
 Spool number n becomes Parquet file number n. Row groups are written as soon as the spool has enough rows for one, so
 that no checkpoint has much to do; when enough of them are in the file, it is finished and spool n + 1 begins. The old
-spool stays until the caller has committed the mark that does without it.
+spool stays until the caller has committed a mark that does not need it.
 
-A `Place` says how far the table had come: all Parquet files before `number` are whole, and spool `number` holds `rows`
-rows in `length` bytes. Everything beyond a committed place is removed when the table is opened there again: that work
-has not happened.
-
-A Parquet file in the making: row groups as they come, under a hidden name until it is whole.
-
-zstd level 1: level 3 takes a fifth longer for 7 % less. Minima and maxima are kept for times and numbers only: for
-strings, they cost as much as writing the column and never let a reader skip anything, since a crawl's URLs come in no
-order. Texts that hardly repeat get no dictionary, and bits that are as good as random are not compressed. Pages carry
-checksums, which our own readers verify.
+A `Place` is how far the table had come: all Parquet files before `number` are complete, and spool `number` holds `rows`
+rows in `length` bytes. When the table is opened at a committed place, everything beyond it is removed.
 """
 
 from __future__ import annotations
@@ -38,7 +30,13 @@ _VARIED = frozenset({"anchor", "digest", "text", "main_text", "markdown"})
 
 
 class ParquetFile:
-    """Write row groups, then `finish`: only then is there a file of that name."""
+    """Write row groups, then `finish`: only then is there a file of that name; until then its name is hidden.
+
+    The codec is zstd level 1: level 3 takes a fifth longer for 7 % less. Minima and maxima are kept for times and
+    numbers only: for strings they cost as much as writing the column and never let a reader skip anything, since a
+    crawl's URLs come in no order. Texts that hardly repeat get no dictionary, and digests and sketches, whose bits are
+    nearly random, are not compressed. Pages carry checksums, which our own readers verify.
+    """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self.path = path

@@ -1,11 +1,6 @@
-"""Curves prepared for drawing: without values that no axis can show.
+"""Prepares curves for drawing: removes values that no axis can show, and points that make no visible difference.
 
-Gaps are NaN from here on. Only `reduced` works with pixels.
-
-Reduces the number of points without a visible difference.
-
-Douglas & Peucker (1973) keep a point if leaving it out would move the line by more than a tolerance. Here the worst
-segment is split first, so that a limit on the number of points removes the least important ones.
+Gaps are NaN from here on. Only `thin`, `reduced` and `reduced_band` work with pixels.
 """
 
 from __future__ import annotations
@@ -28,7 +23,11 @@ _MOST_EXAMINED = 6_000
 
 
 def thin(x: Floats, y: Floats, limit: int, tolerance: float = TOLERANCE) -> Indexes:
-    """Which points of a line in pixels to keep: at most `limit` of them, the first and the last always."""
+    """Which points of a line in pixels to keep: at most `limit` of them, the first and the last always.
+
+    Douglas & Peucker (1973) keep a point if leaving it out would move the line by more than a tolerance. Here the worst
+    segment is split first, so that a limit on the number of points removes the least important ones.
+    """
     outline = _outline(x, y)
     return outline[_corners(x[outline], y[outline], limit, tolerance)]
 

@@ -1,14 +1,9 @@
-"""Hosts that misbehave in well-formed HTTP: redirects, refusals, robots.txt and XML.
+"""Hosts that misbehave in well-formed HTTP.
 
-Redirects that lead nowhere, never end, or lead where a crawler has no business.
-
-Servers that are too busy, in ways that a polite crawler must understand. Their hours follow virtual time alone.
-
-Robots files of the wild: too large, too many rules, failing, or not a robots file at all.
-
-The sizes are those that the Berkeley survey of robots.txt met: a largest file of 12.3 MB, and one of 153,540 rules.
-
-Sitemaps that are attacks: entities that multiply, entities that reach out, and a file without an end.
+Redirects loop, never end, or lead to private addresses. Busy servers answer 429 or 503; their hours follow virtual time
+alone. Robots files are too large, failing, or HTML; the sizes are those of the Berkeley survey of robots.txt: a largest
+file of 12.3 MB, and one of 153,540 rules. Sitemaps are attacks: entities that multiply or name other resources, and a
+file without an end.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""Hosts that misbehave below HTTP: slow, cut, lying or endless answers, bombs, and bad TLS.
+"""Hosts that misbehave below HTTP.
 
-Servers that never finish: late, slow, or endless. They cost a crawler a connection, a timer, or its memory.
-
-Connections that end in the middle, and TLS that should not be trusted or never comes about.
-
-Servers whose head says one thing and whose body is another: wrong lengths, wrong charsets, wrong types.
-
-Bodies that are small on the wire and huge in memory: compression bombs, and HTML nested without end.
+Servers are late, slow or endless, and cost a crawler a connection, a timer or its memory. Connections end in the
+middle, and TLS is bad or fails. Heads and bodies contradict each other: lengths, charsets, types. Bodies are small on
+the wire and huge in memory: compression bombs, and HTML nested without end.
 
 The bombs are made of one piece of compressed zeros sent again and again: a flush point ends each piece on a byte, so
 the pieces join into one valid stream, and the server never holds or compresses more than one of them.

@@ -1,28 +1,4 @@
-"""Hosts that a crawl judges: soft 404s, parked domains, cloakers and mirrors, with innocents of each kind.
-
-Sites whose deleted pages answer 200, or redirect; and innocents.
-
-* apology: 200 and a page that says sorry, with a few links to other pages.
-* homeward: a redirect to the home page.
-* sections: each section has a page of its own for what is missing.
-* honest (innocent): 404; one of its articles is about the status code 404.
-* shell (innocent): every page is an empty document that a script fills in.
-* wall (innocent): every page asks for consent, and says nothing else.
-
-Domains that are parked at one broker, and small companies that mostly link to their shop elsewhere.
-
-Hosts that show crawlers something else than browsers, by the name of the program; and innocents that look like them.
-
-* full: crawlers get articles, browsers a casino.
-* partial: crawlers get 200 further words.
-* redirecting: browsers get a script that sends them to another domain.
-* dynamic (innocent): crawlers get the page as HTML, browsers a shell that a script fills in.
-* rotating (innocent): advertisements change with every request, and a test shows one of two headings.
-
-Hosts that show the pages of other hosts: exactly, with 5 % missing, in another template, a part, a day late.
-
-And innocents: a host with the same paths and other texts, as two shops of one program have.
-"""
+"""Hosts that a crawl judges: soft 404s, parked domains, cloakers and mirrors, with innocents of each kind."""
 
 from __future__ import annotations
 
@@ -54,7 +30,15 @@ _ELSEWHERE = ("Page not found", "Sorry, there is nothing at this address any mor
 
 
 class AbsentPages(Part):
-    """The sites with deleted pages, and the innocents."""
+    """Sites whose deleted pages answer 200, or redirect; and innocents.
+
+    * apology: 200 and a page that says sorry, with a few links to other pages.
+    * homeward: a redirect to the home page.
+    * sections: each section has a page of its own for what is missing.
+    * honest (innocent): 404; one of its articles is about the status code 404.
+    * shell (innocent): every page is an empty document that a script fills in.
+    * wall (innocent): every page asks for consent, and says nothing else.
+    """
 
     hosts = tuple(f"{kind}-{number}.absent.{DOMAIN}" for kind in ABSENT_KINDS for number in range(HOSTS_A_KIND))
 
@@ -127,7 +111,7 @@ _OFFER = (
 
 
 class ParkedDomains(Part):
-    """The parked domains, and the companies."""
+    """Domains parked at one broker; and innocents: small companies that mostly link to their shop elsewhere."""
 
     hosts = (*PARKED, *COMPANIES)
 
@@ -167,7 +151,14 @@ _EXTRA = 200
 
 
 class Cloakers(Part):
-    """The cloakers and the innocents."""
+    """Hosts that show crawlers something else than browsers, by the User-Agent; and innocents that look like them.
+
+    * full: crawlers get articles, browsers a casino.
+    * partial: crawlers get 200 further words.
+    * redirecting: browsers get a script that sends them to another domain.
+    * dynamic (innocent): crawlers get the page as HTML, browsers a shell that a script fills in.
+    * rotating (innocent): advertisements change with every request, and a test shows one of two headings.
+    """
 
     hosts = tuple(f"{kind}-{number}.cloaks.{DOMAIN}" for kind in CLOAKED_KINDS for number in range(HOSTS_OF[kind]))
 
@@ -267,7 +258,10 @@ _LOOKALIKES = tuple(f"shop-{number}.same-program.{DOMAIN}" for number in range(4
 
 
 class Mirrors(Part):
-    """The pairs, and the lookalikes."""
+    """Hosts that show the pages of other hosts: exactly, with 5 % missing, in another template, a part, a day late.
+
+    The innocents have the same paths and other texts, as two shops of one program have.
+    """
 
     hosts = (*(host for each in copies() for host in (each.original, each.host)), *_LOOKALIKES)
 

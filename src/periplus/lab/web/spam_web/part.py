@@ -1,15 +1,4 @@
-"""The parts of the hostile web: their interface, and the small sites that several of them show.
-
-One kind of spam or nuisance of the hostile web: the interface that its parts implement.
-
-A part has hosts of its own, or adds something to the pages of honest sites, or both; and it answers for the truth about
-what it does. All methods have defaults, so a part implements only what it is about.
-
-A site of some dozens of pages, the same for every request: sections of articles, in one of two styles.
-
-The text of an article is a function of the name of its site and of its number, so that another host can show the same
-article, or its version of the day before.
-"""
+"""The interface of the parts of the hostile web, and the small sites that several of them show."""
 
 from __future__ import annotations
 
@@ -55,7 +44,11 @@ class Renaming(Struct, frozen=True, order=True):
 
 
 class Part:
-    """A part of the hostile web. `world` is the honest web that it lives in."""
+    """One kind of spam or nuisance of the hostile web. `world` is the honest web that it lives in.
+
+    A part has hosts of its own, or adds something to the pages of honest sites, or both; and it has the truth about
+    what it does. All methods have defaults, so a part implements only what it needs.
+    """
 
     hosts: tuple[str, ...] = ()
     """Host names of the part."""
@@ -112,7 +105,11 @@ _SENTENCES = 14
 
 
 class SmallSite(Struct, frozen=True):
-    """The pages of a site. Its texts are made from `name` and `seed`; `daily` is the share that changes every day."""
+    """A site of some dozens of pages, the same for every request: sections of articles, in one of two styles.
+
+    Its texts are functions of `name`, `seed` and the number of the article, so that another host can show the same
+    article, or its version of the day before. `daily` is the share that changes every day.
+    """
 
     name: str
     seed: int
