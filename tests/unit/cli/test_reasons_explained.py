@@ -11,13 +11,13 @@ from periplus.crawl.frontier import politeness
 from periplus.insight import listed
 from periplus.insight.reasons import EXPLAINED, explained
 from periplus.policy.filters import REASONS
-from periplus.policy.sitemaps import visits
+from periplus.policy.sitemaps import SitemapAuthority
 
 
 def documented() -> set[str]:
     """The reasons in the docstrings of the wire, the resolver and lists, in the table of failures, and of filters."""
     prose = f"{reasons.__doc__}\n{dns.__doc__}"
-    listing = re.findall(r"`(sitemap-[a-z-]+|not-a-url)`", f"{visits.__doc__}\n{listed.__doc__}")
+    listing = re.findall(r"`(sitemap-[a-z-]+|not-a-url)`", f"{SitemapAuthority.__doc__}\n{listed.__doc__}")
     return {*re.findall(r"^- `([a-z0-9-]+)`:", prose, re.MULTILINE), *listing, *politeness.RETRIES, *REASONS}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -144,7 +145,7 @@ def test_every_reason_has_words(reason: str) -> None:
 
 def test_every_reason_and_verdict_is_explained() -> None:
     """docs/freshness.md has a row for each: programs are written against the words."""
-    words = re.findall(r"^\* `([\w-]+)`:", visit_value.__doc__ or "", re.MULTILINE)
+    words = re.findall(r"^\* `([\w-]+)`:", inspect.getdoc(NextVisit) or "", re.MULTILINE)
     assert sorted(words) == sorted(REASONS)
     verdicts = ("honest", "useful", "useless", "always-now", "build-time", "silent", "unknown")
     assert [word for word in (*words, *verdicts) if f"| `{word}` |" not in PAGE] == []
