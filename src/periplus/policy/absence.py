@@ -51,9 +51,9 @@ _ESTIMATED_TIMES: Final = 2
 
 
 class ReadPage(Struct, frozen=True):
-    """What is compared of a page. `cluster` names its text: pages of one site with the same are near-duplicates.
+    """The parts of a page that are compared. Pages of one site with the same `cluster` are near-duplicates.
 
-    `is_copy`: another page said the same before.
+    `is_copy`: a page with the same text was read before.
     """
 
     url: Url

@@ -2,12 +2,12 @@
 
 Schonfeld & Shivakumar ("Sitemaps: above and beyond the crawl of duty", WWW 2009, section 6, Figure 8) give each
 site a quota of pages, split it between the two sources, and after each quota look at the results of the *lowest-scored*
-pages of either: that share is what one more page from there would bring. The source whose last pages were worth more
-gets a step more of the next quota. The split settles where the last page of either is worth the same, which is the
-best there is for any two falling curves.
+pages of either: that share is the expected value of one more page from there. The source whose last pages were worth
+more gets a step more of the next quota. The split settles where the last page of either is worth the same, which is
+optimal for any two falling curves.
 
-`SiteBalance` is that for one site: `choose` a queue, say what was `took`, say what was `learnt` of it later. Its
-`record` is kept with the site, in the middle of an epoch too. `history` is for people: how the budget moved, and why.
+`SiteBalance` does that for one site: `choose` selects a queue, `took` records the page taken, `learnt` its result. Its
+`record` is kept with the site, in the middle of an epoch too. `history` is for display: how the budget moved, and why.
 
 The paper crawls an epoch at once: the best kS pages of one queue, the best kD of the other, more of either if that is
 less than Ncrawl; then it judges. Here pages leave one by one, so the two quotas are interleaved in their proportion
@@ -23,7 +23,7 @@ longer than a sample takes.
 
 A page that both sources know is fetched once and put to both accounts: to the other one when its queue comes to it in
 the same epoch (`came_to`), at the place where it stands there. A page further down is not one of that source's best kS
-or kD, and must not speak for its last ones.
+or kD, and must not count as one of its last ones.
 
 Pages are taken from a queue in the order of their levels, so the last ones taken *would* be the lowest, if nothing
 better arrived in the meantime; but crawls find pages. So a sample is kept sorted: by level, and within a level by when

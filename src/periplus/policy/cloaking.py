@@ -224,7 +224,7 @@ def wants_comparison(
 
 
 def begin_comparison(probes: SiteProbes, url: Url, copy: Copy | None) -> None:
-    """A page is about to be requested: with a browser's name, or first as ourselves if there is no copy of it."""
+    """Start a comparison: the page is requested as a browser next, or as ourselves first if we have no copy of it."""
     probes.url, probes.crawlers, probes.browsers = url, [] if copy is None else [copy], []
     probes.home = None
     probes.asked = 0
@@ -268,7 +268,7 @@ MAX_TARGETS: Final = 8
 
 
 class SiteRedirections(Struct, array_like=True):
-    """How many pages of a site lead to which other domain, and the domain of its verdict."""
+    """Counts of a site's pages by the other domain they redirect to, and the domain named in its verdict."""
 
     targets: dict[str, int] = field(default_factory=dict)
     verdict: str = ""

@@ -5,15 +5,15 @@ half a site. The sketch is that of a page's main text (`periplus.content`), sinc
 share makes different pages look alike (Henzinger 2006). Nothing is stored here: that is `store`.
 
 A cluster is kept in a bounded form: how many pages are in it, and the `MAX_KEPT` members that have the best claim to
-stand for it. The first page is compared with, so that its site is kept too; what it said is kept beside (`store`).
+stand for it. New pages are compared with the first page, so its site is kept too; its text is kept elsewhere (`store`).
 
 The canonical URL is, in this order: one that its site lists in a sitemap (Schonfeld & Shivakumar 2009); one that
 another member names by `rel=canonical`, which is believed here because both are of one cluster; the one
 that links make worth most; the shortest; the first in the order of the alphabet.
 
 `rel=canonical` and redirects are hints (RFC 6596; RFC 9110 section 15.4), and hints are wrong: templates that name the
-home page on every page, canonicals that lead to errors, sites that claim the pages of others. A hint is believed if
-what is known of its target does not speak against it:
+home page on every page, canonicals that lead to errors, sites that claim the pages of others. A hint is believed unless
+what is known of its target contradicts it:
 
 | reason | believed | when |
 |---|---|---|
@@ -28,7 +28,7 @@ what is known of its target does not speak against it:
 | `elsewhere` | no | not asked for yet, and on another site, which would have to agree |
 | `moved-for-now` | no | a redirect for the time being: the page keeps its name |
 
-What is believed of a target that was not read yet must be judged again when it was.
+A hint believed before its target was read must be judged again afterwards.
 
 A sketch has 128 values of 32 bits. Its *brief* is the lowest byte of each: b-bit minwise hashing (Li & König 2010) with
 b = 8. Two values that differ agree in that byte once in 256 times, which is taken off again: the estimate of
@@ -248,10 +248,10 @@ def likenesses(brief: bytes, others: Sequence[bytes]) -> list[float]:
 
 
 def is_like(likeness: float, settings: DuplicateSettings, *, is_one_site: bool, has_same_links: bool) -> bool:
-    """Whether this likeness is enough.
+    """Whether two pages with this likeness are near-duplicates.
 
-    A list in another order has other shingles wherever two items meet: of one that has ten words an item, a quarter.
-    But its links are the same, all of them.
+    A reordered list has different shingles at every boundary between items: a quarter of them if items have ten words.
+    But all its links are the same.
     """
     if not is_one_site:
         return likeness >= settings.least_likeness

@@ -369,7 +369,7 @@ class GuardWithHosts:
 
 
 class HostFacts(Struct, frozen=True):
-    """What speaks for a host. `is_listed`: sitemaps name its URLs."""
+    """The facts by which the preferred host of a group of mirrors is chosen. `is_listed`: sitemaps name its URLs."""
 
     trust: float = 0.0
     referrers: int = 0

@@ -126,7 +126,7 @@ def host_is_admitted(host: str, admitted: int, free: int) -> bool:
 MAX_PASS: Final = 62
 """The last pass. With the growth 2 a domain has 2^62 times its budget before."""
 FIRST_OCTAVE: Final = -20
-"""Shares of a budget below 2^-20 are not told apart: the largest budget has fewer pages than that."""
+"""Shares of a budget below 2^-20 are treated as equal: the largest budget has fewer pages than that."""
 
 
 def pass_of(k: int, budget: float, growth: float = 2.0) -> int:
@@ -158,7 +158,7 @@ def octave_of(k: int, budget: float, growth: float = 2.0) -> int:
 
 
 MAX_CREDIT: Final = 16.0
-"""Requests to spam that may be saved up: a crawl that met none for days must not spend all of them at once."""
+"""Requests to spam that may be saved up: a crawl that has seen none for days must not spend all of them at once."""
 
 
 class SpamCredit:

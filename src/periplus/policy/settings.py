@@ -69,7 +69,7 @@ class ParkedSettings(Struct, frozen=True, forbid_unknown_fields=True):
 _GROWTH, _GROWN = 1.5, 30
 """Number of epochs after which epochs no longer grow."""
 _LEAST_SAMPLE = 5
-"""Minimum number of pages of an epoch; fewer are no evidence."""
+"""Minimum number of pages of an epoch; fewer are not enough evidence."""
 _STEEPNESS, _LONGEST_STEP = 4.0, 4.0
 """A difference of a quarter of a page makes one step; nothing makes more than four."""
 _LARGEST_EPOCH = 100_000

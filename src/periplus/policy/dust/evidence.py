@@ -33,7 +33,7 @@ CANDIDATE, ACCEPTED, WITHDRAWN, REFUTED = 0, 1, 2, 3
 class Counts(Struct, array_like=True, gc=False):
     """The pairs of one rule of a site: 26 bytes at most, with its key, when stored.
 
-    `votes` is how many more pairs speak for the direction of the rule than against it (sitemaps and canonical links);
+    `votes` is how many more pairs support the direction of the rule than oppose it (sitemaps and canonical links);
     `new` counts pairs since the rule was withdrawn; `is_anchored`: a page was read under a URL that the rule makes;
     `templates`: of a rule for the whole site, the path templates in which a pair was equal, at most `MAX_TEMPLATES`.
     """

@@ -42,7 +42,7 @@ MAX_PAIRED: Final = 512
 """Pages of a site of which is known for which rules they were a pair; the oldest is forgotten. A page counts once for
 a rule: twenty names of the home page say nothing of other pages."""
 MANY_VALUES: Final = 8
-"""Values of a parameter from which on it is varied: it says where a link stands, or who follows it, and does not choose
+"""Distinct values from which a parameter counts as varied: it identifies the link's position or the visitor rather than
 one of a few views of a page."""
 MAX_MISSED: Final = 24
 """Pages without a pair after which a rule about spelling is tried on a sample of pages: on most sites capitals and
@@ -99,7 +99,7 @@ class SiteDust(Struct, array_like=True):
 class Pair(Struct, frozen=True, gc=False):
     """A page and the base of an operation that was read: equal, unequal, or too close to say (`None`).
 
-    `vote`: 1 if sitemaps or canonical links speak for the base, -1 if they speak for the page, else 0. `is_anchored`:
+    `vote`: 1 if sitemaps or canonical links favour the base, -1 if they favour the page, else 0. `is_anchored`:
     the base itself was read, and not only another page with the same base.
     """
 
@@ -352,7 +352,7 @@ def is_clean(counts: Counts, settings: DustSettings) -> bool:
 
 
 def withdraw(dust: SiteDust, key: int, reason: str, *, is_final: bool = False) -> list[RuleChange]:
-    """Withdraw an accepted rule, for good or until new pairs speak for it as well."""
+    """Withdraw an accepted rule, permanently or until new pairs support it again."""
     rule = dust.rules.pop(key, None)
     if rule is None:
         return []
@@ -382,7 +382,7 @@ def _in_order(rules: dict[int, Rule]) -> dict[int, Rule]:
 
 
 def remember(dust: SiteDust) -> bool:
-    """Count a URL that was renamed and is remembered; `False` if there is no room for it."""
+    """Count a renamed URL as remembered; `False` if the site's limit is reached."""
     has_room = dust.remembered < MAX_REMEMBERED
     dust.remembered += has_room
     return has_room

@@ -1,7 +1,7 @@
 """Applies the rules of a site to a URL, and selects the URLs to fetch early because they decide about a rule.
 
 The sooner the pairs of a rule are read, the more URLs it saves (`open_operations`). And a rule is accepted only if a
-page was read under a URL that it produces, the base: if no link leads to one, it is fetched as a probe, the anchor
+page was read under a URL that it produces, the base: if no page links to one, it is fetched as a probe, the anchor
 (`wanted_anchors`).
 """
 
@@ -94,7 +94,7 @@ def _apply(rule: Rule, url: str, template_of: Callable[[str], str], dust: SiteDu
 
 
 MAX_LOOKED: Final = 2048
-"""What is spent at most on looking for pairs of a rule: a lookup in vain, which is cheap, costs 1."""
+"""The most that is spent on looking for pairs of a rule: a lookup without a result, which is cheap, costs 1."""
 FIRST_PAIRS: Final = 8
 """Pairs that are fetched early on any site: what a rule about spelling needs."""
 MAX_LOOKED_RULES: Final = 64

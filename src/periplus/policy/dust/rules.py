@@ -67,7 +67,7 @@ def describe(rule: Rule) -> str:
 
 
 def parse_rule(text: str) -> Rule | None:
-    """The rule that `describe` wrote; `None` if it is none. URLs hold no spaces, so that words are told apart."""
+    """Parse a rule written by `describe`; `None` if the text is not one. URLs have no spaces, so words are distinct."""
     words, _, path = text.partition(" on ")
     kind, _, rest = words.partition(" ")
     if kind not in ORDER:

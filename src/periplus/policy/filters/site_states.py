@@ -145,10 +145,10 @@ def _short_hash(key: int) -> bytes:
 class SiteFilterState(Struct, array_like=True):
     """What was learnt of one site: URLs admitted, pages by template and by parameter, and how many are throttled.
 
-    `dust` are rules for duplicate URLs, and pairs of pages that speak for or against them.
+    `dust` are rules for duplicate URLs, and pairs of pages that are evidence for or against them.
     `rendering` is which templates need their scripts.
     `dated` are templates whose URLs name dates, `ahead` the days that those of a template name more than a month ahead.
-    `chains` are pages that each led to one more. `paths` are those of which a page was read, since the first page
+    `chains` are pages that each linked to one more. `paths` are those of which a page was read, since the first page
     with parameters.
     """
 

@@ -116,7 +116,7 @@ _UP_TO_FOLDED: Final = re.compile("[^#*?]*")
 
 
 class PageChain(Struct, array_like=True):
-    """Pages that each led to one more: what must come next, and the text of the last one.
+    """Pages that each linked to one more: the URL that would continue the chain, and the text of the last page.
 
     `next`: the key of the next URL, `depth`: its distance from the seeds; `first`, `last`: keys of the first and the
     last page; `brief`: the short sketch of the last; `length`: pages since the chain began or was throttled.

@@ -1,4 +1,4 @@
-"""Forms: what a form is for, whether it may be submitted, and which submissions bring its records (the deep web).
+"""Forms: what a form is for, whether it may be submitted, and which submissions find its records (the deep web).
 
 `kinds` says what a form and its fields are for; `submitting` whether we submit it, the URL that does, how often, and
 when a form is left alone; `words` which word to search for next; `prober` the order of all that for one form.

@@ -1,6 +1,6 @@
 """The life of one form: which submissions to make next, and what the answers say.
 
-First the field with choices whose every value leads to other records is found, by a sample (informative templates,
+First a sample finds the field with choices whose values each return different records (informative templates,
 Madhavan et al. 2008): its values are submitted, and where a result shows no more than a fixed number, together with
 another field as well. Then words go to the text field that finds most (`words`), until few records are new. A prober
 makes no request: `wanted` are URLs to be fetched, `learn` takes the links of a page of results; its next page is wanted
@@ -31,8 +31,8 @@ MAX_RECORDS: Final = 200_000
 _NONSENSE: Final = 2
 """Submissions with words that do not exist: what their results show is not a record."""
 _SAMPLE: Final = 20
-"""Submissions after which a template may be judged: with at most `_FEW` different results it tells nothing apart, with
-at least `_MANY` it does."""
+"""Submissions after which a template may be judged: with at most `_FEW` different results it is not informative, with
+at least `_MANY` it is."""
 _FEW, _MANY = 2, 16
 _LEAST_SHARE: Final = 0.2
 """The share of different results of an informative template (Madhavan et al. 2008)."""
@@ -51,7 +51,7 @@ _CAPPED: Final = 2
 _CONTROL: Final = 5
 """Words after which nothing new is expected, if an informative template was submitted completely and not capped."""
 _STRIDE: Final = 0x9E3779B97F4A7C15
-"""A step that visits a long list in an order as good as random."""
+"""A step that visits a long list in a pseudo-random order."""
 
 
 class ProbedPage(Struct, frozen=True):
@@ -116,7 +116,7 @@ class ProberState(Struct):
 
 
 class Results(NamedTuple):
-    """What a page of results led to: all its records, and those that the form had not led to before."""
+    """The records on a page of results: all of them, and those that the form had not returned before."""
 
     records: tuple[Url, ...] = ()
     new: tuple[Url, ...] = ()
@@ -224,7 +224,7 @@ class Prober:
                         yield state.templates.setdefault(" ".join(names), Template(names))
 
     def _bindings(self, template: Template) -> list[Binding]:
-        """The bindings of a template, at most `_MAX_BINDINGS`, in an order that is as good as random."""
+        """The bindings of a template, at most `_MAX_BINDINGS`, in a pseudo-random order."""
         known = self._known_bindings.get(template.names)
         if known is None:
             parts = [self._inputs[name].bindings for name in template.names]
@@ -302,11 +302,11 @@ class Prober:
         return Results(*(tuple(url for url, _ in each.values()) for each in (records, new)))
 
     def is_record(self, url: Url) -> bool:
-        """Whether a page of results led to a URL."""
+        """Whether a URL is a record seen on a page of results."""
         return _hash(url) in self.state.records
 
     def moved(self, url: Url, target: Url) -> bool:
-        """A submission was redirected: its result is at another URL. Whether that is awaited now."""
+        """Record that a submission was redirected; whether its result is now awaited at the target."""
         asked = self.state.asked.pop(url)
         if target in self.state.asked or target in self.state.following:
             self.state.requests += 1
@@ -316,7 +316,7 @@ class Prober:
         return True
 
     def missed(self, url: Url) -> None:
-        """A submission brought no page."""
+        """Record that a submission returned no page."""
         asked = self.state.asked.pop(url, None)
         if asked is not None:
             self.state.requests += 1
@@ -346,7 +346,7 @@ class Prober:
         self._judge(template)
 
     def _judge(self, template: Template) -> None:
-        """Whether a template tells results apart, when enough of its submissions have ended."""
+        """Decide whether a template is informative, once enough of its submissions have ended."""
         total = len(self._bindings(template))
         distinct = len(template.signatures)
         is_over = template.submitted >= min(_SAMPLE, total)
@@ -359,7 +359,7 @@ class Prober:
 
     @property
     def size(self) -> float:
-        """About how many records the form leads to."""
+        """The estimated number of records that the form can return."""
         if self._is_covered and not any(query.known for query in self.state.words.queries):
             return float(len(self.state.records))
         return max(self.state.words.estimate, float(len(self.state.records)))

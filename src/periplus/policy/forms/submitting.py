@@ -86,7 +86,7 @@ def form_key(form: Form) -> str:
 
 
 def submission(form: Form, values: Mapping[str, str], encoding: str = "utf-8") -> Url | None:
-    """The URL that submits a form: these values, all else as it was. `None`: there is no such URL."""
+    """The URL that submits a form with these values and the defaults of other fields; `None` if it cannot be built."""
     pairs = []
     for field in form.fields:
         if field.type in {"submit", "button", "image", "reset", "checkbox"} or not field.name:
@@ -134,13 +134,13 @@ MAX_REFUSALS: Final = 3
 KNOWN_AFTER: Final = 20
 """Queries after which a form is ended if nearly all its records are known by links."""
 LEAST_NEW: Final = 0.05
-"""The share of records that only the form leads to, below which it is ended."""
+"""The share of records found only through the form, below which it is ended."""
 LISTED_AFTER: Final = 20
 """Records after which a form is ended if a sitemap lists nearly all of them."""
 LISTED: Final = 0.9
 """That share: what a sitemap lists needs no query."""
 _LEAST: Final = 100
-"""Pages of results that every form may have, however few records it seems to lead to: estimates begin low."""
+"""Pages of results that every form may have, however few records it seems to have: estimates begin low."""
 _CAPTCHA: Final = re.compile(
     r"captcha|turnstile|challenge-platform|are you (?:a )?(?:human|robot)|unusual traffic", re.IGNORECASE
 )
@@ -151,7 +151,7 @@ _LONGEST_TEXT: Final = 2_000
 
 
 def max_requests(settings: FormSettings, size: float) -> int:
-    """How many pages of results may be fetched through a form that leads to about this number of records."""
+    """How many pages of results may be fetched through a form with about this number of records."""
     if not settings.size_factor:
         return settings.max_requests
     return min(settings.max_requests, max(_LEAST, int(settings.size_factor * math.sqrt(max(size, 0.0)))))
@@ -186,7 +186,7 @@ def asks_for_captcha(page: Page) -> bool:
 
 
 def ending(row: FormRow, submitted: int, records: int) -> str:
-    """Why a form is not worth further queries, given how many it had and how many records they led to; or empty."""
+    """Why a form is not worth further queries, given how many were made and how many records they found; or empty."""
     if records >= LISTED_AFTER and row.listed >= LISTED * records:
         return "form-listed"
     if submitted >= KNOWN_AFTER and records and row.known >= (1 - LEAST_NEW) * records:

@@ -1,4 +1,4 @@
-"""Which word to search for next: the one that is expected to bring most new records for its requests.
+"""Which word to search for next: the one that is expected to find most new records for its requests.
 
 How many records match a word is estimated from the share of known records that have it, times an estimate of how many
 records there are (Ntoulas, Zerfos, Cho 2005). That estimate is Petersen's, by how many records of the last queries were
@@ -136,7 +136,7 @@ class Words(Struct):
 
 
 def _worth(records: int, known: int, estimate: float, cap: int, page: int) -> tuple[float, float]:
-    """The new records that a word is expected to bring for each request, and in all."""
+    """The new records that a word is expected to find: per request, and in total."""
     if not known:
         return float(records), float(records)
     matching = records * estimate / known

@@ -179,7 +179,7 @@ class ContextGraph(ByPotential):
 class NBest(Shark):
     """Shark-search in batches: the best `every` URLs are fetched before the order is looked at again (Pinkerton 1994).
 
-    A small batch is nearly as good as none and leaves sites time to rest.
+    With small batches the order is nearly as good as without, and sites get pauses between requests.
     """
 
     is_batch = True

@@ -1,8 +1,8 @@
 """When to come back to a page, so that each fetch buys as much freshness as it can.
 
-Pages change as they please, and a crawler sees it when it comes, or is told by signals that may be wrong: a `lastmod`
-that moved, a feed, a ping. This room learns how often each page changes and how far each site's signals can be trusted,
-and says from that what a visit is worth now, and when it will be worth its price.
+A crawler learns that a page changed when it visits the page, or from signals that may be wrong: a `lastmod` that moved,
+a feed, a ping. This package estimates how often each page changes and how far each site's signals can be trusted, and
+computes from that what a visit is worth now, and when it will be worth its price.
 
 *Estimation.* `evidence` is what is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes
 rates and trust of all of them at once, `ledger` those of one site, and `fresh_share` estimates how many copies are
@@ -12,7 +12,7 @@ fresh.
 what a visit is worth now, and at what age it is worth a price; `allocation` shares out budgets the way the literature
 and Nutch do.
 
-What else visits bring is in `gains` (new pages, answers that cost little), and who matters more in `weights`.
+Other benefits of visits are in `gains` (new pages, cheap answers), and the importance of pages in `weights`.
 
 *Decisions.* `page_value` computes, from the record of one page, what a visit is worth and when it will be worth its
 price; new pages and hubs have values in the same unit, and pages that are gone retire (`weights`). Where a crawl has

@@ -2,22 +2,22 @@
 
 An index is weight x rate^-power x phi(e), where e is how many changes a copy would have to expect without any signal to
 cost as much as it does: `rate x age` if none came, and more if some did. phi depends on how often signals come for each
-untold change (gamma/alpha) and on what each is worth (kappa), so that pages fall into 64 x 32 classes, and one for
-those that hear nothing; a class is tabled when its first page comes, and a page's rate there is such that it changes as
-often as it does. For any cost c,
+unsignalled change (gamma/alpha) and on what each is worth (kappa), so that pages fall into 64 x 32 classes, and one for
+those without signals; the table of a class is computed for its first page, and a page's rate in it is scaled so that
+the page changes as often as estimated. For any cost c,
 
     psi(x) = (alpha/gamma) sum over i of R^i(gamma/alpha m_i(x)),   phi(x) = integral of psi from 0 to x,
 
-where m_i(x) are the untold changes with which, after i signals, the cost is x: psi is the mean time until then, since
-the threshold is not reached before that moment as long as no more than i signals came. For binary freshness that is the
-closed form of Busa-Fekete et al. (WWW 2025, arXiv 2502.02430), with which tests compare these tables.
+where m_i(x) are the unsignalled changes with which, after i signals, the cost is x: psi is the mean time until then,
+since the threshold is not reached before that moment as long as no more than i signals came. For binary freshness that
+is the closed form of Busa-Fekete et al. (WWW 2025, arXiv 2502.02430), with which tests compare these tables.
 
 A rate is not known but estimated. With a Gamma posterior of the shape a the chance that a copy is still fresh is not
 e^-m but (1 + m/a)^-a: as if only a ln(1 + m/a) changes were expected. So pages of which little is known are never given
 up for good, as pages that certainly change too often are, and are visited again, late: that is exploration where it
 pays. Shapes make six kinds of tables; times in them are longer, and all else is as above.
 
-Signals that are right less than one time in ten are not heard: they are noise, and what they tell counts as untold.
+Signals that are right less than one time in ten are ignored as noise: the changes they announce count as unsignalled.
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ class CrawlValue:
 
 
 def _waited(expected: float, shape: float) -> float:
-    """The time, in units of 1/rate, after which that many changes are as good as expected."""
+    """The time, in units of 1/rate, after which that many changes are expected, given the uncertainty of the rate."""
     return min(shape * math.expm1(min(expected / shape, 50.0)), _LONGEST) if expected < math.inf else math.inf
 
 

@@ -3,9 +3,9 @@
 A page changes at a rate `alpha` without a signal, and a share p of its signals is right (the noisy
 change-indicating signals of Busa-Fekete et al., WWW 2025, arXiv 2502.02430). A visit after a time t with n signals
 finds no change with probability e^(-alpha t) (1-p)^n = e^-H, since every one of the reasons must be absent. Where it
-does find one, alpha t/(1 - e^-H) untold changes and n p/(1 - e^-H) right signals are expected: none but these two sums
-is needed to estimate alpha and p again. Sixty rounds of that from a cold start are enough; good signals are underrated
-after twelve.
+does find one, alpha t/(1 - e^-H) unsignalled changes and n p/(1 - e^-H) right signals are expected: only these two sums
+are needed to estimate alpha and p again. Sixty rounds of that from a cold start are enough; after twelve, good signals
+are still underrated.
 
 Rates of a site's pages are Gamma with one mean and one shape, which is fitted: where some pages change every day and
 most hardly ever, a page is believed sooner to be one or the other than where all are alike (empirical Bayes; Minka's
@@ -14,7 +14,7 @@ site at first. How often signals come needs no visit. The mean of a site is that
 days of all together: slow pages are known for longer, and would pull the others down.
 
 Kinds of signals that turn out to be right less than one time in ten are noise: after two thirds of the rounds they are
-taken for silent on that site, and what they told counts as untold. So they can do no harm.
+ignored on that site, and the changes they announced count as unsignalled. So they can do no harm.
 
 A version that goes from visit to visit without what sites share was tried, and loses most of what signals are worth.
 Pages of different sites have nothing to do with each other here: many may be estimated in `parts`, as memory allows.
@@ -79,10 +79,10 @@ class SiteBeliefs(Struct, frozen=True):
 
 
 class Estimates(Struct, frozen=True):
-    """Per page: `alpha`, untold changes a day, and `gamma`, signals a day. Per site: the mean `alpha` and `gamma`.
+    """Per page: `alpha`, unsignalled changes a day, and `gamma`, signals a day. Per site: the mean `alpha` and `gamma`.
 
-    `precision` is the share of signals that are right, and 0 where they are not heard; `right` and `judged` are the
-    evidence for it; a row a site, a column a kind.
+    `precision` is the share of signals that are right, and 0 where they are ignored; `right` and `judged` are the
+    evidence for it: one row per site, one column per kind.
     """
 
     alpha: Floats
@@ -95,7 +95,7 @@ class Estimates(Struct, frozen=True):
     right: Floats
     judged: Floats
     unsignalled: Floats
-    """changes that no signal told, by site"""
+    """changes that no signal announced, by site"""
     shape: Floats
     """how much is known of `alpha`, by page: the number of changes that would say as much"""
 
@@ -158,10 +158,11 @@ def estimate(
     doubt: Floats | float = 0.0,
     settings: EstimationSettings = DEFAULTS,
 ) -> Estimates:
-    """What these visits say, of pages on the sites `site`, of which `heard` signals came in `watched` days.
+    """Estimate rates and precisions from these visits to pages of the sites `site`.
 
-    `old_changes` in `old_days` are visits that were folded; `start` is the last estimate, 0 where there was none;
-    `doubt` how likely it is that what was folded is not true, and the page one like others.
+    `heard` signals were received for each page in `watched` days. `old_changes` in `old_days` are visits that were
+    folded; `start` is the last estimate, 0 where there was none; `doubt` is the probability that the folded visits are
+    misleading and the page is like the others of its site.
     """
     pages, sites = len(site), len(beliefs.right)
     kinds = np.flatnonzero(seen.signals.any(axis=0))

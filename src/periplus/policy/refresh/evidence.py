@@ -27,9 +27,9 @@ DAY = 86_400.0
 class SignalKind(IntEnum):
     """The source of a signal that a page changed. Each kind has its own precision on each site.
 
-    Two that could be are none. What an index says of a file has the file read at once, and then the file says more
-    (`policy.sitemaps` judges it). `Last-Modified` is heard on a visit, when it is too late; HEAD requests for it would
-    cost as much as conditional ones, which say more (`gains` judges it).
+    Two possible sources are not used. A sitemap index that dates a file has the file read at once, and the file has
+    more detail (`policy.sitemaps` judges it). `Last-Modified` is received with a visit, when it is too late; HEAD
+    requests for it would cost as much as conditional ones, which return more (`gains` judges it).
     """
 
     SITEMAP = 0
@@ -39,7 +39,7 @@ class SignalKind(IntEnum):
     PING = 2
     """a ping (IndexNow, WebSub, the API)"""
     HUB = 3
-    """a page that leads to new ones leads to it, and did not before"""
+    """a hub, a page that often links to new pages, has a new link to it"""
 
 
 KINDS = len(SignalKind)
@@ -81,11 +81,11 @@ KEEP = 0.5 ** (1.0 / MEMORY)
 
 
 class PageEvidence(Struct, frozen=True, gc=False):
-    """What is known of how often a page changes, at its last visit and since.
+    """The evidence about how often a page changes, from its visits and its signals.
 
-    `pending` are the signals since then, three bits for each kind, and `heard` is how many there were ever, since
-    `watched_from`; `ring` are the last visits, the oldest first, `old_changes` in `old_days` those before. `rate` is
-    the last estimate of changes a day that no signal tells.
+    `pending` are the signals since its last visit, three bits for each kind, and `heard` is the number of all signals
+    since `watched_from`; `ring` are the last visits, the oldest first, `old_changes` in `old_days` those before. `rate`
+    is the last estimate of changes a day that no signal announces.
     """
 
     visited_at: float = 0.0

@@ -31,8 +31,8 @@ Floats = NDArray[np.float64]
 
 HOUR = 3600.0
 _MAX_GROUPS = 40
-"""Sites, and groups of pages (of a site; dated or not; of which signals were heard or not), that are estimated each by
-itself. The others, with the fewest visited pages, share one."""
+"""Sites, and groups of pages (of a site; dated or not; with or without signals), that are estimated separately. The
+others, with the fewest visited pages, share one estimate."""
 _NOISE = np.array([-2.0, -1.4, -0.9, -0.5, -0.16, 0.16, 0.5, 0.9, 1.4, 2.0])
 """Standard normal quantiles: the randomness that remains when the probabilities are known, for each draw."""
 _DATE_TRUST = 2.0

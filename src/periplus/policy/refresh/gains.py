@@ -1,13 +1,13 @@
 """Other results of visits, besides whether a page changed: new URLs, the share replaced, cheap answers.
 
-Kept of a page (12 bytes, of most pages none): how many new URLs its links led to on second visits, in how many days,
-and how much of it is replaced when it changes; of those few that lead to new URLs also where they lead, four bytes a
-link, so that new links are recognised. Kept of a site: how often first visits brought a page that was unique and may be
-indexed, for what links lead to and for what the site lists (the utility of Schonfeld & Shivakumar 2009;
-`policy.balance` samples only the last pages of sites that have both sources, which is not the same); how often second
-visits were answered with 304; and how far its `Last-Modified` goes with what its pages say.
+Kept for a page (12 bytes, for most pages none): how many new URLs it linked to on revisits, in how many days, and how
+much of it is replaced when it changes; for the few that link to new URLs also the targets of their links, four bytes
+each, so that new links are recognised. Kept for a site: how often first visits returned a page that was unique and may
+be indexed, separately for linked and for listed URLs (the utility of Schonfeld & Shivakumar 2009; `policy.balance`
+samples only the last pages of sites that have both sources, which is not the same); how often revisits were answered
+with 304; and how well its `Last-Modified` agrees with the contents of its pages.
 
-All of it fades, and says nothing of when a page is due: `worth` and `page_value` do.
+All of these counts decay. When a page is due is decided in `page_value`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PAGE = struct.Struct("<fff")
 class PageGains(Struct, frozen=True, gc=False):
     """Of a page: `spawned` new URLs in `days`, and the share of it that is `replaced` in a change (0: never seen).
 
-    `links` are short fingerprints of where it led at its last visit, if it has ever led to a new URL.
+    `links` are short fingerprints of its links at its last visit, if it has ever linked to a new URL.
     """
 
     spawned: float = 0.0
@@ -96,9 +96,9 @@ class PageGains(Struct, frozen=True, gc=False):
 class SiteGains(Struct, frozen=True, array_like=True, gc=False):
     """Of a site: useful first visits, by source of the page; and the answers to revisits.
 
-    Of `asked` second visits `unchanged` were answered with 304. `Last-Modified` had `moved`, and in `moved_right` of
-    these cases the page had changed; of those visits that made no condition `changed` found a change, of which it had
-    told `changed_told`. `replaced` is how much of a page is, in a change.
+    Of `asked` revisits `unchanged` were answered with 304. `Last-Modified` had `moved`, and in `moved_right` of these
+    cases the page had changed; of the unconditional visits `changed` found a change, and in `changed_told` of these
+    `Last-Modified` had moved too. `replaced` is the share of a page that a change replaces.
     """
 
     linked: Yield = Yield()
@@ -118,7 +118,7 @@ class SiteGains(Struct, frozen=True, array_like=True, gc=False):
         return replace(self, linked=self.linked.seen(is_good))
 
     def chance(self, *, is_listed: bool) -> float:
-        """That a page which was never visited is worth having. Where one source is not known yet, the other speaks."""
+        """The probability that a page never visited is useful; a source without data borrows from the other one."""
         mine, other = (self.listed, self.linked) if is_listed else (self.linked, self.listed)
         lent = min(other.tried - 2.0, 2.0)
         return (mine.good + lent * other.share) / (mine.tried + lent)
@@ -133,10 +133,10 @@ class SiteGains(Struct, frozen=True, array_like=True, gc=False):
         return self.unchanged / (self.asked + 1.0)
 
     def compared(self, *, is_moved: bool, is_changed: bool, is_unconditional: bool) -> SiteGains:
-        """A page came again, and has a `Last-Modified` as before.
+        """Count a revisit of a page that has a `Last-Modified`, as at the visit before.
 
-        A server that was asked on a condition may have lied about pages that did not come, so that only visits without
-        one say how many of the changes it tells.
+        A server may answer conditional requests wrongly with 304, so only unconditional visits show what share of the
+        changes its `Last-Modified` reveals.
         """
         after = self
         if is_moved:

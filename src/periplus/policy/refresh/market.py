@@ -1,9 +1,9 @@
 """One price for all parts of a crawl: visits move from where they are worth less to where they are worth more.
 
 A crawl in parts has a price in each (`price`), and a budget is spent best where all prices are one: the Lagrange
-multiplier of the whole (Kolobov et al., NeurIPS 2019; Busa-Fekete et al., WWW 2025 tell only this number to all). Here
-it is the other way round: parts are not sent a price, but what they may spend. So the whole is never overspent however
-late a part hears, and a part that hears nothing goes on. Prices then meet by themselves.
+multiplier of the whole (Kolobov et al., NeurIPS 2019; Busa-Fekete et al., WWW 2025 send only this number to all). Here
+it is the other way round: parts are not sent a price, but a budget. So the whole is never overspent however late the
+message arrives, and a part that receives none goes on. Prices then converge by themselves.
 
 The price that a part finds by its visits is late: where pages change twice a year it takes weeks until it shows what
 another budget does. Budgets that follow it oscillate forever (measured: less fresh than equal shares). But what a part
@@ -12,12 +12,12 @@ is the *forecast*, and budgets follow it. It knows nothing of signals, new pages
 often; by how much it is off, against the price that visits find, is learnt slowly, over as many visits as there are
 pages.
 
-Every part keeps a tenth of an equal share: without visits it would not learn what they are worth. Bids that
-cannot be (0, infinity, no number), or of a part that has no pages, say nothing: where something waits such a part is
-led to an equal share, and where nothing does to the least.
+Every part keeps a tenth of an equal share: without visits it would not learn what they are worth. Invalid bids (0,
+infinity, not a number), and those of a part without pages, are ignored: the budget of such a part moves towards an
+equal share if pages wait there, and towards the minimum if none do.
 
-All that has to be known is in the bids, what each part has by now as well, so the process that runs the market may die
-and come back. Times are those of the bids.
+The bids hold the whole state, including each part's present budget, so the process that runs the market may be
+restarted. Times are those of the bids.
 """
 
 from __future__ import annotations

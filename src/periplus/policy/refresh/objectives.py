@@ -3,8 +3,8 @@
 Every stale copy costs something, the more the longer it was not visited: let c be that cost. With a price for each
 visit it is best to come as soon as t c(t) minus the integral of c reaches the price (Olston & Pandey, WWW 2008,
 equation 4), and where signals come, as soon as the mean of what c would stay below the present cost does. That number
-is the index of a page: what a visit to it is worth now. Always visiting the largest is the best policy, and
-the price that is thereby reached is the Lagrange multiplier of the budget: nothing has to be solved.
+is the index of a page: what a visit to it is worth now. Always visiting the page with the largest index is the best
+policy, and the price that results is the Lagrange multiplier of the budget: nothing has to be solved.
 
 Objectives, in the order of what they cost for a copy with N changes behind, and after what they are named:
 
@@ -14,13 +14,13 @@ Objectives, in the order of what they cost for a copy with N changes behind, and
 * `mixed`: 90 % binary and 10 % harmonic: hardly less fresh than `binary`, and no page is forgotten; the default
 * `longevity`: how much of it is stale, not whether it is: the share of a page that a change replaces, as seen at its
   visits. That is the form of Olston & Pandey (WWW 2008) with two kinds of fragments, those that never change, which are
-  never stale, and those that go with every change; what differs at every visit is no change at all (`content.churn`)
+  never stale, and those that go with every change; what differs at every visit is not a change (`content.churn`)
 * `age`: days since the first change that it lacks
 * `capture`: changes not seen before they were overwritten; the page that most likely has one is visited (WIC: Pandey,
   Dhamdhere & Olston, VLDB 2004)
 
-Policies to compare with, deaf to signals: `uniform` and `proportional` visits; `optimal` (binary, regular visits; Cho &
-Garcia-Molina 2003); `azar` (binary, random visits: Azar et al., PNAS 2018); `lambda` (harmonic, random visits:
+Policies to compare with, which ignore signals: `uniform` and `proportional` visits; `optimal` (binary, regular visits;
+Cho & Garcia-Molina 2003); `azar` (binary, random visits: Azar et al., PNAS 2018); `lambda` (harmonic, random visits:
 LambdaCrawl, Kolobov et al. 2019); `adaptive` (what Nutch does: an interval for each page that shrinks with every change
 found and grows otherwise, see `adaptive`). Each of them is an index as well: the price at which its frequency is one
 visit after the time that has passed.
@@ -51,7 +51,7 @@ HARMONIC_SHARE = 0.10
 class Objective(Struct, frozen=True):
     """An index: a visit is worth weight x rate^-`power` x `phi`(expected changes).
 
-    `cost` is there where signals are heard, and None where only time counts; `is_weighted`: important pages are worth
+    `cost` is set where signals are used, and None where only time counts; `is_weighted`: important pages are worth
     more. `is_interval`: the rate is not one of changes but what `adaptive` makes of it.
     """
 
@@ -68,7 +68,7 @@ class Objective(Struct, frozen=True):
 
     @property
     def counts_days(self) -> bool:
-        """Whether worth is in days of a fresh copy, as that of new pages and of hubs is; and signals are heard."""
+        """Whether worth is in days of a fresh copy, as that of new pages and of hubs is, and signals are used."""
         return self.cost is not None and self.power == 1.0
 
 

@@ -5,18 +5,18 @@ queue of those that wait for a time until `due_at`, and lets it then wait with i
 memory does not grow with the number of pages, and every decision costs a few microseconds. A signal changes `due_at`;
 an estimation over all pages, once in a while, changes rates and trust.
 
-The price moves, and those who sleep do not hear it: they are woken a little early, at `margin` of the price, and looked
-at again. Not much earlier: who waits does so first in, first out, and if all wake at two thirds of the price most pages
-wait at any time, which makes a round robin of the best policy (measured: 84 % of the freshness that can be had, against
-99.8 % at nine tenths; at the price itself visits are missed, and it is 89 %).
+The price moves, and the due times of sleeping URLs do not follow: they are woken a little early, at `margin` of the
+price, and valued again. Not much earlier: waiting pages are served first in, first out, and if all wake at two thirds
+of the price most pages wait at any time, which turns the best policy into a round robin (measured: 84 % of the
+attainable freshness, against 99.8 % at nine tenths; at the price itself visits are missed, and it is 89 %).
 
 It is the Lagrange multiplier of the budget, and is not solved for: it follows what is served. Most visits should be
 worth a little more than the price, and some a little less, since pages wake before they are worth it; so it rises with
 each visit that is worth more, falls faster with each that is worth less, and falls with each visit that could have been
-made and was not, for want of a page. (To let it follow how many pages become worth it in a minute, as is told of
-GREEDY-NCIS, was tried: a price that falls wakes all at once those between the old price and the new, and then swings
-for ever.) Hosts that cannot be visited often enough serve pages worth far more; that says nothing, so that it is a
-quantile that is followed, not a mean.
+made and was not, for want of a page. (Following the number of pages that become worth it in a minute, as reported for
+GREEDY-NCIS, was tried: a falling price wakes all pages between the old price and the new at once, and then oscillates
+forever.) Hosts that cannot be visited often enough serve pages worth far more; that is not evidence about the price, so
+it follows a quantile, not a mean.
 
 A first guess comes from a sample of pages. Each part of a collection has its own price; `market` makes them one.
 """
@@ -115,10 +115,10 @@ class Hub(Struct, frozen=True, gc=False):
 
 
 class Appraisal(Struct, frozen=True, gc=False):
-    """What is to be said of a page's next visit, also to people.
+    """The valuation of a page's next visit, also for display.
 
-    `worth` now, against `price`; due at `due_at`. `rate` are changes a day, told and untold; `fresh` is the probability
-    that the copy is fresh, `signals` how many pend.
+    `worth` now, against `price`; due at `due_at`. `rate` are changes a day, with and without a signal; `fresh` is the
+    probability that the copy is fresh, `signals` is the number of pending signals.
     """
 
     worth: float
@@ -234,10 +234,10 @@ def still(changes: float, shape: float) -> float:
 
 
 def chance_of_no_unseen_change(page: PageEvidence, site: SiteEvidence, now: float) -> float:
-    """The probability that a page has no change which its site tells, but which we have not heard of yet.
+    """The probability that a page has no change which its site has announced in a file that we have not read yet.
 
-    Files are read every so often, at random as seen from here; who reads every P days hears P/2 days late in the mean.
-    Changes that come faster than files are read are one signal each time.
+    Files are read at times that are random relative to the changes: read every P days, they report a change P/2 days
+    late on average. Several changes between two readings of a file are one signal.
     """
     lag = site.mean_lag
     heard, kappa = signal_rate(page, site, now)

@@ -44,7 +44,7 @@ _ODDS = math.log(20.0)
 _FEW = 10
 """Minimum number of visits after a signal; fewer are not enough evidence about a site."""
 _DISBELIEVED = 0.05
-"""Of the signals of such a site no more than this share is taken to be right: below what is heard."""
+"""The largest precision assumed for signals of such a site: below the threshold from which signals are used."""
 _SIGNALS = np.uint32(sum(7 << shift_of(kind) for kind in range(KINDS)))
 
 
@@ -118,7 +118,7 @@ class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
 
     `right` of `judged` signals are what estimation last made of it all, without the prior; `old_right` of `old_judged`
     are of visits that are no longer kept one by one. `moved` is the share of the pages listed that a poll says changed,
-    lately; `lag` is the mean of the days between the time that a signal names and our hearing it. `is_doubted`: it is
+    lately; `lag` is the mean of the days between the time that a signal names and its arrival. `is_doubted`: it is
     not meant as a signal, and is ignored until it has been right.
     """
 
@@ -210,13 +210,13 @@ NO_SIGNALS = KindEvidence()
 
 
 class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
-    """All kinds on one site, and what its pages have in common: untold changes (`rate`) and signals (`signals`) a day.
+    """All kinds on one site, and the means of its pages: unsignalled changes (`rate`) and signals (`signals`) a day.
 
     `shape` is how much they are alike: as if this number of changes of each had been seen.
     `pages` is how many these are the means of, of which `again` were visited again; 0: nothing is known. Pages bear
     dates when they are first seen; of those visited again `date_found` had changed; of true dates `date_expected` would
     have, of false ones `date_otherwise`. Before that `date_doubt` of them are taken for false. `useful` signals a day
-    come in all for pages that change less than daily: for others it is not worth while to hear of each.
+    come in all for pages that change less than daily: for others it is not worth reacting to each.
     """
 
     kinds: Annotated[tuple[KindEvidence, ...], Meta(min_length=KINDS, max_length=KINDS)] = (NO_SIGNALS,) * KINDS

@@ -11,9 +11,9 @@ site's priorities tell its pages apart; `priority_rank`: PageRank with sitemaps 
 A page that was never fetched is as stale as can be: what a visit is worth is what it would be worth after an infinite
 time, its weight over its rate, if it turns out to be a page at all (WebFountain counts the same way: Edwards, McCurley
 & Tomlin, WWW 2001). How often that is so on a site, for URLs from a source, is counted (`Yield`): the utility of
-Schonfeld & Shivakumar (2009). A hub leads to new pages: the longer it was not visited the more of them are missed, and
-the longer each (Olston & Najork 2010, section 5). An answer of 304 costs a tenth of a page, so that pages which mostly
-answer so are worth more for the money.
+Schonfeld & Shivakumar (2009). A hub links to new pages: the longer it was not visited the more of them are missed, and
+the longer each (Olston & Najork 2010, section 5). An answer of 304 costs a tenth of a page, so pages that mostly answer
+with it are worth more for their cost.
 
 Reasons, stable words that tables count:
 
@@ -116,7 +116,7 @@ def why_worthless(weight: float) -> str:
 
 
 def after_setback(status: int | None, failures: int, now: float, settings: RefreshRetirementSettings) -> Setback:
-    """Record that a visit returned no page, for the `failures`-th time in a row. It is no evidence about changes."""
+    """Record that a visit returned no page, for the `failures`-th time in a row. It is not evidence about changes."""
     if status in _NOT_FOUND:
         return Setback(GONE if failures >= settings.gone_visits else "", now + settings.gone_pause)
     pause = min(settings.first_pause * 2.0 ** min(failures - 1, 40), settings.longest_pause)

@@ -288,7 +288,7 @@ DOCUMENT_TYPE: Final = "text/html; charset=utf-8"
 
 
 def completed(page: Page, raw: RawPage, answer: Fetched) -> Page:
-    """A page with what only its rendering, or the data for its scripts, can tell of it."""
+    """Complete a page with what only its rendering, or the data for its scripts, contains."""
     rendering = answer.rendering
     if rendering is not None and rendering.is_rendered:
         return _rendered(page, raw, rendering)

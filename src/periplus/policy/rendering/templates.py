@@ -20,7 +20,7 @@ LEAST_GROWTH: Final = 3
 LEAST_LINKS: Final = 10
 """Links that must be added in the browser, if the text does not grow as much."""
 MAX_TEMPLATES: Final = 64
-"""Templates of a site that are told apart; all others share one decision."""
+"""Templates of a site with a decision of their own; all others share one."""
 _OTHERS: Final = 0
 """The key of that one."""
 _DAY: Final = 86_400.0

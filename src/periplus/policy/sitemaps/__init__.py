@@ -1,12 +1,12 @@
-"""What sites say of themselves, and what to make of it: files, entries, and the worth of both.
+"""Sitemaps: which files to read and when, which of their entries changed, and how much an entry is worth.
 
 Every sitemap file that is known is a node of the forest (`trees`). It is born when a robots.txt, a guess, a person, a
 ping or an index names it (`follow` says which children of an index are taken, and why others are not). Once read, it
 may list some hosts and not others (`SitemapAuthority`). Between two readings its entries are remembered as fingerprints
-and times, so that the next reading tells only what was added, removed, or moved (`difference`), and which of the moves
-are signs of a change. What came of a visit changes its node (`visits`), and with it the time of the next visit
-(`revisit`); a file that is dead or useless retires with a reason. What it lists is scored by priority, by links, or by
-both (`scores`), by priority only where a site's priorities tell its pages apart.
+and times, so that the next reading returns only what was added, removed, or moved (`difference`), and which of the
+moves are signs of a change. The result of a visit updates its node (`visits`), and with it the time of the next visit
+(`revisit`); a file that is dead or useless retires with a reason. Its entries are scored by priority, by links, or by
+both (`scores`), by priority only where a site's priorities differ.
 
 Everything here is a value or a pure function of values and of the time given; nothing grows with a site but what lies
 on disk. Not here: reading a file (`formats.sitemap`), keeping nodes and memories (`store`), and how much of a site's

@@ -11,9 +11,9 @@ and looked up by URL; what has been listed since has none yet.
 
 The protocol's `priority` compares pages of one site with each other
 (https://www.sitemaps.org/protocol.html#prioritydef) and stands at 61 % of listed URLs (Schonfeld & Shivakumar 2009);
-most of these were written by a program that gives all pages the same. A value that all pages share tells nothing apart,
-whether it is 1.0 or 0.5. So values are counted to the hundredth, and trusted where their entropy is not next to
-nothing: 0.1 bits is one page in eighty that differs.
+most of these were written by a program that gives all pages the same. A value that all pages share is not informative,
+whether it is 1.0 or 0.5. So values are counted to the hundredth, and trusted where their entropy is not close to zero:
+0.1 bits is one page in eighty that differs.
 
 What a priority is worth in a crawl is in `scores`.
 """

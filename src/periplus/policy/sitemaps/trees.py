@@ -170,7 +170,7 @@ class TreeSpending(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Followed(Struct, frozen=True):
-    """What becomes of the children of an index: new nodes, what it says of those known, and why not of the others."""
+    """The children of an index: new nodes, hints about known ones, and the reasons why others were refused."""
 
     new: tuple[SitemapNode, ...]
     known: tuple[tuple[str, Child], ...]

@@ -182,7 +182,7 @@ def after_failure(
     retirement: RetirementSettings,
     status: int | None = None,
 ) -> SitemapNode:
-    """The visit failed. Failures are no evidence about changes."""
+    """The node after a failed visit. Failures are not evidence about changes."""
     failures = node.failures + 1
     is_gone = status in _GONE
     wait = DAY if is_gone else revisit.shortest * 2.0 ** min(failures - 1, 30)
@@ -218,7 +218,7 @@ def unlisted(node: SitemapNode) -> SitemapNode:
 
 
 def woken(node: SitemapNode, now: float) -> SitemapNode:
-    """It was named again, or is said to have changed: it is due now, unless it waits to be fetched already."""
+    """The node after it was named again or reported as changed: due now, unless it waits to be fetched already."""
     if not node.retired:
         return replace(node, due_at=_sooner(node.due_at, now))
     return replace(node, retired="", failures=0, fruitless=0, due_at=now)
@@ -237,12 +237,12 @@ def is_dead(node: SitemapNode) -> bool:
 
 
 def is_doubted(node: SitemapNode) -> bool:
-    """Whether it lists pages of hosts that had not spoken up for it when it was last read."""
+    """Whether it lists pages of hosts that had not authorised it when it was last read."""
     return not node.retired and any(reason == FOREIGN for reason, _ in node.problems)
 
 
 def unread(node: SitemapNode, now: float) -> SitemapNode:
-    """What it said was judged by what was known then: it is due now, and is read whatever it says."""
+    """The node made due now and read even if unchanged: its entries were judged by facts that have changed since."""
     if node.read_at is None:
         return node
     return replace(node, digest=0, validators=None, due_at=_sooner(node.due_at, now))

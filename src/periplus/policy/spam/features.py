@@ -44,7 +44,7 @@ FEATURES: Final = {
 
 
 def page_features(counts: PageStatistics, links: int, outgoing_domains: int | None = None) -> Features:
-    """The features of a page, from its counts, the number of its links, and of other domains that they lead to."""
+    """The features of a page, from its counts, the number of its links, and the number of other domains it links to."""
     words = counts.words
     is_text = words >= LEAST_WORDS
     top, common = counts.top_word_share, counts.common_share

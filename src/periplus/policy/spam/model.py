@@ -135,7 +135,7 @@ def probability(logit: float) -> float:
 
 
 def loudest(parts: Collection[Part], count: int = 3) -> tuple[str, ...]:
-    """The features that speak loudest for spam, in words; if none does, those against it."""
+    """The features that are the strongest evidence for spam, in words; if there are none, those against it."""
     raised = sorted((part for part in parts if part.weight > 0.0), key=lambda part: -part.weight)
     lowered = sorted((part for part in parts if part.weight < 0.0), key=lambda part: part.weight)
     return tuple(part.words for part in (raised or lowered)[:count])
@@ -184,7 +184,7 @@ Values = NDArray[np.float64]
 def pooled_pages(
     sources: Numbers, targets: Numbers, domains: int, places: Numbers, sums: Values, counts: Values
 ) -> list[tuple[float, float]]:
-    """For each host the weights of all pages that speak for it, added up, and how many pages these are.
+    """For each host the sum of the weights of all pages that count for it, and the number of these pages.
 
     `places` has the number of each host's domain, `sums` the weights of its pages added up, `counts` their number.
     """

@@ -18,7 +18,7 @@ SPAM, DOUBTFUL, CLEAN, TRUSTED, BANNED = "spam", "doubtful", "clean", "trusted",
 SURE: Final = 0.95
 """Probability from which a host is a seed of anti-trust."""
 LEAST_PAGES: Final = 20
-"""Pages of a host from which its probability speaks for its domain."""
+"""Pages of a host from which its probability counts for its domain."""
 
 
 class SpamSettings(Struct, frozen=True, forbid_unknown_fields=True):

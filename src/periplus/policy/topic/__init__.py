@@ -1,9 +1,9 @@
 """Topics: what a focused crawl looks for, and how relevant a page is.
 
 Read in this order: `words` finds the terms of a topic in a text and makes a relevance of them; `classifier` and
-`examples` do it by example pages, and `classifier` tells how far a page is from the topic, for simulations; `topic` is
-all of it as a crawl uses it, with the words of links; `learning` learns from pages that were read what to expect of
-URLs that were not. `policy.settings` says how a topic is given. Which URL is fetched next is decided in
+`examples` do it by example pages, and `classifier` measures how far a page is from the topic, for simulations; `topic`
+combines them for a crawl, with the words of links; `learning` predicts the relevance of URLs from the pages read
+before. `policy.settings` has the settings of a topic. Which URL is fetched next is decided in
 `policy.ordering.focused`. Chakrabarti, van den Berg & Dom (1999) is the paper on crawls with a classifier, Hersovici et
 al. (1998) the one on anchors.
 

@@ -37,7 +37,7 @@ _TOPIC_WORDS: Final = 60
 
 
 class Examples(Struct, frozen=True, array_like=True):
-    """The example pages as vectors, their languages, and the words that tell them from other pages."""
+    """The example pages as vectors, their languages, and the words that distinguish them from other pages."""
 
     positive: list[Vector]
     negative: list[Vector]

@@ -16,13 +16,13 @@ from xxhash import xxh3_64_intdigest
 SLOTS: Final = 1 << 13
 """Places of the table: 128 KB with two numbers of 8 bytes each, so that what is committed is what is held."""
 MAX_FOLDERS: Final = 6
-"""Folders of a path that are told apart; deeper ones count with their sixth."""
+"""Leading folders of a path that are counted separately; deeper ones count with their sixth."""
 _FIRST: Final = 20
 """Pages that must have been read before folders count."""
 _MOST: Final = 4.0
 """The largest promise: a folder in which everything is on the topic must not outweigh what links say."""
 _LEAST: Final = 0.02
-"""Added to both sides of a promise, so that a crawl without any relevant page yet has none to tell apart."""
+"""Added to both sides of a promise, so that it is the same for all folders until a relevant page was read."""
 _SHRINK: Final = 5.0
 """Pages of experience with which a folder starts: it is expected to be like the folder above."""
 
@@ -47,12 +47,12 @@ class LinkLearner:
 
     @property
     def state(self) -> LearnerState:
-        """What must be remembered."""
+        """The state to commit."""
         table = np.array([*self._counts, *self._sums], "<f8")
         return LearnerState(self._pages, self._relevance, table.tobytes())
 
     def learn(self, url: str, relevance: float) -> None:
-        """A page was read."""
+        """Record the relevance of a page that was read."""
         self._pages += 1
         self._relevance += relevance
         for slot in _slots(url):

@@ -48,7 +48,7 @@ _CACHED: Final = 100_000
 _WORD: Final = re.compile(r"[^\W_]+")
 _TERM: Final = re.compile(r'"([^"]*)"|([^\W_]+)')
 _MIN_LETTERS: Final = 3
-"""Shorter words of a topic are left out, unless there is no other."""
+"""Shorter words of a topic are left out, unless it has no others."""
 
 STEMMERS: Final = MappingProxyType(
     {
