@@ -267,7 +267,7 @@ def _identity(reading: Reading) -> int:
 
 
 def _vote(base: str, page: Page, own: UrlRecord | None, record: UrlRecord) -> int:
-    """For which of two names sitemaps speak, or else the page itself."""
+    """1 if sitemaps, or else the canonical link, prefer the base to the page's own URL; -1 if sitemaps prefer that."""
     lists_base, lists_own = _is_listed(record), own is not None and _is_listed(own)
     if lists_base != lists_own:
         return 1 if lists_base else -1

@@ -48,7 +48,7 @@ class Appraiser(Protocol):
 
 
 LEAST_WEIGHT: Final = 0.05
-"""The least share of its weight that a page beside the topic keeps: it may still lead to new pages."""
+"""The least share of its weight that an off-topic page keeps: it may still link to new pages."""
 MakeTopic = Callable[[TopicState | None], Appraiser]
 """Makes the topic of a crawl from what it has learnt before."""
 

@@ -116,8 +116,8 @@ class LinkMemory:
 class PageReader:
     """Reads pages and their links. `learns`: every link matters to the ordering, `keeps_links`: each by itself.
 
-    `records` know what pages said at the last visit; `watches` says that there will be another. `media`: of a crawl for
-    files, which follows what pages embed, too. `focus`: of a crawl with a topic, in which each link has its own gain.
+    `records` hold the last version of each page; `watches`: pages will be revisited. `media`: of a crawl for files,
+    which follows what pages embed, too. `focus`: of a crawl with a topic, in which each link has its own gain.
     """
 
     def __init__(

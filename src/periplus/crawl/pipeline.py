@@ -1,10 +1,10 @@
-"""What is made of answers: pages are read, put with near-duplicates, compared with their last version, and reported.
+"""Processes answers: reads pages, clusters near-duplicates, compares pages with their last version, and reports them.
 
 Pages are put with those that they resemble as soon as they are read (`Sketches`; `policy.duplicates` decides which
 resemble each other), and a page that came after another of its cluster is a copy. A page with hardly a sentence
-resembles anything: it is a copy only if its text is, word for word, that of another URL. One without any text is not a
-copy. A page that is gone leaves its cluster. How much a page has changed is decided by the `PageComparer`, which learns
-from every visit, also from one that brought no page because nothing changed.
+resembles anything: it is a copy only if its text is exactly that of another URL. One without any text is not a copy. A
+page that is gone leaves its cluster. How much a page has changed is decided by the `PageComparer`, which learns from
+every visit, also from one that returned no page because nothing changed.
 
 In a crawl for files (`media`), those that were asked for are not read as pages: only their bytes are compared.
 
@@ -78,7 +78,7 @@ class Pipeline(Protocol):
         """Only read; events report what was found."""
 
     def read_probe(self, answer: Answer) -> Page | None:
-        """The page that a probe brought, if it did; no event reports it."""
+        """The page that a probe returned, if any; no event reports it."""
 
     def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
         """The links of an answer, without those seen recently."""
@@ -150,7 +150,7 @@ class PagePipeline:
         return [Processed(answer, page, None) for answer, page in zip(answers, read, strict=True)]
 
     def read_probe(self, answer: Answer) -> Page | None:
-        """The page that a probe brought, if it did; no event reports it."""
+        """The page that a probe returned, if any; no event reports it."""
         outcome = answer.outcome
         is_there = isinstance(outcome, Fetched) and 200 <= outcome.status < 300 and answer.is_read
         return self._read([outcome]).get(outcome.task.url) if is_there else None

@@ -104,7 +104,7 @@ _INTRANET: Final = _LOOPBACK | {
     IPv4Network("192.168.0.0/16"),
     IPv6Network("fc00::/7"),
 }
-"""Blocks that a name in `allow_private` may lead to: private networks, carrier-grade NAT and VPNs, this machine."""
+"""Blocks that a name in `allow_private` may resolve to: private networks, carrier-grade NAT and VPNs, this machine."""
 _REMEMBERED: Final = 4096
 """Verdicts in each of the two caches, of addresses and of sites with special addresses: far more than a shard has
 connections at a time."""

@@ -1,7 +1,7 @@
 """Single requests beside a crawl, with the rules of its wire: a file fetched once, a form posted once.
 
 Names are looked up, addresses are checked and limits apply as in a crawl. A call waits for the answer, so it belongs in
-a thread. There is no queue here: when a host may be asked again is for the caller to decide.
+a thread. Requests are not queued here: the caller decides when a host may be asked again.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class Forms:
     # forms that are found
 
     def page_read(self, page: Page, depth: int, now: float) -> None:
-        """A page was read: note its forms. If a form led to it, its words are of use."""
+        """Note the forms of a page that was read; if it is a record of a form, use its words for queries."""
         if page.forms and self._settings.are_found:
             site = site_of(page.url)
             for form in page.forms:
@@ -321,9 +321,9 @@ class Forms:
     # answers
 
     def answered(self, outcome: FetchOutcome, page: Page | None, found: list[Discovery], now: float) -> list[Discovery]:
-        """Learn from an answer. Of what it leads to (`found`), records have the form as their source.
+        """Learn from an answer, and return the discoveries `found` in it; records get the form as their source.
 
-        Links of a page of results to further queries are left to the form, which asks for them in its own time.
+        Links of a page of results to further queries are left to the form, which requests them when it is due.
         """
         task = outcome.task
         key = self._asked.get(task.url) if self._asked else None

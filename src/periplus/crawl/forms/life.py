@@ -32,12 +32,12 @@ class OpenForm(Struct):
         self.prober.read_form_page(links_of(page), page.main_text[:_MAX_TEXT])
 
     def read_record(self, page: Page) -> None:
-        """Take the words of a page, if the form led to it."""
+        """Learn the words of a page, if it is a record of the form."""
         if self.prober.is_record(page.url):
             self.prober.read_record(page.main_text[:_MAX_TEXT])
 
     def learn(self, page: Page) -> Results:
-        """Take a page of results."""
+        """Learn from a page of results."""
         return self.prober.learn(ProbedPage(page.url, links_of(page), page.relations.next))
 
     def count_known(self, records: Sequence[UrlRecord | None]) -> None:

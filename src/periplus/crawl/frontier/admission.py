@@ -308,7 +308,7 @@ def _first(candidate: Candidate) -> Candidate:
 
 
 def _is_wanted_here_too(discovery: Discovery, known: UrlRecord) -> bool:
-    """Whether a URL that waits in one lane is to wait in this source's as well; it is fetched once all the same."""
+    """Whether a URL that waits in one lane is to wait in this source's as well; it is still fetched only once."""
     lane = LANES[discovery.source]
     is_waiting = not known.visits and not known.reason
     return is_waiting and all(LANES[seen.source] is not lane for seen in known.first_seen)

@@ -127,7 +127,7 @@ class ActiveSite:
 
     @classmethod
     def restored(cls, row: SiteVisits, record: SiteState) -> ActiveSite:
-        """The site as it was written; which requests are under way the leases tell."""
+        """The site as it was written; its requests under way are restored from the leases."""
         active = cls(record, row.level)
         active.stage = Stage(row.stage)
         active.ready_at, active.not_before = row.ready_at, row.not_before

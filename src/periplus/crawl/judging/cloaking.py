@@ -208,7 +208,7 @@ class CloakingJudge:
 
 
 def _copy_of(outcome: FetchOutcome, page: Page | None) -> Copy | None:
-    """What a probe brought; `None` if it brought nothing that can be compared."""
+    """The copy that a probe returned; `None` if it returned nothing that can be compared."""
     if isinstance(outcome, Redirected):
         return copy_of(None, target=outcome.target)
     return copy_of(page, has_scripts=_has_scripts(outcome)) if page is not None else None

@@ -21,7 +21,7 @@ from periplus.policy.rendering import RenderSettings
 from .gate import is_supported_proxy
 
 MARK: Final = "--periplus-browser="
-"""An argument that browsers do not know, by which ours are told apart."""
+"""An argument unknown to browsers, which identifies the processes of ours."""
 _PROFILE: Final = b"--user-data-dir="
 _PROC: Final = Path("/proc")
 _PAGE_SIZE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -95,7 +95,7 @@ _ARGUMENTS: Final = (
     f"--js-flags=--max-old-space-size={_MAX_HEAP}",
 )
 _ALL_THROUGH_PROXY: Final = "<-loopback>"
-"""Chromium exempts loopback from proxies unless told not to."""
+"""Overrides Chromium's default, which exempts loopback from proxies."""
 
 SAFE_SCRIPT: Final = """
 (() => {

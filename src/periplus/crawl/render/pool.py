@@ -310,7 +310,7 @@ class _Work:
     # contexts
 
     async def _room(self, site: Site) -> _Room | None:
-        """A context for a site that shows no page now; `None` if there is no browser."""
+        """An idle context for a site; `None` if no browser runs."""
         async with self._starting:
             if not await self._ready():
                 return None

@@ -5,10 +5,10 @@ asks for pages that are `due`; nothing here calls the frontier. Every decision f
 sites, the calendar, the inputs, a random generator that is passed in, and the `RevisitState` that each commit holds
 (`records`): after a crash the same inputs lead to the same decisions.
 
-In the order of reading: `change_history` keeps what visits and signals say of change rates, `visit_stats` what visits
-bring besides; `visit_value` makes of both what a visit is worth, and lists the next visits with their reasons;
-`freshness` samples the collection and measures how fresh it is; `budget` has the visits a day and the price of a visit;
-`revisits` decides. `comparison` says how much a page differs from its last version. The formulas are in
+In the order of reading: `change_history` keeps the evidence of visits and signals about change rates, `visit_stats` the
+other results of visits; `visit_value` computes from both what a visit is worth, and lists the next visits with their
+reasons; `freshness` samples the collection and measures how fresh it is; `budget` has the visits a day and the price of
+a visit; `revisits` decides. `comparison` measures how much a page differs from its last version. The formulas are in
 `policy.refresh`.
 """
 

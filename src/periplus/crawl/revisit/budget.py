@@ -1,9 +1,9 @@
 """The visits a day of a watch, the price of a visit, and the shares of revisits and first visits.
 
-A shard has a part of the visits a day, which moves while the watch goes on (`policy.refresh.market`): it bids, and is
-told its part. The price of a visit follows what is served; when the budget changes it is moved to where it will be in
-the long run, as a sample of pages predicts (`Forecast`), since it would take weeks to get there by itself where pages
-hardly change. `RevisitQuota` keeps revisits and first visits from crowding each other out.
+A shard has a part of the visits a day, which changes during the watch (`policy.refresh.market`): it bids, and receives
+its part. The price of a visit follows what is served; when the budget changes, the price is set to its long-run value
+as predicted from a sample of pages (`Forecast`), since it would take weeks to get there by itself where pages hardly
+change. `RevisitQuota` keeps revisits and first visits from crowding each other out.
 """
 
 from __future__ import annotations

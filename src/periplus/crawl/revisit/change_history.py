@@ -220,7 +220,7 @@ class ChangeHistory:
         self._keep(site, evidence.with_kind(kind, evidence.of(kind).polled(listed, moved, is_generated=is_generated)))
 
     def hub_read(self, site: Site, listed: int, added: int) -> None:
-        """A page that leads to new pages links to `listed` others, `added` of them newly.
+        """Record a visit to a hub, a page that links to new pages: it has `listed` links, `added` of them new.
 
         Such links are hardly meant as signals of change: they are believed only once visits have confirmed them.
         """

@@ -35,7 +35,7 @@ from periplus.urls import site_of
 from .records import SiteRecords
 
 _MOSTLY_RIGHT = 0.5
-"""Precision of a kind of signal from which on visits after it are no lessons; below it the signal hardly chose them."""
+"""Precision from which visits after a signal of a kind are not learnt from: the signal selected pages that changed."""
 _NOT_MODIFIED = 304
 """RFC 9110 section 15.4.5."""
 
@@ -108,7 +108,7 @@ class PageComparer:
 
 
 def _is_announced(record: UrlRecord, site: SiteState) -> bool:
-    """Whether a signal that is mostly right on this site said that the page has changed."""
+    """Whether a signal of a kind that is mostly right on this site announced a change of the page."""
     if site.signals is None or not record.evidence:
         return False
     signals = unpack_page(record.evidence).signals

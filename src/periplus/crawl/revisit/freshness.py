@@ -1,7 +1,7 @@
 """Estimates how fresh the collection is from a sample of its pages, and corrects revisit times after a clock jump.
 
 The sample is the pages with the smallest fingerprints. Fingerprints do not depend on the content of pages or on how
-often they change, so this is as good as a random sample, and a page found later has the same chance to be in it.
+often they change, so this is equivalent to a random sample, and a page found later has the same chance to be in it.
 `policy.refresh.fresh_share` estimates the share of fresh copies from the visits to the sample, with an interval.
 """
 

@@ -32,9 +32,9 @@ class SampleRows(Struct, frozen=True, array_like=True):
 
 
 class RevisitState(Struct, frozen=True, array_like=True):
-    """All that decides on later revisits and is not in a row of its own. It belongs to every commit.
+    """The state of revisits that is not in a row of its own. It belongs to every commit.
 
-    `objective` and `total` (visits a day of all shards) say what `price` is the price of; `granted` is how many of the
+    `price` is that of `objective` with `total` visits a day of all shards; `granted` is how many of the
     `total` this shard may make, when there are `parts` shards. `weighting` names the weights whose mean is
     `mean_weight`. `idle_since` is when a slot was last used or offered, `is_idle` whether it was then left unused.
     `quota` are the counters of `RevisitQuota`. `waiting` is how many revisits were queued at the last call of `due`.

@@ -163,7 +163,7 @@ class Revisits:
         return None if self._estimator is None else self._estimator.changed_rows()
 
     def restart(self, now: float) -> bool:
-        """A new process continues. Whether the clock was set back; then revisits are brought back with it."""
+        """Continue in a new process; whether the clock was set back, in which case revisit times are moved with it."""
         is_set_back, self._latest_at = now < self._latest_at - CLOCK_ERROR, now
         if is_set_back:
             bring_back(self._state, self._settings, self._retirement, self._site, self._due_at, now)
@@ -270,7 +270,7 @@ class Revisits:
                 self._state.records.put([replace(record, due_at=due_at)])
 
     def mentioned(self, discovery: Discovery, known: UrlRecord) -> UrlRecord:
-        """The record of a known page after a source mentioned it; a page that is said to have changed is due sooner."""
+        """The record of a known page after a source mentioned it; a page reported as changed is due sooner."""
         after = self._history.mentioned(discovery, known)
         if known.due_at is None and is_back(discovery, known, self._retirement):
             self._state.calendar.move([(after.url, None, discovery.found_at)])
@@ -297,7 +297,7 @@ class Revisits:
             self._state.records.put([self._sooner(record, due_at)])
 
     def linked(self, url: Url, links: Iterable[Url], now: float) -> None:
-        """Take new links on a revisited page that leads to new pages as signals that the linked pages changed."""
+        """Take new links on a revisited hub as signals that the linked pages changed."""
         listed, added = self._stats.linked(url, links)
         if not listed:
             return

@@ -27,7 +27,7 @@ from periplus.urls import fingerprint
 
 
 def count_first_visit(site: SiteState, lane: Lane, is_good: bool) -> None:
-    """Record whether the first visit to a page brought unique, indexable content; the caller marks the site changed."""
+    """Record whether the first visit to a page found unique, indexable content; the caller marks the site changed."""
     gains = (site.gains or NO_SITE_GAINS).first_visit(is_good, is_listed=lane is Lane.SITEMAPS)
     site.gains = gains
 

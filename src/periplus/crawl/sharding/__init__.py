@@ -1,7 +1,7 @@
 """A crawl in shards: one coordinator that decides for all of them, and the transport over pipes.
 
-`Crawl` (`crawl`) is what a program runs. With one shard there is no other process: it runs here. With several, a team
-of shards is started: as processes of this machine (`processes`), or as Ray actors (`periplus.cluster`). Both run the
+`Crawl` (`crawl`) is what a program runs. A single shard runs in the calling process. With several, a team of shards is
+started: as processes of this machine (`processes`), or as Ray actors (`periplus.cluster`). Both run the
 same `worker` loop for each shard, carry the same `messages`, and ask the same `coordinator` for decisions: page
 budget, visit budgets, address shares (`claims`), restarts, and the end of the crawl.
 """

@@ -248,7 +248,7 @@ class Coordinator:
 
     @property
     def granted(self) -> list[int]:
-        """Pages granted to each shard, which the next coordinator needs; empty if there is no limit."""
+        """Pages granted to each shard, which the next coordinator needs; empty without a page budget."""
         return [] if self._budget is None else list(self._budget.granted)
 
     @property

@@ -28,7 +28,7 @@ GRACE = 10.0
 class StatusReport(Struct, frozen=True):
     """The status of a shard after it has applied these orders and kept this announcement (their numbers).
 
-    `is_quiet`: whether the transport has brought all places that seeds have moved to from this shard to the others.
+    `is_quiet`: whether the transport has delivered all places that seeds have moved to from this shard to the others.
     """
 
     status: Status

@@ -10,7 +10,7 @@ in a hundredth of a second instead of one, and the workers share the memory of w
 this process and the workers. It has the environment, stdout and stderr that this process had when it was started.
 
 Signals that are sent to a whole process group (Ctrl-C, a service that is stopped) are handled by this process only,
-which tells the workers to stop.
+which sends the workers an order to stop.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ class ProcessTeam:
                 self._raise_failure()
 
     def _carry(self, sender: WorkerProcess, output: ShardOutput) -> None:
-        """Bring a shard's output to the others: new places to all of them, before any later batch."""
+        """Deliver a shard's output to the others: new places to all of them, before any later batch."""
         places = tuple(place for place in output.places if place not in self._places)
         self._places.update(dict.fromkeys(places))
         for other in self._workers:

@@ -42,7 +42,7 @@ class Inbox(Protocol):
 class ShardWorker:
     """Applies messages to a shard and posts what it has for others. It fetches nothing before its first orders.
 
-    `grace` is set once it was told to stop.
+    `grace` is set once it has received the order to stop.
     """
 
     def __init__(self, shard: Shard, seeds: Sequence[Discovery], post: Callable[[Posted], object]) -> None:

@@ -264,5 +264,5 @@ class SitemapDiscovery:
 
 
 def _rules_of(site: Site, at: Url) -> Url:
-    """The robots.txt of a host: as the referrer of a file it tells another shard which host vouches for it."""
+    """The robots.txt of a host: as the referrer of a file it shows another shard which host vouches for it."""
     return robots_url(Url(f"{at.partition('://')[0]}://{site}/"))

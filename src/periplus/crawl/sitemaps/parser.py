@@ -5,7 +5,7 @@ So `IncrementalSitemapParser` reads a few windows of text at each `take`. Values
 many were taken at a time.
 
 A file that lists more, or unpacks to more, than `PARSER_LIMITS` ends there, with a `Problem` that says so. An archive
-of metadata (Brandman et al. 2000) goes by its name, and a list of archives by the names in it.
+of metadata (Brandman et al. 2000) is recognised by its name, and a list of archives by the names in it.
 
 Of archives only entries of the wanted types are taken. In a crawl for files (`media`) a sitemap gives the images and
 videos that its entries name, and entries that are such files themselves.

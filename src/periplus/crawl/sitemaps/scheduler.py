@@ -283,7 +283,7 @@ class SitemapScheduler:
                 self._go_on(node, now)
 
     def _is_tried_again(self, url: Url, outcome: FetchOutcome) -> bool:
-        """Whether the frontier fetches it again, so there is no final result yet."""
+        """Whether the frontier fetches it again, so the result is not final."""
         record = self._state.records.get([file_name(url)])[0]
         reason = reason_of(outcome)
         return reason in OUR_OWN or (record is not None and self._frontier.is_tried_again(record, reason))
@@ -337,7 +337,7 @@ class SitemapScheduler:
         if after.origin is Origin.WELL_KNOWN and node.read_at is None and after.kind in NO_SITEMAP:
             self._keep(replace(after, retired="not-a-sitemap"), now)
             self._go_on(node, now)
-        if self._store.vouching(node) != reading.voice.vouching:  # a host has spoken up for it meanwhile
+        if self._store.vouching(node) != reading.voice.vouching:  # another host vouches for it now
             self.discovery.read_again(after, now)
         if node.read_at is not None and reading.entries:
             self._revisits.file_read(
