@@ -132,7 +132,7 @@ def read_http(text: str, now: float | None = None) -> float | None:
 
 
 def read_rfc822(text: str) -> Lastmod | None:
-    """A date as RSS writes it, with the granularity that its form tells.
+    """Parse a date as RSS writes it, with the granularity of its form.
 
     A time must name its zone here: unlike a server's, a feed's missing zone is seldom GMT, and RFC 822 has no default.
     """
@@ -148,7 +148,7 @@ def read_any(text: str) -> Lastmod | None:
 
 
 def write_w3c(lastmod: Lastmod) -> str:
-    """As fine as it was told, in UTC. Raises `ValueError` outside the years 1 to 9999: no reader answers with those."""
+    """Format a date in UTC, with its own granularity. Raises `ValueError` outside the years 1 to 9999."""
     moment = _moment(lastmod.at)
     day = f"{moment.year:04}-{moment.month:02}-{moment.day:02}"
     match lastmod.granularity:

@@ -117,8 +117,8 @@ def encoding_of(label: str) -> str | None:
 def codec_of(label: str) -> str | None:
     """Python's codec for a label, for decoding a stream; `None` for what is not a charset of the web.
 
-    Names that are Python's alone (`latin-1`, `cp936`) are understood too, because documents are written by programs;
-    its codecs that are no charsets are not.
+    Names that only Python uses (`latin-1`, `cp936`) are accepted too, because documents are written by programs;
+    its codecs that are not charsets are not.
     """
     encoding = encoding_of(label)
     if encoding is None:

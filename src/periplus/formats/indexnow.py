@@ -32,7 +32,7 @@ MAX_BYTES: Final = 16 * 1024 * 1024
 """Bytes of one message: 10,000 URLs of 1,600 characters, far more than real ones have."""
 
 MAX_PROBLEMS: Final = 100
-"""Problems that are listed for one message: a sender who reads them has enough to find the cause."""
+"""Problems that are listed for one message: enough for its sender to find the cause."""
 
 MAX_KEY_FILE: Final = 4096
 """Bytes of a key file that are read: a key of 128 characters with anything an editor adds fits many times."""

@@ -1,7 +1,7 @@
 """ResourceSync documents (ANSI/NISO Z39.99-2017), written: sitemaps with one more namespace.
 
-A source description leads to a capability list, and that to a resource list (all there is) and a change list (what
-was created, updated and deleted). Harvesters of repositories read them.
+A source description links to a capability list, and that to a resource list (all resources) and a change list (those
+created, updated and deleted). Harvesters of repositories read them.
 """
 
 from __future__ import annotations

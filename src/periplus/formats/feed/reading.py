@@ -110,7 +110,7 @@ def read(body: bytes | Iterable[bytes], url: str = "") -> Feed:
 
 
 class _Reading:
-    """One feed being read: its items, the problems met so far, and where its links are resolved from."""
+    """One feed being read: its items, the problems found so far, and the base URL of its links."""
 
     def __init__(self, url: str, problems: Iterable[Problem]) -> None:
         self.url = url
@@ -254,8 +254,8 @@ class _Reading:
 class _Names(dict[str, str]):
     """The names of tags within an element: `item`, `dc:date`, `atom:link`, each worked out once.
 
-    The namespace goes by its usual prefix, none for RSS, and all is in lower case. What has the namespace of the
-    element around it is one of its own words, whether we know that namespace or not.
+    The namespace is written as its usual prefix, none for RSS, and all is in lower case. A tag with the namespace of
+    the element around it counts as part of that vocabulary, whether we know that namespace or not.
     """
 
     def __init__(self, around: str) -> None:
@@ -347,7 +347,7 @@ def _plain_of(parts: Parts, names: tuple[str, ...], longest: int) -> str:
 
 
 def _relations(link: Element, default: str) -> list[str]:
-    """What a link leads to; a registered word may also be written as an address (RFC 4287 section 4.2.7.2)."""
+    """The relations of a link; a registered name may also be written as an IRI (RFC 4287 section 4.2.7.2)."""
     return [word.removeprefix(_REGISTERED) for word in (link.get("rel") or default).lower().split()]
 
 

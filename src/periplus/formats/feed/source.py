@@ -54,7 +54,7 @@ _NUMBERED = re.compile(r"&#(?:0*(\d{1,7})|[xX]0*([0-9A-Fa-f]{1,6}));", re.ASCII)
 
 
 class Source(Struct, frozen=True):
-    """XML from its root on, without declaration and document type; empty if there is no feed in it."""
+    """XML from its root on, without declaration and document type; empty if it does not contain a feed."""
 
     text: str
     problems: tuple[Problem, ...]
@@ -171,10 +171,10 @@ def _end_of_tags(text: str, start: int) -> int:
 
 
 def _repair(text: str) -> str:
-    """Characters that XML forbids go; ampersands that begin no reference, and HTML's names, become what they mean.
+    """Remove characters that XML forbids; escape stray ampersands and replace the named entities of HTML.
 
-    A namespace or base of megabytes goes too: every element in it would carry a copy. And a `<br>` out of HTML, which
-    nothing closes, is closed, lest it swallow the items that follow.
+    A namespace or base of megabytes is removed too: every element in it would carry a copy. And a `<br>` out of HTML,
+    which nothing closes, is closed, so that it does not contain the items that follow.
     """
     text = _LONG_NAMESPACE.sub(r'\1"urn:long"', _LONG_BASE.sub(r'\1""', _FORBIDDEN.sub(" ", text)))
     if "&#" in text:

@@ -19,7 +19,7 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--[^<>]*-->")
 def plain(text: str, longest: int) -> str:
     """Text that may be HTML, without its markup, white space folded, of at most `longest` characters.
 
-    RSS never said whether a title is HTML; most that look like it are.
+    RSS does not specify whether a title is HTML; most that look like it are.
     """
     text = text[: longest * 16]
     if "<" in text:

@@ -4,8 +4,8 @@
 Link; `caching` reads ETag, Last-Modified, Cache-Control, Expires and Retry-After, and
 `robots_tag` X-Robots-Tag, whose grammar meta robots shares. Dates are in `formats.dates`.
 
-A field that cannot be understood is as good as absent: readers here answer `None` or an empty value, and have no
-`Problem` to tell, because no field is worth a row in a table. No reader raises, and none looks at more than
+A field that cannot be parsed is treated as absent: readers here return `None` or an empty value, and report no
+`Problem`, because no field is worth a row in a table. No reader raises, and none looks at more than
 `LONGEST_VALUE` characters of a value. Sending and deciding are done elsewhere.
 """
 

@@ -121,8 +121,8 @@ def read_cache_control(values: str | Iterable[str]) -> CacheControl:
 def fresh_for(headers: Headers, now: float) -> float | None:
     """Seconds for which the server, as of `now` when the response arrived, promises no change (RFC 9111 section 4.2).
 
-    `None` where it promises nothing, 0 where it says to ask again. We keep pages for ourselves, so `s-maxage`, which
-    speaks to shared caches, and `private`, which excludes them, do not count.
+    `None` where it promises nothing, 0 where it requires revalidation. We keep pages for ourselves, so `s-maxage`,
+    which applies to shared caches, and `private`, which excludes them, do not count.
     """
     control = read_cache_control(headers.all("cache-control"))
     if control.no_store or control.no_cache:

@@ -1,9 +1,9 @@
-"""X-Robots-Tag, and the words it shares with meta robots: directives for crawlers.
+"""X-Robots-Tag, and the directives it shares with meta robots.
 
-There is no standard; this follows what Google and Bing document. Every voice that speaks to us counts, and the
-strictest wins: a general `noindex` is not lifted by a milder line for our own name. Words may be divided by commas,
-semicolons or spaces, in any case. `nocache` is Bing's `noarchive`; `all`, `index`, `follow` and unknown words ask for
-nothing.
+No standard exists; this follows what Google and Bing document. Every line that applies to us counts, and the strictest
+wins: a general `noindex` is not lifted by a milder line for our own name. Directives may be separated by commas,
+semicolons or spaces, in any letter case. `nocache` is Bing's `noarchive`; `all`, `index`, `follow` and unknown words
+have no effect.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def read_robots_tag(values: str | Iterable[str], agent: str) -> Directives:
 
 
 def strictest(a: Directives, b: Directives) -> Directives:
-    """What satisfies both. `indexifembedded`, alone a permission, stays: it is often said apart from its `noindex`."""
+    """Directives that satisfy both. `indexifembedded`, the only permission, is kept: its `noindex` may be elsewhere."""
     if b == _NOTHING:
         return a
     return Directives(

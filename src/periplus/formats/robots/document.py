@@ -122,14 +122,14 @@ MAX_FIELD_NAMES = 1000
 
 
 class Robots:
-    """What a site asks of crawlers.
+    """A parsed robots.txt: the rules of a site for crawlers.
 
     `sitemaps` are as written, without white space, quotes and angle brackets, each once; `sitemap_urls` resolves them.
-    `host` is the preferred host name and `clean_params` the idle query parameters (both Yandex). `is_html` says that a
-    web page stood in the place of the file: it has no rules.
+    `host` is the preferred host name and `clean_params` the idle query parameters (both Yandex). `is_html`: the server
+    sent a web page in place of the file; it has no rules.
 
-    Two are equal that say the same; `fields` and `problems` tell how it was said. `field_names` are the names of all
-    lines in lower case, for `fields` to count.
+    Two are equal if their rules are; `fields` and `problems` describe how the file is written. `field_names` are the
+    names of all lines in lower case, for `fields` to count.
     """
 
     __slots__ = (

@@ -113,11 +113,11 @@ class Pattern(Struct, frozen=True):
 
 
 def patterns_of(rule: Rule) -> Iterator[Pattern]:
-    """Every pattern that stands for a rule; none where it can match no path, since it begins like none.
+    """Every pattern of a rule; none if the rule can match no path, because of how it begins.
 
     An `Allow` of `/a/index.html` means `/a/` too (Google's matcher). A `Disallow` holds for the spelling it has and for
     the one of our canonical URLs: RFC 9309 calls `/%7Ejoe` and `/~joe` equal, Google's matcher does not, and a crawler
-    that respells URLs must not thereby step over a fence.
+    that respells URLs must not fetch a disallowed page because of that.
     """
     pattern, rank = rule.pattern, 2 * len(rule.pattern) + rule.allows
     if pattern[:1] not in ("/", "*"):
@@ -245,11 +245,11 @@ class RuleSet:
 
 
 class _Branch:
-    """Patterns that begin alike, the best first. If they are many, most are parted by where they differ.
+    """Patterns with a common prefix, the best first. If there are many, most are split by the characters that follow.
 
-    `rules` and `patterns` are what was put here; `rules` are those whose pattern was not needed yet, since most
-    branches are never met. When one is met for the first time, `here` becomes what is to be tried at this place, and
-    `further` the branches beyond it, if any, by the characters of a path from `start` to `end`.
+    `rules` and `patterns` were added here; `rules` are those whose pattern was not needed yet, since most branches are
+    never visited. On the first visit to a branch, `here` becomes the patterns to try in it, and `further` the branches
+    beyond it, if any, by the characters of a path from `start` to `end`.
     """
 
     __slots__ = ("end", "further", "here", "patterns", "rules", "start")

@@ -18,7 +18,7 @@ Reasons of problems, stable words that tables count:
   bad-markup truncated;
 * a record: missing-loc repeated-loc relative-url not-a-url too-long too-many-items bare-ampersand bad-entity
   entity-refused bad-lastmod odd-lastmod bad-changefreq bad-priority bad-value;
-* more-problems: how many of a reason were not told one by one.
+* more-problems: how many of a reason were not reported one by one.
 """
 
 from typing import TYPE_CHECKING

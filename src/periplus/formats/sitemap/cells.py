@@ -267,10 +267,10 @@ def _moments(field: Texts) -> Moments | None:
 
 
 def clean_urls(urls: Sequence[str], longest: int) -> Sequence[str]:
-    """URLs as written with references resolved, if there is nothing else to say of any.
+    """URLs as written with references resolved, if none of them has a problem.
 
-    All are checked at once: each begins with its scheme, none is longer than `longest`, and there is no white space in
-    any but at its ends.
+    All are checked at once: each begins with its scheme, none is longer than `longest`, and none has white space except
+    at its ends.
     """
     joined = "".join(urls)
     if "&" in joined:

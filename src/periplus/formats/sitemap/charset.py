@@ -5,8 +5,8 @@ label means is in `formats.encodings`: Latin-1 is windows-1252 there. For a piec
 empty.
 
 Two kinds of dirt are repaired: single bytes of windows-1252 in UTF-8 become the characters they stand for, and UTF-8
-declared as Latin-1 is read as UTF-8, which no other text looks like. Reasons: "bad-encoding" (the bytes are not what
-they are said to be; told once), "unknown-encoding".
+declared as Latin-1 is read as UTF-8, which no other text looks like. Reasons: "bad-encoding" (the bytes are not in the
+declared encoding; reported once), "unknown-encoding".
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _from_windows_1252(match: re.Match[str]) -> str:
 
 
 class _Latin1:
-    """What is said to be Latin-1: UTF-8 until a byte proves otherwise."""
+    """Decodes what is declared as Latin-1: as UTF-8 until a byte proves otherwise."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox

@@ -20,7 +20,7 @@ _ITEMS = frozenset({"item", "entry"})
 _ROOTS = frozenset({"rss", "rdf", "feed"})
 _ALTERNATE = ("alternate", "http://www.iana.org/assignments/relation/alternate")
 _DEEPEST = 64
-"""Elements within elements of an item; deeper ones are not told apart."""
+"""Nesting depth of elements in an item; deeper ones are not distinguished."""
 
 _LONGEST_BASE = 2048
 """Characters; every short link of the feed becomes as long as this."""

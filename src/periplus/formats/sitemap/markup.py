@@ -71,7 +71,7 @@ def attributes(raw: str) -> dict[str, str]:
 
 
 class Markup:
-    """Cuts one document. `feed` it text in any portions: what the handler is told does not depend on them."""
+    """Splits one document into tags and text. `feed` takes any portions: the handler's calls do not depend on them."""
 
     def __init__(self, handler: Handler, fields: Fields) -> None:
         self.ends_inside_tag = False

@@ -1,9 +1,9 @@
-"""Collects what all stages of one reading find, in order.
+"""Collects the results of all stages of one reading, in order.
 
-Stages work on whole windows of text, so values travel in lists: one generator at the very top hands them out, which
+Stages work on whole windows of text, so values are passed in lists: one generator at the very top yields them, which
 costs a tenth of a chain of generators. Problems are bounded here, once for all stages. Those of the stream (`inflate`,
-`charset`) are told when all text was read: these stages run ahead of the others, how far depends on how the bytes
-arrive, and on that nothing must depend that a reading says.
+`charset`) are reported when all text was read: these stages run ahead of the others, how far depends on how the bytes
+arrive, and the results must not depend on that.
 """
 
 from __future__ import annotations

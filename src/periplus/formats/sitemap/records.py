@@ -6,7 +6,7 @@ the worst that a wrong tag does is to cost the field it is in. A `<sitemap>` is 
 document of the other kind: two documents in one file, or the wrong root.
 
 Reasons: "bad-markup", "missing-loc" (the record's bare text is taken if it is a URL), "repeated-loc" (read as another
-record), "bad-namespace" (missing or not the protocol's; read all the same), "too-many-items", "truncated" (the document
+record), "bad-namespace" (missing or not the protocol's; read anyway), "too-many-items", "truncated" (the document
 ends inside a record or without its end tag; a record whose URL is complete is still given), and those of `fields`.
 """
 
@@ -50,7 +50,7 @@ class Record:
         return not (self.texts or self.bare)
 
     def add_bare(self, raw: str, limit: int) -> None:
-        """Keep text that is in no element, in case there is no other URL."""
+        """Keep text outside of elements, in case the record has no other URL."""
         if len(self.bare) < limit:
             self.bare += raw[:limit]
 

@@ -143,7 +143,7 @@ class Limits(Struct, frozen=True):
     gzip_layers: int = 3
     """How often the file may be gzipped ("gzip-nested")."""
     text: int = 32_768
-    """Characters of one field. Longer URLs are no entries, longer texts are cut ("too-long")."""
+    """Characters of one field. Longer URLs are dropped, longer texts are cut ("too-long")."""
     items: int = 1_000
     """Images, videos, articles and alternates of one entry, each ("too-many-items"); Google's bound for images.
     Together they may hold 1 MiB of text (the same reason)."""
