@@ -8,7 +8,7 @@
     │   └── CollectionDamaged it cannot be read; the message says which part
     └── InvariantError        a rule of a state machine does not hold: a bug of ours
 
-Foreign exceptions are translated into these once, in the adapter that meets them. Each class carries the exit code
+Exceptions of libraries are translated into these once, in the adapter that catches them. Each class has the exit code
 that the command line ends with.
 """
 

@@ -78,10 +78,10 @@ class SitemapRead(Struct, frozen=True, tag=True):
 
 
 class SitemapVisited(Struct, frozen=True, tag=True):
-    """A file that a site publishes about itself was visited, or could not be: what is known of it since.
+    """The state of a sitemap, feed or similar file of a site after a visit to it, successful or not.
 
     It is the row of `sitemapinfo` of the Berkeley report. `outcome` is why the visit failed, `retired` why there will
-    be no other; `problems` are those of the last reading, each with how often it was met.
+    be no other; `problems` are those of the last reading, each with its number of occurrences.
     """
 
     url: Url
@@ -131,12 +131,12 @@ class Judged(Struct, frozen=True, tag=True):
 
 
 class FormProbed(Struct, frozen=True, tag=True):
-    """Something became known of a form: when it is found, then every few requests, and at its end.
+    """The progress of a form: reported when it is found, then every few requests, and at its end.
 
     `key` names the form; `status` and `reason` are those of `FormRow`. `queries` counts submissions, `requests` all
-    pages of results; `records` are what these lead to, `new_records` those that no link and no sitemap had led to
-    before; a page of results shows up to `page_size` of them. `estimate` is about how many records there are, `low` and
-    `high` its bounds (95 %). `templates` says how each combination of fields did, `fields` which fields the form has.
+    pages of results; `records` are those found on these pages, `new_records` those not discovered before in any link or
+    sitemap; a page of results shows up to `page_size` of them. `estimate` is about how many records there are, `low`
+    and `high` its bounds (95 %). `templates` has the result of each combination of fields, `fields` the form's fields.
     """
 
     key: int

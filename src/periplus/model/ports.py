@@ -66,7 +66,7 @@ class Learning(Protocol):
     """
 
     def share(self, worth: float, links: int) -> float:
-        """What a page that was just read passes on to each of the URLs it leads to."""
+        """What a page that was just read passes on to each of the URLs it links to."""
 
     def rest(self, worth: float) -> float:
         """The share that the page itself keeps."""

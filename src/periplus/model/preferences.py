@@ -32,12 +32,11 @@ _LIMITS: Final = tuple(UseLimit)
 
 
 class Preferences(Struct, frozen=True):
-    """What a site says about the use of a page.
+    """The preferences of a site for the use of a page.
 
     `search`: an index and its results; `ai_input`: a text given to a model with a question; `train`: the training of
-    models; `use`: the most that is allowed, if that is said; `tdm`: text and data mining (disallow: rights reserved).
-    `said_by` are the statements themselves, each with its place, cut in length: what they say beyond these fields is
-    found there.
+    models; `use`: the most that is allowed, if stated; `tdm`: text and data mining (disallow: rights reserved).
+    `said_by` are the statements themselves, each with its place, cut in length: they may state more than these fields.
     """
 
     search: Preference = Preference.UNKNOWN
@@ -67,7 +66,7 @@ class Preferences(Struct, frozen=True):
 
 
 NO_PREFERENCES: Final = Preferences()
-"""Of a page about whose use nothing is said."""
+"""The preferences of a page for whose use none are stated."""
 
 
 def stricter(one: Preference, other: Preference) -> Preference:

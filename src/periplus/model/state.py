@@ -127,9 +127,9 @@ class SiteVisits(Struct, frozen=True, array_like=True):
 
 
 class AddressVisits(Struct, frozen=True, array_like=True):
-    """When an IP address (as a hash) may next be asked, and among how many shards it is shared (0: not told yet).
+    """When an IP address (as a hash) may next be asked, and among how many shards it is shared (0: not known yet).
 
-    `is_idle`: no site was there when it was last looked at.
+    `is_idle`: it had no site when last checked.
     """
 
     key: int
@@ -167,8 +167,8 @@ class FormRow(Struct, array_like=True):
     is `refused` (it is never submitted), `found` (it may be), `checking` (its page is loaded a second time), `open` (it
     is being submitted) or `ended`; `reason` says why it was refused or has ended. `state` is what is known of an open
     or ended form (`policy.forms.ProberState`). `today` counts its requests of a `day`; `refusals` how often the server
-    refused; of the records that it led to, `known` were found otherwise before, and `listed` by a sitemap. `due_at` is
-    when something is to be done for it again.
+    refused; of the records found through it, `known` had been discovered elsewhere before, and `listed` in a sitemap.
+    `due_at` is the time of its next action.
     """
 
     key: int
@@ -198,9 +198,9 @@ class LinkChunk(Struct, frozen=True, array_like=True):
 
 
 class RobotsFile(Struct, frozen=True):
-    """What a site answered when asked for its robots.txt, and what follows by RFC 9309 section 2.3.1.
+    """The answer of a site to the request for its robots.txt, and the access it gives by RFC 9309 section 2.3.1.
 
-    `access` is `rules` (obey the body), `all` (there is no file) or `none` (the site cannot be asked now).
+    `access` is `rules` (obey the body), `all` (the file does not exist) or `none` (the site cannot be asked now).
     """
 
     site: Site
@@ -222,10 +222,10 @@ class Payload(Struct, frozen=True):
 
 
 class Sketched(Struct, frozen=True, gc=False):
-    """A page as it is put with those that say the same: its sketch, and what speaks for knowing them by its URL.
+    """A page to be put into a cluster of near-duplicates: its sketch, and what decides which URL is canonical there.
 
-    `is_listed`: its site lists it in a sitemap; `worth` is what links make of it; `canonical` is the URL by which it
-    says itself that it should be known; `links` the digest of where it leads, in whatever order (0: not known).
+    `is_listed`: its site lists it in a sitemap; `worth` is what links make of it; `canonical` is the URL that it names
+    as its canonical one; `links` the digest of its links in any order (0: not known).
     """
 
     url: Url
@@ -237,11 +237,11 @@ class Sketched(Struct, frozen=True, gc=False):
 
 
 class Placement(Struct, frozen=True, gc=False):
-    """Where a page was put: a cluster of `size` pages that say the same, best known by `canonical`.
+    """The cluster a page was put into: `size` near-duplicates with the canonical URL `canonical`.
 
-    `likeness` is how much the page resembles what the first of them said, from 0 to 1; `is_copy`: another page said it
-    before, and still does as far as is known. `names` is the URL by which the page says itself that it should be known;
-    of a large cluster that is kept only for the few pages that may stand for it.
+    `likeness` is how much the page resembles the text of the cluster's first page, from 0 to 1; `is_copy`: another page
+    had that text before, and still has as far as is known. `names` is the canonical URL that the page itself names; in
+    a large cluster that is kept only for the few pages that may represent it.
     """
 
     cluster: int

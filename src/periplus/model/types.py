@@ -159,8 +159,8 @@ class Discovery(Struct, frozen=True, gc=False):
 
     `depth` is the number of links from a seed; `redirects` the number of redirects that led here in a row. `gain` is
     what its referrer passes on to it, where the ordering learns from links; several referrers may be added up.
-    `purpose` is what it is to be fetched for: a page, or a file that tells of pages. `score` is how much the source
-    wants it, where sources say so: 1 is the mean.
+    `purpose` is what it is to be fetched for: a page, or a file that lists pages. `score` is the priority given by the
+    source, if any: 1 is the mean.
     """
 
     url: Url
@@ -200,11 +200,11 @@ class UrlRecord(Struct, frozen=True, gc=False):
     """What is known of a URL between visits.
 
     `failures` counts the attempts that failed since the last that did not; `status` and `reason` are those of the last
-    attempt (`reason` is empty where it went well). `fetched_at` is the last visit, `kept_at` the one that brought the
-    version which `validators` describe: an answer of 304 is a visit that brings none. `version` tells what it said, so
-    that the next can be compared with it; `evidence` is what its visits and signals say of how often it changes;
-    `blocks` what each part of the version said (512 bytes at most), where parts will be compared.
-    `gains` is what its visits have brought besides: new URLs that it led to, and how much of it changes replace.
+    attempt (`reason` is empty if it succeeded). `fetched_at` is the last visit, `kept_at` the one that returned the
+    version which `validators` describe: an answer of 304 is a visit that returns none. `version` has the digests of
+    that version, with which the next is compared; `evidence` is the evidence of its visits and signals about its change
+    rate; `blocks` are digests of the parts of the version (512 bytes at most), where parts will be compared.
+    `gains` are other results of its visits: new URLs that it linked to, and how much of it changes replace.
 
     `version`, `evidence`, `blocks` and `gains` are packed bytes, each written and read by its policy: a record is
     decoded for every link to a known page, which needs none of them, and estimation reads `evidence` of many pages as
