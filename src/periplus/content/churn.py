@@ -270,7 +270,7 @@ def _by_way(blocks: Sequence[Block]) -> dict[int, Block]:
 
 
 def _is_replaced(one: Block | None, other: Block | None) -> bool:
-    """Whether nothing of a block has lasted; of what has lasted in part a drawn part tells, as often as it is large."""
+    """Whether a block was replaced; a block kept in part counts as kept if a part sampled from it is unchanged."""
     if one is None or other is None:
         return True
     return one.content != other.content and one.drawn != other.drawn

@@ -1,6 +1,6 @@
 """The commonest words of some languages: prose has a quarter of them, lists of key words next to none.
 
-One set for all languages, in UTF-8 and lower case: telling languages apart would cost more than counting.
+One set for all languages, in UTF-8 and lower case: detecting the language would cost more than counting.
 """
 
 from __future__ import annotations

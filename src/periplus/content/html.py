@@ -50,8 +50,8 @@ _NO_DIGESTS: Final = Digests(0, 0, 0, 0)
 class RawPage(Struct, frozen=True):
     """A page as it came: its body without content codings (see `decode_body`), its URL, and values of its headers.
 
-    `wants_blocks`: whether its parts are to be told apart, which takes longer (see `churn`). `use_headers` are
-    those about its use (see `formats.preferences`). `refresh` is the Refresh field, empty if there is none.
+    `wants_blocks`: whether its parts are to be read separately, which takes longer (see `churn`). `use_headers` are
+    those about its use (see `formats.preferences`). `refresh` is the Refresh field, empty if absent.
     """
 
     body: bytes

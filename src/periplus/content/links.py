@@ -30,7 +30,7 @@ Urls = list[Url | None]
 
 
 def links_of(columns: Columns, resolved: Urls, *, has_base: bool) -> tuple[Links, list[Problem]]:
-    """The links of a page, given what its unresolved links lead to. With another base, none are within the page."""
+    """The links of a page, given the targets of its unresolved links. With another base, none are within the page."""
     urls = cast("Urls", columns.urls)
     for (position, _), url in zip(columns.unresolved, resolved, strict=True):
         urls[position] = url

@@ -35,7 +35,7 @@ _WORDING: Final = """
     pagina următoare | sljedeća | sljedeca | naslednja | järgmine | kitas | nākamā
 """
 _PHRASES: Final = frozenset(phrase.strip() for phrase in _WORDING.split("|"))
-"""How a link says that it leads to the next page, in 24 languages and more; arrows and figures are taken off."""
+"""Texts of links to the next page, in 24 languages and more; arrows and digits are removed."""
 _ARROWS: Final = frozenset({">", ">>", "»", "›", "→", "►", "▶", "⟩", "❯", "≫", "⇒", "＞", "▸", "❱", "➔", "->", "-->"})
 _ORNAMENT: Final = "0123456789 \t\xa0<>«»‹›→←►▶◄|[](){}….:-–—&;\u2003\u276f\u276e"
 _FIRST: Final = frozenset(

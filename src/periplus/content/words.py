@@ -38,7 +38,7 @@ _LETTER, _SIGN_OF_3, _SIGN_OF_4, _ALONE_OF_3, _ALONE_OF_4, _WIDE = range(6)
 _KINDS_AND_RANGES: Final = (
     (_SIGN_OF_3, 0xE280, 0xE2AF),  # dashes, quotes, arrows, boxes, ...
     (_SIGN_OF_3, 0xE380, 0xE380),  # ideographic space, brackets
-    (_SIGN_OF_3, 0xEFB8, 0xEFB8),  # what tells pictures from letters
+    (_SIGN_OF_3, 0xEFB8, 0xEFB8),  # variation selectors
     (_SIGN_OF_4, 0xF09F, 0xF09F),  # pictures
     (_WIDE, 0xEFBC, 0xEFBD),  # as wide as an ideograph: signs and letters, by their last byte
     (_ALONE_OF_3, 0xE0B8, 0xE0BB),  # Thai, Lao

@@ -58,7 +58,7 @@ def open_link_again(page: Page) -> None:
 
 
 def add_other_link(page: Page, tag: Tag) -> None:
-    """`<area>`, `<iframe>`, `<frame>`: an area leads to the page itself if its href is empty, a frame nowhere."""
+    """Add the link of an `<area>`, `<iframe>` or `<frame>`; an empty one is to the page itself, of a frame nowhere."""
     kind, target, text = _KINDS[tag.number]
     href = tag.raw.get(target)
     if target not in tag.raw or not (href or kind == 1):

@@ -1,9 +1,9 @@
-"""Chooses the blocks of a page that are its main text: what a visitor came to read.
+"""Chooses the blocks of a page that are its main text: what visitors come to read.
 
 The rule looks at blocks (text without a border of a block element inside) and at the elements they stand in, and uses
 no words of any language. It goes from the page to the block:
 
-1. *Prose.* A block of some length with little of it in links is prose: length and link density tell text from
+1. *Prose.* A block of some length with little of it in links is prose: length and link density distinguish text from
    boilerplate better than anything else (Kohlschuetter, Fankhauser & Nejdl 2010).
 2. *Hints.* Elements that are called navigation, advertising, comments and the like (`hints`) are clutter, unless the
    page's title stands in them, and unless most prose of the page would be clutter then.

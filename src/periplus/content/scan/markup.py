@@ -61,12 +61,12 @@ _NUMBERS: Final = {name.encode(): number for name, number in NUMBERS.items() if 
 
 
 def is_to_itself(href: bytes | None) -> bool:
-    """Whether a link leads to the page itself, which can be seen without a URL parser."""
+    """Whether a link is to the page itself, as far as that can be seen without a URL parser."""
     return not href or href.startswith(b"#")
 
 
 class Tag:
-    """A start or end tag. What only some tags need is found out when it is first asked for."""
+    """A start or end tag. Properties that only some tags need are computed on first use."""
 
     act: Act | None = None
     number = flags = 0

@@ -148,7 +148,7 @@ def _read_unknown(page: Page, window: _Window, number: int) -> int:
 
 
 def _read_with_care(page: Page, at: int, *, is_one: bool = False) -> int:
-    """Read tokens, at least one if so said, until those that follow are plain body. Returns where to go on."""
+    """Read tokens (at least one if `is_one`) until those that follow are plain body. Returns where to go on."""
     size = len(page.html)
     while at < size and (is_one or not _is_plain(page)):
         end = text_end(page.html, at)

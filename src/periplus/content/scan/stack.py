@@ -1,7 +1,7 @@
 """The stack of open elements: blocks, cells, lists, forms, ...; inline elements are not on it.
 
-There is no tree. What the parsing algorithm of the HTML Standard does with its stack is followed where it decides what
-text and links belong to: implied end tags, and elements beyond which an end tag does not reach.
+No tree is built. The parsing algorithm of the HTML Standard is followed where its stack decides which element text and
+links belong to: implied end tags, and elements beyond which an end tag does not reach.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ MAX_OPEN: Final = 512
 """Elements on the stack, the body included; deeper ones are not put there: such pages are mistakes or attacks."""
 MAX_EVENTS: Final = 500_000
 EDGE: Final = b"\x03\x03"
-"""A run of text that stands for the border of a region: a space, whatever is beside it. It is told apart from what a
-page may hold by its identity, which single bytes do not have."""
+"""A run of text that stands for the border of a region: a space, whatever is beside it. It is distinguished from equal
+bytes of a page by its identity, which single bytes do not have."""
 
 _EVERY: Final = bytes(range(256))
 _P: Final = NUMBERS["p"]

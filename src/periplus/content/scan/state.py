@@ -77,7 +77,7 @@ class Page:
         """The alternative text of the first picture in a link that has one."""
         self.link_elements: list[int] = []
         self.own_links: list[int] = []
-        """The numbers of those that lead to the page itself."""
+        """The numbers of links to the page itself."""
         self.link = NONE
         """The open link."""
         self.is_link_to_itself = False
