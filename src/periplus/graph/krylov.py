@@ -5,9 +5,9 @@ iteration needs 130 to 150 (Gleich, Zhukov & Berkhin 2004 found the same), but p
 b + dPb + (dP)^2 b + ... gains a factor d a product, always. Both work in the precision of `b`, and both return what
 they have when they may go no further: the caller measures, in double precision, how good that is.
 
-The caller gives `spread`, which sums what pages hold over the links that lead to each page, and the number of links
-of every page. Memory here is about ten vectors of one number a page; `spread` is asked for about 60 products. Where the
-edges are, and what multiplies, does not matter here.
+The caller passes `spread`, which sums for each page the values of the pages that link to it, and the number of links of
+every page. Memory here is about ten vectors of one number a page; `spread` is called for about 60 products. Where the
+edges are stored, and what multiplies, does not matter here.
 
 PageRank x with jump v and d = damping is y / sum(y), where y = v + dPy and the columns of P that belong to pages
 without links are zero: when dangling mass jumps like everyone else, its only effect is the scale (Del Corso, Gulli &
@@ -29,7 +29,7 @@ from .edges import Ranks, checked_damping, checked_weights, distribution
 
 
 class Spread(Protocol):
-    """What reaches each page, if every link to it brings what its other end holds."""
+    """Sums for each page the values of the pages that link to it, once for each link."""
 
     def __call__(self, held: Numbers) -> Numbers:
         """A new array, in the precision of the one given."""
@@ -46,10 +46,10 @@ def pagerank_of_products(
     tolerance: float = 1e-10,
     single: bool = False,
 ) -> Ranks:
-    """What `pagerank` answers, where `strength` has the number of links of each page, one that is given twice twice.
+    """The result of `pagerank`, where `strength` has the number of links of each page, repeated links included.
 
     With `single` most products are in single precision, which halves what they read and send, for one or two rounds
-    more: the error is measured in double precision all the same.
+    more: the error is still measured in double precision.
     """
     checked_damping(damping, tolerance)
     links = checked_weights(strength, np.size(strength), "strength")

@@ -19,16 +19,16 @@ from .pagerank import pagerank
 
 
 class SitemapFile(msgspec.Struct, frozen=True):
-    """One sitemap file, by what leads to it and what it lists."""
+    """One sitemap file: the page or index that refers to it, and the pages it lists."""
 
     root: int
-    """The page that leads to it: the home page of its site."""
+    """The page that links to it: the home page of its site."""
     pages: Sequence[int]
     """The pages it lists; none for an index."""
     priorities: Sequence[float] | None = None
     """One for each page; None, or zeros only, makes them all alike."""
     index: int | None = None
-    """The position, in the list of files, of the index that lists this file: then it is the index that leads to it."""
+    """The position, in the list of files, of the index that lists this file: then only the index links to it."""
 
 
 def priority_rank(
