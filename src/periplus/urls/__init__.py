@@ -1,12 +1,12 @@
 """URLs: parsing, canonical form, and the parts that other rooms need.
 
 A string from a page, a sitemap or a person enters here and leaves as a `Url`, or as `None`. `whatwg` is the URL
-standard and nothing else: what a browser would make of the string. `canonical` goes on from there to the one spelling
-by which every other room knows a resource; it folds only what no server can tell apart, so that two names of one page
-may survive but two pages never share a name. Only this package makes a `Url`. `resolve_all` does the same for all links
-of a page at once, several times as fast, because most links need no parser.
+standard and nothing else: how a browser would parse the string. `canonical` then makes it the one spelling by which
+every other package knows a resource; it folds only what no server can distinguish, so one page may keep two URLs but
+two pages never share one. Only this package makes a `Url`. `resolve_all` does the same for all links of a page at once,
+several times as fast, because most links need no parser.
 
-What other rooms ask of a canonical URL is answered by cutting strings, without parsing again: `site_of` is the unit of
+What other packages need of a canonical URL is cut from the string, without parsing again: `site_of` is the unit of
 politeness and of distribution, `host_of` the name that is looked up, `domain_of` the registrable domain (by the
 Public Suffix List; `PublicSuffixes` reads another edition of it), `fingerprint` the 64 bits of seen tests and keys,
 `surt` the key of an archive's index. `UriTree` holds many URLs by their prefixes and shows the shape of a site.

@@ -6,9 +6,9 @@ URLs.
 
 A SURT is a sort-friendly URI reordering transform, as written in CDXJ.
 `https://www.example.org/Path/?b=2&a=1` is `org,example)/path?a=1&b=2`: hosts sort next to their relatives, and every
-spelling under which a reader may ask meets in one key. Archive tools agree on one set of foldings, that of the
+spelling under which a URL may be looked up has the same key. Archive tools agree on one set of foldings, that of the
 Internet Archive's Wayback Machine, which pywb and the CDX indexers share; keys that fold less would not be found. So
-these go far beyond `canonical`, and a key is not an identity: many URLs share one, and the index tells them apart.
+these go far beyond `canonical`, and a key is not an identity: many URLs share one, and the index has the URL of each.
 
 * the scheme, user name and password, a leading `www.` or `www<digits>.` and a trailing dot are dropped; the labels of
   a host name are in reverse order, and so are the numbers of an IPv4 address, because those tools reverse them; an IPv6
