@@ -275,7 +275,7 @@ class ClientFrontier:
         return names, self._queues.size[3]
 
     def status(self, key: str, identity: str) -> ClientUrl | None:
-        """What is known of a URL."""
+        """The state of a URL."""
         number = self._queues.find(key)
         return None if number is None else self._queues.get(number + digest_of(identity))
 

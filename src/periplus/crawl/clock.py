@@ -79,7 +79,7 @@ class SystemClock:
         return 1.0 if self._scale is None else self._scale.speed
 
     def now(self) -> float:
-        """POSIX seconds."""
+        """The time in POSIX seconds."""
         real = self._offset + self._monotonic()
         scale = self._scale
         return real if scale is None else scale.virtual + (real - scale.real) * scale.speed

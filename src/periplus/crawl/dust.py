@@ -262,7 +262,7 @@ def _split_names(dust: SiteDust | None) -> frozenset[str]:
 
 
 def _identity(reading: Reading) -> int:
-    """What two pages with the same text have in common."""
+    """A value that pages with the same text share."""
     return reading.digests.main if reading.placement is None else reading.placement.cluster
 
 

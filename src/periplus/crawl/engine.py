@@ -144,7 +144,7 @@ class Engine:
     # the loop
 
     def step(self, timeout: float = _LONGEST_WAIT) -> None:
-        """One turn: start what may be started, wait a little for what ends, and apply it."""
+        """Run one turn: start what may be started, wait a little for what ends, and apply it."""
         now = self._clock.now()
         slots = self._slots(now)
         if slots and self._machine.wants_grant(now):
@@ -251,11 +251,11 @@ class Engine:
         self._apply([Acknowledged(receiver, number, self._clock.now())])
 
     def set_page_budget(self, pages: int | None) -> None:
-        """How many pages may be fetched in all."""
+        """Set how many pages may be fetched in all."""
         self._apply([PageBudgetSet(pages, self._clock.now())])
 
     def set_visit_budget(self, visits_per_day: float) -> None:
-        """How many revisits a day may be made, if the collection is watched."""
+        """Set how many revisits a day may be made, if the collection is watched."""
         if isinstance(self._limiter, TokenBucket):
             now = self._clock.now()
             self._limiter.change(visits_per_day / DAY, now)
@@ -278,7 +278,7 @@ class Engine:
         self._apply([Steered(tuple(excluded), tuple(preferred), tuple(allowed), self._clock.now())])
 
     def set_rate(self, rate: float | None) -> None:
-        """How many requests all shards together may start in a second; 0: any number; `None`: as at first."""
+        """Set how many requests all shards together may start in a second; 0: any number; `None`: the initial limit."""
         if isinstance(self._limiter, RateLimiter):
             self._limiter.change(rate, self._clock.now())
 
@@ -301,11 +301,11 @@ class Engine:
         return frontier_stats(self._state, frontier, setbacks=frontier.setbacks, has_unread=unread), machine.stats
 
     def freshness(self) -> Freshness | None:
-        """How fresh the collection is, if it is watched."""
+        """Measure how fresh the collection is, if it is watched."""
         return self._machine.revisits.freshness(self._clock.now(), self._machine.frontier.revisits_waiting)
 
     def bid(self) -> Bid | None:
-        """What this shard would pay for visits, if the collection is watched."""
+        """The bid of this shard for visits, if the collection is watched."""
         return self._machine.revisits.bid(self._clock.now(), self._machine.frontier.revisits_waiting)
 
     def next_visits(self) -> Sequence[NextVisit]:
@@ -314,7 +314,7 @@ class Engine:
         return revisits.upcoming(self._clock.now(), _UPCOMING) if revisits.is_watching else ()
 
     def collect(self) -> tuple[list[Url], list[Batch], dict[int, int]]:
-        """What is to be sent to other shards: places, batches, receipts."""
+        """Collect what is to be sent to other shards: places, batches, receipts."""
         return self._outbound.collect()
 
     def batch_numbers(self) -> tuple[dict[int, int], dict[int, int]]:
@@ -326,7 +326,7 @@ class Engine:
         return None if self._claims is None else self._claims.report()
 
     def wake(self) -> None:
-        """Let a `step` that waits return at once."""
+        """Make a waiting `step` return at once."""
         self._wire.wake()
 
     # durability

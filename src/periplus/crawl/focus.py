@@ -35,7 +35,7 @@ class Appraiser(Protocol):
 
     @property
     def state(self) -> TopicState:
-        """What must be remembered."""
+        """The state to commit."""
 
     def relevance(self, page: Page) -> float:
         """The relevance of a page."""
@@ -54,7 +54,7 @@ MakeTopic = Callable[[TopicState | None], Appraiser]
 
 
 class FocusState(Struct, array_like=True):
-    """What a focused crawl commits: what was learnt, and the last pages.
+    """The state that a focused crawl commits: what was learnt, and the last pages.
 
     `recent` has for each of the last pages whether it was relevant; `pages` counts all of them.
     """
@@ -79,10 +79,10 @@ class Scores(Protocol):
     """The scores of URLs (`crawl.frontier.scores`)."""
 
     def worth(self, urls: Sequence[Url]) -> list[float]:
-        """What each URL is worth."""
+        """The worth of each URL."""
 
     def revalue(self, url: Url, change: Callable[[float], float]) -> None:
-        """Change what a URL is worth."""
+        """Change the worth of a URL."""
 
 
 class Focus:
@@ -103,7 +103,7 @@ class Focus:
 
     @property
     def state(self) -> FocusState:
-        """What must be committed."""
+        """The state to commit."""
         return replace(self._state, topic=self._topic.state, learner=self._learner.state)
 
     def appraised(self, page: Page, stats: HarvestStats) -> Page:
@@ -123,7 +123,7 @@ class Focus:
         return replace(page, relevance=relevance)
 
     def worths(self, page: Page, links: Sequence[tuple[Url, str]], worth: float) -> dict[Url, float]:
-        """What each link of a page is worth, of several to one URL the best. `worth` is that of the page itself."""
+        """The worth of each link of a page, of several to one URL the best. `worth` is that of the page itself."""
         relevance = page.relevance or 0.0
         passed = inherited(relevance, inherited_of(worth))
         near = self._topic.nearness(page, [anchor for _, anchor in links])
@@ -142,7 +142,7 @@ class Focus:
         return found
 
     def _promises(self, urls: Iterable[Url]) -> dict[Url, float]:
-        """What the folders of these URLs promise; most links of a page lead into a few."""
+        """The promises of the folders of these URLs; most links of a page are into a few."""
         folders: dict[str, float] = {}
         found = {}
         for url in urls:

@@ -297,7 +297,7 @@ def _linked(page: Page) -> list[Url]:
 
 
 def _relatives(page: Page) -> Iterable[Url]:
-    """The same page by other names, and its neighbours."""
+    """The URLs of the same page under other names, and of its neighbours."""
     relations = page.relations
     for url in (relations.canonical, relations.next, relations.prev, relations.amphtml, page.script_redirect):
         if url is not None:

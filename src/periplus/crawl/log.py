@@ -84,7 +84,7 @@ class InputLog:
         self._write(self._file, _framed(self._header))
 
     def append(self, inputs: Iterable[Input]) -> None:
-        """Append all, in one write."""
+        """Append all inputs, in one write."""
         if self._file is not None:
             self._write(self._file, b"".join([_framed(_encode(_without_bodies(each))) for each in inputs]))
 
@@ -164,7 +164,7 @@ class InputLog:
         self._announce(number, 2 * index if answer is None else (index << 9 | answer) << 1 | 1)
 
     def tried(self, number: int) -> None:
-        """All inputs were applied."""
+        """Record that all inputs were applied."""
         self._announce(number, _DONE)
 
     def _announce(self, number: int, code: int) -> None:

@@ -445,5 +445,5 @@ class Machine:
         return preview(self._state.queues, pattern)
 
     def check_invariants(self) -> None:
-        """What must hold between any two inputs."""
+        """Check what must hold between any two inputs."""
         self.frontier.check_invariants()

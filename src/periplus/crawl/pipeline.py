@@ -262,7 +262,7 @@ def redirection(outcome: Redirected, gain: float = 0.0) -> Discovery:
 
 
 def _changes(answers: Sequence[Answer], readings: Sequence[Reading | None], at: float) -> Iterable[ChangeSeen]:
-    """What differs from the version before; where the server answers 304, nothing."""
+    """The level of change from the version before; none where the server answers 304."""
     for answer, reading in zip(answers, readings, strict=True):
         task = answer.outcome.task
         if reading is not None and reading.level is not None:

@@ -151,7 +151,7 @@ class ShardRouter:
         return bool(news)
 
     def outside(self, urls: Sequence[Url]) -> list[Url]:
-        """Those that are not in the scope."""
+        """The URLs that are not in the scope."""
         return [url for url in urls if not self._scope.holds(url)]
 
     def receive(self, batch: Batch) -> Sequence[Discovery]:
@@ -176,7 +176,7 @@ class ShardRouter:
 
 
 class Outbound:
-    """What leaves a shard after a commit: batches, receipts, and places that seeds have moved to.
+    """The messages that leave a shard after a commit: batches, receipts, and places that seeds have moved to.
 
     Nothing of it has to be remembered: a process that starts again offers all that is not acknowledged.
     """
@@ -192,7 +192,7 @@ class Outbound:
         self._known_places = 0
 
     def committed(self, moved: Sequence[Url]) -> None:
-        """What is in the state may leave, and what was received may be acknowledged."""
+        """Release what the commit contains, and the receipts for what was received."""
         self._places += moved[self._known_places :]
         self._known_places = len(moved)
         self._offer()

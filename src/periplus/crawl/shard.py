@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ShardOutput(Struct, frozen=True):
-    """What leaves a shard: batches for others, and receipts for theirs (by sender, the number of the last batch taken).
+    """The output of a shard: batches for others, and receipts for theirs (by sender, the number of the last taken).
 
     `places` are URLs that seeds have moved to: every other shard must know them before it gets one of the batches.
     """
@@ -51,12 +51,12 @@ class Controls(Struct, frozen=True):
 
     @property
     def patterns(self) -> tuple[tuple[str, ...], ...]:
-        """All that steers URLs."""
+        """All patterns that steer URLs."""
         return self.excluded, self.preferred, self.allowed
 
 
 class Question(Struct, frozen=True):
-    """What a client asks of a shard.
+    """A question of a client to a shard.
 
     `sites`: its longest queues, at most this many; `pattern`: which waiting URLs match; `urls`: which of these are
     outside the scope.
@@ -126,7 +126,7 @@ class Shard:
         self._engine.discover(discoveries)
 
     def step(self, timeout: float) -> None:
-        """One turn of the loop; waits at most `timeout` seconds."""
+        """Run one turn of the loop; waits at most `timeout` seconds."""
         self._engine.step(timeout)
 
     def receive(self, batches: Iterable[Batch]) -> None:
@@ -135,7 +135,7 @@ class Shard:
             self._engine.receive(batch)
 
     def collect(self) -> ShardOutput:
-        """What to carry to other shards now."""
+        """Collect what is to be sent to other shards now."""
         places, batches, receipts = self._engine.collect()
         return ShardOutput(tuple(batches), receipts, tuple(places))
 
@@ -145,15 +145,15 @@ class Shard:
             self._engine.acknowledged(receiver, number)
 
     def set_page_budget(self, pages: int | None) -> None:
-        """How many pages may be fetched here in total; `None`: any number."""
+        """Set how many pages may be fetched here in total; `None`: any number."""
         self._engine.set_page_budget(pages)
 
     def set_visit_budget(self, visits_per_day: float) -> None:
-        """How many visits per day a watch may make here from now on."""
+        """Set how many visits per day a watch may make here from now on."""
         self._engine.set_visit_budget(visits_per_day)
 
     def set_address_shares(self, shares: AddressShares) -> None:
-        """How many shards send requests to this shard's addresses."""
+        """Set how many shards send requests to this shard's addresses."""
         self._engine.set_address_shares(shares)
 
     def extend_scope(self, places: Sequence[Url]) -> None:
@@ -212,7 +212,7 @@ class Shard:
         )
 
     def wake(self) -> None:
-        """Let a `step` that waits return at once; may be called by a signal handler."""
+        """Make a waiting `step` return at once; may be called by a signal handler."""
         self._engine.wake()
 
     def finish_reading(self) -> None:

@@ -8,7 +8,7 @@ from periplus.model import FetchOutcome, FetchTask
 
 
 class Wire(Protocol):
-    """What fetches: tasks in, outcomes out, and never an exception for what the web did."""
+    """Fetches: takes tasks and returns outcomes, and never raises an exception for what the web did."""
 
     @property
     def free_slots(self) -> int:
@@ -31,7 +31,7 @@ class Wire(Protocol):
         """Cancel everything; the outcomes are `cancelled`."""
 
     def wake(self) -> None:
-        """Let a `finished` that waits return at once."""
+        """Make a waiting `finished` return at once."""
 
     def close(self) -> None:
         """Close every connection."""

@@ -66,7 +66,7 @@ class ReadPage(Struct, frozen=True):
 
 
 class ErrorTemplate(Struct, frozen=True, array_like=True, gc=False):
-    """What a site shows in place of a page: brief, digest of the main text, hash of the title. `of` is where."""
+    """The page that a site shows for absent ones: brief, digest of the main text, title's hash. `of` is its URL."""
 
     brief: bytes
     main: int
@@ -87,7 +87,7 @@ class Group(Struct, array_like=True):
 
 
 class SiteAbsence(Struct, array_like=True):
-    """What is known of how a site answers for absent pages.
+    """The evidence about how a site answers for absent pages.
 
     `groups` are by the name of the cluster. `targets` are the URLs that absent pages redirect to, `redirecting` URLs
     that redirected to the home page before that was known. `probe` is the URL that was asked for and not answered yet,
@@ -340,7 +340,7 @@ class Parked(Struct, frozen=True):
 
 
 def parked_domains(pages: Iterable[HomePage], settings: ParkedSettings | None = None) -> list[Parked]:
-    """Those that are parked, in order of their names."""
+    """The domains that are parked, sorted by name."""
     settings = settings or ParkedSettings()
     suspects = [(page, *best) for page in pages if (best := _suspicion(page, settings)) is not None]
     suspects.sort(key=lambda each: each[0].domain)

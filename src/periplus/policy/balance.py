@@ -56,7 +56,7 @@ KEY = (1 << 32) - 1
 
 
 class Sample(Struct, array_like=True):
-    """What one source gave in this epoch. Packed as it is.
+    """The lowest-scored pages that one source gave in this epoch, and their results. Stored packed.
 
     `taken` counts pages put to its account; `levels` are sorted, the best first; `marks` are what came of the same
     pages: bad, good, or whose result is awaited.
@@ -77,7 +77,7 @@ class Sample(Struct, array_like=True):
         self.trim(limit)
 
     def trim(self, limit: int) -> None:
-        """Let the best pages go that are too many."""
+        """Drop the best pages beyond the size of the sample."""
         surplus = max(len(self.marks) - limit, 0)
         del self.levels[:surplus], self.marks[:surplus]
 
@@ -100,12 +100,12 @@ class Sample(Struct, array_like=True):
 
     @property
     def good(self) -> int:
-        """Pages that proved good."""
+        """The number of pages that proved good."""
         return self.marks.count(_GOOD)
 
     @property
     def known(self) -> int:
-        """Pages whose result is known."""
+        """The number of pages whose result is known."""
         return self.good + self.marks.count(_BAD)
 
     def check_invariants(self, limit: int) -> None:
@@ -143,7 +143,7 @@ class Move(IntEnum):
 
     @property
     def word(self) -> str:
-        """In kebab case."""
+        """The name of the move in kebab case."""
         return self.name.lower().replace("_", "-")
 
     @property
@@ -164,7 +164,7 @@ class Epoch(Struct, frozen=True, array_like=True, gc=False):
     """Of the lowest-scored pages from sitemaps: those unique and indexable, and those whose result was known."""
     discovery_good: int
     discovery_known: int
-    """The same of links."""
+    """The same two counts for pages found by links."""
     move: Move
 
     @property
@@ -174,7 +174,7 @@ class Epoch(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def discovery_utility(self) -> float | None:
-        """The same of links."""
+        """The utility of pages found by links."""
         return self.discovery_good / self.discovery_known if self.discovery_known else None
 
 
@@ -196,7 +196,7 @@ def utility(last: Finding, earlier: Sequence[Finding], settings: BalanceSettings
 
 
 class BalanceRecord(Struct, array_like=True):
-    """What a site record holds of a balance.
+    """The balance as it is stored in a site record.
 
     `quota` is what sitemaps get of an epoch of full length, which is `size`; `pages` is past the epoch while results
     are awaited. `judged` counts every epoch so far. `shared` are the pages of this epoch that both sources know, and
@@ -257,7 +257,7 @@ class SiteBalance:
 
     @property
     def judged(self) -> int:
-        """Epochs judged so far."""
+        """The number of epochs judged so far."""
         return self._kept.judged
 
     def choose(self, discovery: int, sitemaps: int) -> Lane:

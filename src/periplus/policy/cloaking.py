@@ -58,7 +58,7 @@ _NUMBERS: Final = np.dtype("<u4")
 
 
 class Kind(Enum):
-    """What differs. `DYNAMIC_SERVING` is not an offence."""
+    """The kind of difference between copies. `DYNAMIC_SERVING` is not an offence."""
 
     HIDES = "hides"
     SHOWS = "shows"
@@ -107,7 +107,7 @@ def copy_of(page: Page | None, *, target: Url | None = None, has_scripts: bool =
 def compare(
     crawlers: Sequence[Copy], browsers: Sequence[Copy], settings: CloakingSettings, suffixes: tuple[str, ...] = ()
 ) -> CloakingFound | None:
-    """What was found in copies of a page, at least one of each; `None` if nothing differs that should not."""
+    """Compare the copies of a page, at least one of each; `None` if nothing differs that should not."""
     away = browsers[0].target
     if away and all(browser.target and _leaves(own, browser, suffixes) for own in crawlers for browser in browsers):
         return CloakingFound(Kind.REDIRECTS, 1.0, (f"browsers are redirected to {away}",))
@@ -146,11 +146,11 @@ class _Difference(Struct, frozen=True):
 
     @property
     def beyond(self) -> int:
-        """How many more differ between crawler and browser than between two copies of the crawl."""
+        """How many more terms or links differ between crawler and browser than between two copies of the crawl."""
         return self.only_crawler + self.only_browser - self.between_own
 
     def words(self, name: str) -> tuple[str, ...]:
-        """What differs, in words, if it does."""
+        """A description of the difference, if there is one."""
         if not self.only_crawler and not self.only_browser:
             return ()
         return (
@@ -160,7 +160,7 @@ class _Difference(Struct, frozen=True):
 
 
 def _kind(difference: _Difference) -> Kind:
-    """By which copy has more that the other lacks."""
+    """The kind of difference, by which copy has more that the other lacks."""
     if difference.only_browser * 3 < difference.only_crawler:
         return Kind.HIDES
     return Kind.SHOWS if difference.only_crawler * 3 < difference.only_browser else Kind.SWAPS
@@ -242,7 +242,7 @@ def most_requests(settings: CloakingSettings) -> int:
 
 
 class Step(Enum):
-    """What comes next in a comparison."""
+    """The next step of a comparison."""
 
     ASK_AS_BROWSER = "browser"
     ASK_AS_CRAWLER = "crawler"

@@ -96,7 +96,7 @@ def joined(cluster: Cluster, page: Sketched, *, is_new: bool) -> Cluster:
 
 
 def listed(cluster: Cluster, url: Url) -> Cluster:
-    """The same, now that the site of this page lists it. It must have been counted."""
+    """The cluster after the site of this page lists it. The page must have been counted."""
     return _with(cluster, replace(known_as(cluster, url) or Member(url), is_listed=True))
 
 
@@ -139,7 +139,7 @@ def _claim(member: Member) -> tuple[bool, bool, float, int, Url]:
 
 
 class HintKind(Enum):
-    """Where the hint comes from."""
+    """The source of a hint about the canonical URL."""
 
     CANONICAL = "canonical"
     MOVED_FOR_GOOD = "moved-for-good"
@@ -220,7 +220,7 @@ def rows_of(briefs: Sequence[bytes]) -> NDArray[np.uint8]:
 
 
 def are_thin(rows: NDArray[np.uint8], settings: DuplicateSettings) -> NDArray[np.bool_]:
-    """Of which there was hardly a text.
+    """Which of these pages have hardly any text.
 
     A page of n different shingles fills about 128 (1 - exp(-n/128)) places of its sketch, and the others repeat those.
     What a site says when it has nothing to say ("please enable scripts") must not make one page of all of them.

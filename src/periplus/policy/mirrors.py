@@ -123,7 +123,7 @@ MAX_MAPPINGS: Final = 8
 
 
 class SitePage(Struct, frozen=True, gc=False):
-    """What a host showed at a path: the brief and the digest of its main text. `is_absent`: it answered 404 or 410."""
+    """The answer of a host at a path: brief and digest of the main text. `is_absent`: it answered 404 or 410."""
 
     brief: bytes = b""
     main: int = 0
@@ -216,7 +216,7 @@ def _are_alike(one: SitePage, other: SitePage, settings: MirrorSettings) -> bool
 
 
 def _roots(one: str, other: str) -> tuple[str, str]:
-    """What two paths begin with before their common last segments; each ends with a slash."""
+    """The parts of two paths before their common last segments; each ends with a slash."""
     ones, others = one.split("/"), other.split("/")
     same = 0
     while same < min(len(ones), len(others)) - 1 and ones[-1 - same] == others[-1 - same]:
@@ -252,7 +252,7 @@ def encode_hosts(learnt: LearntHosts) -> bytes:
 
 
 def decode_hosts(content: bytes) -> LearntHosts:
-    """What a file says."""
+    """Decode a file of learnt hosts."""
     return msgspec.msgpack.decode(content, type=LearntHosts)
 
 
@@ -293,7 +293,7 @@ class MirrorHosts:
         return name if name != url and site_of(name) != site_of(url) else None
 
     def renamed_all(self, discoveries: Sequence[Discovery]) -> Sequence[Discovery]:
-        """The same with the URLs of mirrors renamed; seeds keep theirs."""
+        """The discoveries with the URLs of mirrors renamed; seeds keep theirs."""
         if not self._rules:
             return discoveries
         return [

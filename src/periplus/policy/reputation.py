@@ -205,12 +205,12 @@ class KnownReputation:
 
     @classmethod
     def empty(cls) -> KnownReputation:
-        """Of no domain."""
+        """A table without any domain."""
         return cls(np.zeros(0, np.uint64), np.zeros(0, np.uint32), np.zeros(0, np.float32))
 
     @classmethod
     def read(cls, content: bytes) -> KnownReputation:
-        """As `written`."""
+        """Decode the bytes of a file made by `written`."""
         body = content.removeprefix(_MAGIC)
         count, rest = divmod(len(body), 16)
         if rest or len(body) == len(content):
@@ -222,7 +222,7 @@ class KnownReputation:
         )
 
     def written(self) -> bytes:
-        """As the bytes of a file."""
+        """Encode the table as the bytes of a file."""
         return _MAGIC + self._hashes.tobytes() + self._budgets.tobytes() + self._scores.tobytes()
 
     def __len__(self) -> int:

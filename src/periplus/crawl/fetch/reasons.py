@@ -107,7 +107,7 @@ _TLS_PROBLEMS: Final = (
 
 
 def tls_problem(message: str) -> str:
-    """What is wrong, in words that are the same in every version; the message itself if it is unknown."""
+    """The problem in words that are the same in every version; the message itself if it is unknown."""
     return next((words for part, words in _TLS_PROBLEMS if part in message), message)
 
 

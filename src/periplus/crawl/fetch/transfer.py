@@ -360,7 +360,7 @@ class Transfer:
         return Fetched(task, status, headers, body, self.started_at, self._duration(), self._ip(), is_truncated)
 
     def _duration(self) -> float:
-        """By our clock: libcurl's starts later, when it gets to the handle, and delays would be too short."""
+        """Seconds by our clock: libcurl's starts later, when it gets to the handle, and delays would be too short."""
         return max(0.0, self.ended_at - self.started_at)
 
     def _ip(self) -> str | None:

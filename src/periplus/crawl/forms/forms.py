@@ -262,7 +262,7 @@ class Forms:
         return heap[0][0] if heap else None
 
     def step(self, now: float) -> None:
-        """Do what is due."""
+        """Carry out the actions that are due."""
         while self.wants_step(now):
             key = heappop(self._heap)[1]
             opened = self._open.get(key)

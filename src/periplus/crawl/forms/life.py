@@ -71,7 +71,7 @@ def reopened(row: FormRow) -> OpenForm:
 
 
 def probed_event(row: FormRow, prober: Prober | None, now: float) -> FormProbed:
-    """What is known of a form, as an event."""
+    """The state of a form, as an event."""
     fields = tuple(f"{each.name} ({each.type})" for each in row.form.fields)
     event = FormProbed(
         row.key, row.site, row.page, row.form.action, row.form.method, row.kind, fields, row.status, row.reason, now

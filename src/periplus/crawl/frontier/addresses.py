@@ -25,7 +25,7 @@ report of a shard that starts at thousands of addresses at some 20 KB."""
 
 
 class ClaimsReport(Struct, frozen=True):
-    """What has changed between two positions, as it is now.
+    """The changes between two positions, with their present values.
 
     `requested`: addresses where the shard waits for a share; `held`: where it has a share from another coordinator;
     `released`: where it sends no more requests. `received`: the number of the last `AddressShares` of this coordinator.
@@ -111,7 +111,7 @@ class AddressClaims:
         self._released[key] = self._position
 
     def report(self) -> ClaimsReport:
-        """What the coordinator has not confirmed, oldest first, as much as one message holds."""
+        """The changes that the coordinator has not confirmed, oldest first, as many as one message holds."""
         self.words += 1
         unconfirmed = sorted(self._unconfirmed())
         sent = unconfirmed[: self._per_message]
@@ -189,7 +189,7 @@ class Address:
         return self.key != _NO_ADDRESS
 
     def change_share(self, share: int, pause: float, now: float) -> None:
-        """What is left of a pause grows or shrinks with it, so the shards together never exceed the rate."""
+        """Change the share; what is left of a pause is scaled with it, so the shards together never exceed the rate."""
         left = max(self.next_at - now, 0.0) * pause / self.pause if self.pause < math.inf else 0.0
         self.share, self.next_at, self.pause = share, now + left, pause
 

@@ -64,7 +64,7 @@ _RETRIED_TOGETHER, _MAX_RETRIED = 1000, 100_000
 
 
 class Admission:
-    """Lets discoveries in."""
+    """Admits discoveries to the frontier."""
 
     def __init__(
         self,

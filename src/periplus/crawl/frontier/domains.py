@@ -132,7 +132,7 @@ class Domains:
 
     @property
     def state(self) -> PassState:
-        """What must be committed besides rows."""
+        """The state to commit besides rows."""
         credit = self._credit.credit
         return PassState(
             self.pass_number, self.later, self.idle_since, self.is_full, self.has_ended, self.look_at, credit

@@ -372,7 +372,7 @@ class Frontier:
 
     @property
     def pages_done(self) -> int:
-        """Pages that were fetched in all."""
+        """The number of pages that were fetched in all."""
         return self._reports.pages_done
 
     # a new process
@@ -413,7 +413,7 @@ class Frontier:
 
     @property
     def is_idle(self) -> bool:
-        """Nothing waits and nothing is under way, or the page budget is fetched. A watched collection never is."""
+        """Whether nothing waits or is under way, or the page budget is fetched. A watched collection never is idle."""
         if len(self._leases) or self._revisits.is_watching:
             return False
         if self._is_revisits_only:
@@ -433,7 +433,7 @@ class Frontier:
         return min((at for at in times if at is not None), default=None)
 
     def check_invariants(self) -> None:
-        """What must hold between any two calls."""
+        """Check what must hold between any two calls."""
         self.schedule.check_invariants()
         delegated = (lease.task.site for lease in self._leases if lease.task.site != lease.visited)
         self._preflight.check_invariants(delegated)

@@ -1,4 +1,4 @@
-"""What a commit holds of the frontier besides its rows."""
+"""The state that a commit holds of the frontier besides its rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RandomState = tuple[int, tuple[int, ...], float | None]
 
 
 class FrontierState(Struct, array_like=True):
-    """What a frontier remembers besides its rows. `page_budget`: pages it may fetch in all; `None`: any number.
+    """The state of a frontier besides its rows. `page_budget`: pages it may fetch in all; `None`: any number.
 
     `is_crowded`, `rests_until` and `turn` are those of its schedule, `queued_twice` that of its scores; `steering` are
     patterns that people gave while a crawl ran; `passes` is the pass over all domains.

@@ -1,4 +1,4 @@
-"""What is requested of a site before anything else: its IP address, then its robots.txt.
+"""The requests to a site before any other: its IP address, then its robots.txt.
 
 The robots.txt may redirect to another site. That one is requested as politely as any, by a *delegated* request, while
 the first site is HELD (unless it has delegated requests of others to answer: sites that redirect to each other must not

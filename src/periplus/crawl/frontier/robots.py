@@ -55,7 +55,7 @@ _EVERYTHING = parse(b"").access("*")
 
 
 def robots_url(url: Url) -> Url:
-    """Where the rules for a URL are."""
+    """The URL of the robots.txt for a URL."""
     found = canonical("/robots.txt", url)
     if found is None:  # pragma: no cover - every canonical URL has a root
         raise AssertionError(url)
@@ -84,7 +84,7 @@ class Ask(Struct, frozen=True):
 
 
 def next_step(site: Site, outcome: FetchOutcome, before: RobotsFile | None, now: float) -> Ask | RobotsFile:
-    """What to do with an answer: request another URL, or accept it."""
+    """The next step after an answer: request another URL, or accept it."""
     task = outcome.task
     if isinstance(outcome, Redirected) and task.redirects < MAX_ROBOTS_REDIRECTS:
         return Ask(outcome.target, task.redirects + 1)
@@ -104,7 +104,7 @@ def _is_page(outcome: FetchOutcome) -> bool:
 
 
 def read_robots(site: Site, outcome: FetchOutcome, before: RobotsFile | None, now: float) -> RobotsFile:
-    """What follows from the answer to a request for robots.txt."""
+    """The rules that follow from the answer to a request for robots.txt."""
     match outcome:
         case Fetched(status=status) if 200 <= status < 300:
             return RobotsFile(site, "rules", _body(outcome), now, now + _kept(outcome, now), status)
@@ -131,7 +131,7 @@ def _body(outcome: Fetched) -> bytes:
 
 
 def _kept(outcome: Fetched, now: float) -> float:
-    """As long as its cache headers say, within bounds; a day without them."""
+    """How long a file is kept: as its cache headers say, within bounds; a day without them."""
     lifetime = fresh_for(Headers(outcome.headers), now)
     return FRESH if lifetime is None else min(max(lifetime, LEAST_FRESH), FRESH)
 
@@ -158,7 +158,7 @@ class RobotsGate:
         return "robots", rule.pattern if rule is not None else ""
 
     def delay(self, site: Site) -> float | None:
-        """How long the site wants to be left alone between two requests."""
+        """The delay that the site asks for between two requests."""
         access = self._access(site)
         if isinstance(access, str):
             return None
@@ -167,7 +167,7 @@ class RobotsGate:
         return max(filter(None, (asked, access.crawl_delay)), default=None)
 
     def preferences(self, site: Site, url: Url) -> Preferences:
-        """What the robots.txt of a site says about the use of a page."""
+        """The preferences for the use of a page in the robots.txt of its site."""
         access = self._access(site)
         return NO_PREFERENCES if isinstance(access, str) or not access.usage else of_robots(access, url)
 

@@ -372,7 +372,7 @@ class Schedule:
         return active.domain.turn, *self._ordering.site_key(active.queue_length, active.level, active.ready_at)
 
     def _renew(self, active: ActiveSite) -> None:
-        """What a site's turn depends on has changed."""
+        """Update a site after a change of what its turn depends on."""
         self._changed_sites[active.site] = None
         if active.stage is Stage.READY:
             self._ready.put(active, self._key(active), active.turn)

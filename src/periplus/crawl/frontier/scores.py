@@ -78,11 +78,11 @@ class FixedScores:
         self._raised: dict[str, int] = {}
 
     def unknown(self, discoveries: Sequence[Discovery]) -> Sequence[Discovery]:
-        """Those that must be looked up: all."""
+        """The URLs that must be looked up: all."""
         return discoveries
 
     def unknown_judged(self, discoveries: Sequence[Discovery]) -> Sequence[Discovery]:
-        """Those that must be looked up once filters have given each its name: all."""
+        """The URLs that must be looked up once filters have given each its name: all."""
         return discoveries
 
     def found_again(self, discovery: Discovery, candidate: Candidate | None) -> list[Candidate]:  # noqa: ARG002
@@ -101,7 +101,7 @@ class FixedScores:
         self._state.queues.push(entries)
 
     def link(self, discoveries: Sequence[Discovery]) -> None:
-        """Links do not matter."""
+        """Do nothing: links do not matter."""
 
     def ticket_of(self, url: Url) -> Ticket | None:  # noqa: ARG002
         """The place of a URL in its queue, if that is kept: it is not."""
@@ -114,7 +114,7 @@ class FixedScores:
         """A URL has left its queue."""
 
     def share(self, url: Url, links: int) -> float:  # noqa: ARG002
-        """What each link of a page passes on: nothing."""
+        """The gain that each link of a page passes on: nothing."""
         return 0.0
 
     def worth(self, urls: Sequence[Url]) -> list[float]:
@@ -126,7 +126,7 @@ class FixedScores:
         return False
 
     def rank(self) -> list[Queued]:
-        """There is nothing to rank."""
+        """Do nothing: nothing is ranked."""
         return []
 
     def raise_all(self, tickets: Sequence[Ticket]) -> None:
@@ -182,7 +182,7 @@ class PriorityIndex:
         return self._ranking is not None and self._ranking.is_batch
 
     def snapshot(self) -> ScoreState:
-        """What must be remembered besides the standings."""
+        """The state to commit besides the standings."""
         return ScoreState(self._ranked_at, self.pooled, self._left)
 
     # what comes in
@@ -349,7 +349,7 @@ class PriorityIndex:
         return share
 
     def worth(self, urls: Sequence[Url]) -> list[float]:
-        """What links make of each URL."""
+        """The worth that links give each URL."""
         return [0.0 if standing is None else standing.worth for standing in self._state.standings.get(urls)]
 
     def has_sunk(self, ticket: Ticket) -> bool:

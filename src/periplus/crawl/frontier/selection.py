@@ -73,7 +73,7 @@ _PROBE = "#probe:"
 
 
 def purpose_of(lane: Lane) -> Purpose:
-    """What the URLs of a lane are fetched for."""
+    """The purpose for which URLs of a lane are fetched."""
     if lane is Lane.PROBES:
         return Purpose.PROBE
     return Purpose.SITEMAP if lane is Lane.FILES else Purpose.PAGE
@@ -269,7 +269,7 @@ class CandidateSelector:
         return kept
 
     def drop_refused(self, active: ActiveSite, now: float) -> None:
-        """Let URLs leave the heads of a site's queues that were fetched or may not be."""
+        """Remove URLs from the heads of a site's queues that were fetched or may not be."""
         for lane in [lane for lane in active.waiting if lane is not Lane.REFRESH]:
             while heads := self._heads_of(active.site, lane, 1, frozenset()):
                 if self.judge(active, heads[0], now) is not None:

@@ -40,7 +40,7 @@ MAX_ADDRESS_AGE = 7 * 86_400.0
 
 
 class Stage(IntEnum):
-    """Where a site is in its life."""
+    """The stage of a site in the scheduler."""
 
     PARKED = 0
     RESTING = 1
@@ -50,7 +50,7 @@ class Stage(IntEnum):
 
 
 class Move(Enum):
-    """What happens to a site."""
+    """An event in the life of a site."""
 
     ADMIT = auto()
     """A URL of it waits, and there is room."""
@@ -153,7 +153,7 @@ class ActiveSite:
 
     @property
     def queue_length(self) -> int:
-        """How many URLs wait, in all lanes."""
+        """The number of URLs that wait, in all lanes."""
         return sum(self.waiting.values())
 
     def count(self, lane: Lane, by: int) -> None:
@@ -175,7 +175,7 @@ class ActiveSite:
         return self.balance is not None or self.record.balance is not None
 
     def balanced(self, settings: BalanceSettings) -> SiteBalance:
-        """How the budget of the site is shared between its sources."""
+        """How the budget of the site is split between its sources."""
         if self.balance is None:
             self.balance = SiteBalance(settings, self.record.balance)
         return self.balance
@@ -262,7 +262,7 @@ class SiteRecords:
         return self.get(site)
 
     def unpin(self, site: Site) -> None:
-        """Let the record of a site go after the next flush."""
+        """Unload the record of a site after the next flush."""
         self._pinned.discard(site)
 
     def flush(self) -> None:

@@ -45,7 +45,7 @@ class Preview(Struct, frozen=True):
     sample: tuple[Url, ...] = ()
 
     def __add__(self, other: Preview) -> Preview:
-        """Of two shards together."""
+        """The preview of two shards together."""
         return Preview(
             self.matching + other.matching,
             self.looked_at + other.looked_at,

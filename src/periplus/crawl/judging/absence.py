@@ -192,7 +192,7 @@ def is_soft_404(page: Page) -> bool:
 
 
 def _read_page(page: Page, cluster: int = 0, words: int = 0, *, is_copy: bool = False) -> ReadPage:
-    """What is compared of a page; `words` only decide whether a group of pages is an error template."""
+    """The parts of a page that are compared; `words` only decide whether a group of pages is an error template."""
     name = cluster or page.digests.main
     return ReadPage(page.url, page.title, page.sketch, page.digests.main, words, name, is_copy)
 

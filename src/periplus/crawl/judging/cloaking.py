@@ -50,7 +50,7 @@ _MAX_BODY: Final = 1 << 20
 
 
 class ComparisonState(Struct, array_like=True):
-    """What a shard commits of comparisons: requests that were made or are reserved, and the sites that wait."""
+    """The state of comparisons in a commit: requests that were made or are reserved, and the sites that wait."""
 
     requests: int = 0
     waiting: list[Site] = field(default_factory=list)

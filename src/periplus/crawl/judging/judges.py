@@ -72,5 +72,5 @@ class Judges:
 
     @property
     def state(self) -> ComparisonState:
-        """What is to be committed of comparisons."""
+        """The state of comparisons to commit."""
         return self._cloaking.state

@@ -195,7 +195,7 @@ async def new_context(
 
 
 def _environment(home: Path) -> dict[str, str | float | bool]:
-    """What a browser needs of our environment: not our secrets."""
+    """The environment variables that a browser needs: not our secrets."""
     names = ("PATH", "LANG", "FONTCONFIG_PATH")
     kept: dict[str, str | float | bool] = {name: os.environ[name] for name in names if name in os.environ}
     return kept | {"HOME": str(home), "TMPDIR": str(home)}

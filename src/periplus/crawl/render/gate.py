@@ -120,7 +120,7 @@ class Names:
                     future.set_result(answer.ip if isinstance(answer, Address) else None)
 
     def close(self) -> None:
-        """Let the threads of the resolver end."""
+        """Stop the threads of the resolver."""
         self._resolver.close()
 
 

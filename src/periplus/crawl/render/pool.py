@@ -71,7 +71,7 @@ class Job(Struct, frozen=True):
 
 
 class Rendered(Struct, frozen=True):
-    """What became of it. Without a document it is to be read as it was fetched."""
+    """The result of rendering a page. Without a document, the page is to be read as it was fetched."""
 
     number: int
     document: str | None
@@ -130,7 +130,7 @@ class BrowserPool:
         self._work: _Work | None = None
 
     def submit(self, job: Job) -> None:
-        """Begin with a page."""
+        """Start rendering a page."""
         if self._loop is None:
             self._begin()
         self.under_way += 1
@@ -184,7 +184,7 @@ class BrowserPool:
 
 
 class _Work:
-    """What runs in the thread: the browser, its contexts, and the pages that are open."""
+    """The part of the pool that runs in its thread: the browser, its contexts, and the open pages."""
 
     def __init__(self, pool: BrowserPool, gate: Gate) -> None:
         self._pool = pool

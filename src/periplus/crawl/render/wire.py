@@ -79,7 +79,7 @@ class RenderingWire:
         return self._wire.request_bytes(task)
 
     def wake(self) -> None:
-        """Let a `finished` that waits return at once."""
+        """Make a waiting `finished` return at once."""
         self._wire.wake()
 
     def cancel_all(self) -> None:
@@ -126,7 +126,7 @@ def may_be_rendered(outcome: Fetched) -> bool:
 
 
 def plain_page(outcome: Fetched, max_decoded: int) -> Plain | None:
-    """What a page is without its scripts, and whether it is rendered; `None` if it is not HTML."""
+    """The page without its scripts, and whether it is rendered; `None` if it is not HTML."""
     headers = Headers(outcome.headers)
     content_type = headers.get("content-type") or ""
     if content_type and not content_type.lower().startswith(_PAGE_TYPES):

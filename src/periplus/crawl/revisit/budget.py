@@ -160,7 +160,7 @@ class VisitBudget:
         return self._forecast(records, len(urls) / max(pages, 1), self._history.evidence_of), revised, at
 
     def bid(self, urls: Sequence[Url], pages: int, now: float) -> Bid:
-        """What this shard offers for visits, in weights as they were given. Changes no decision."""
+        """The bid of this shard for visits, in weights as they were given. Changes no decision."""
         if self._bid_forecast is None or now >= self._bid_forecast[0]:
             cached = cache(partial(self._evidence_for_bid, now=now))
             forecast = self._forecast(self._present(urls), len(urls) / max(pages, 1), cached)

@@ -56,7 +56,7 @@ class Freshness(Struct, frozen=True):
     checked: int
 
     def __add__(self, other: Freshness) -> Freshness:
-        """Of two parts of a collection together."""
+        """The freshness of two parts of a collection together."""
         pages = self.pages + other.pages
         if not self.pages or not other.pages:
             return self if self.pages else other
@@ -100,7 +100,7 @@ class PageSample:
         return [url for _, url in self._chosen]
 
     def draw(self, random: Random) -> Url | None:
-        """One of them at random."""
+        """Choose one of the pages at random."""
         return random.choice(self._chosen)[1] if self._chosen else None
 
 
@@ -185,7 +185,7 @@ class FreshnessEstimator:
         return self._read[1]
 
     def read_checked(self, pages: int, price: float, now: float) -> Freshness:
-        """The same, without an estimate of the share that is fresh if no page was visited twice: it takes seconds."""
+        """`read`, without an estimate of the share that is fresh if no page was visited twice: it takes seconds."""
         return self._measure(pages, price, now, is_stated=False)
 
     def _is_checked_now(self, now: float, interval: float) -> bool:

@@ -1,4 +1,4 @@
-"""What the package needs of the records of sites, and what it commits of itself."""
+"""The records of sites that this package needs, and the state it commits."""
 
 from __future__ import annotations
 

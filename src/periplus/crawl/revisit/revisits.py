@@ -138,7 +138,7 @@ class Revisits:
         return estimator
 
     def snapshot(self) -> RevisitState:
-        """What a commit must hold, besides `sample_rows`, for `Revisits` to go on exactly as it is."""
+        """The state that a commit must hold, besides `sample_rows`, for `Revisits` to go on exactly as it is."""
         if self._budget is None or self._estimator is None:  # without a watch the sample would grow stale
             return replace(self._saved, quota=self.quota.counts, factor=0, added=(), latest_at=self._latest_at)
         return RevisitState(

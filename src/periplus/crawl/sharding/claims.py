@@ -29,7 +29,7 @@ MAX_COUNTED_ADDRESSES = 1_000_000
 
 
 class _ShardClaims:
-    """What one shard has reported, and the addresses it has not confirmed a share of, by message number."""
+    """The claims of one shard, and the addresses it has not confirmed a share of, by message number."""
 
     __slots__ = ("is_complete", "number", "received", "unconfirmed")
 

@@ -41,14 +41,14 @@ shard waits for another that uses up its portion slowly."""
 
 
 class PageUse(Protocol):
-    """What the page budget needs to know of a shard.
+    """The data about a shard that the page budget needs.
 
-    One that is neither hungry nor settled keeps what it was granted.
+    A shard that is neither hungry nor settled keeps what it was granted.
     """
 
     @property
     def done(self) -> int:
-        """Pages fetched in total."""
+        """The number of pages fetched in total."""
 
     @property
     def pace(self) -> int:
@@ -194,7 +194,7 @@ class Coordinator:
         return self.orders(number, report.status.claims)
 
     def orders(self, number: int, claims: ClaimsReport | None = None) -> Orders:
-        """What a shard is to do now."""
+        """The orders for a shard now."""
         shard = self._shards[number]
         shares = None if claims is None else self._claims.receive(number, claims)
         return Orders(shard.number, shard.pages, shard.visits_per_day, shares, self._controls)

@@ -113,7 +113,7 @@ class Team(requests.Team, Protocol):
         """The last status of each shard that has reported."""
 
     def stop(self, grace: float, /) -> None:
-        """Let every shard end its requests and commit everything."""
+        """Stop every shard: it ends its requests and commits everything."""
 
     def close(self) -> None:
         """End all workers."""

@@ -150,7 +150,7 @@ class Announcements:
             waiting.popleft()
 
     def waiting(self, shard: int) -> tuple[Announcement, ...]:
-        """What a shard has not kept, in order."""
+        """The announcements that a shard has not confirmed, in order."""
         return tuple(self._waiting[shard])
 
     def are_kept_to(self, number: int) -> bool:

@@ -192,7 +192,7 @@ class ProcessTeam:
             worker.deliver(Delivery(tuple(places)))
 
     def control(self, controls: Controls) -> None:
-        """Let every shard follow these."""
+        """Send these controls to every shard."""
         self._coordinator.control(controls)
         for worker in self._workers:
             worker.send_orders(self._coordinator.orders(worker.number))

@@ -1,4 +1,4 @@
-"""What other threads ask of a running crawl: URLs to take, controls to follow, questions to answer.
+"""Requests of other threads to a running crawl: URLs to take, controls to follow, questions to answer.
 
 Any thread puts a request and gets a future; the thread that runs the crawl takes requests between two steps. A future
 of an announcement is done when its URLs are committed, one of controls when every shard follows them, and one of a
@@ -39,7 +39,7 @@ Request = Announce | Controls | Question
 
 
 class Team(Protocol):
-    """What requests need of the shards."""
+    """The shards, as far as requests need them."""
 
     def announce(self, discoveries: Sequence[Discovery], /) -> int:
         """Send each to the shard that has its site; the number of the announcement."""
@@ -51,7 +51,7 @@ class Team(Protocol):
         """Take these places into the scope of every shard."""
 
     def control(self, controls: Controls, /) -> None:
-        """Let every shard follow these."""
+        """Send these controls to every shard."""
 
     @property
     def follows_controls(self) -> bool:
@@ -90,7 +90,7 @@ class Requests:
         return self._waiting.empty() and not self._announcements
 
     def take(self) -> list[tuple[Request, Future[Any]]]:
-        """What is to be done now; announcements that came soon after others wait a moment."""
+        """Take the requests to handle now; announcements that came soon after others wait a moment."""
         taken: list[tuple[Request, Future[Any]]] = []
         while not self._waiting.empty():
             request, future = self._waiting.get()
@@ -148,7 +148,7 @@ def _run(future: Future[Any], work: Callable[[], object]) -> None:
 
 
 class TeamRequests:
-    """What was asked of a crawl of several shards and is not done yet."""
+    """The requests to a crawl of several shards that are not done yet."""
 
     def __init__(self, team: Team) -> None:
         self._team = team

@@ -31,7 +31,7 @@ from .messages import (
 
 
 class Inbox(Protocol):
-    """What the transport has received for a shard. It calls `wake` when something arrives."""
+    """The messages that the transport has received for a shard. It calls `wake` when something arrives."""
 
     wake: Callable[[], None]
 

@@ -205,7 +205,7 @@ class SitemapFile:
         self._priorities_of = priorities_of
 
     def unfinished(self) -> UnfinishedFile:
-        """What is committed of the reading. The body is left out where the archive has it."""
+        """The part of the reading that is committed. The body is left out where the archive has it."""
         is_kept = self.stored is not None and not self.stored.is_revisit
         outcome = replace(self.outcome, body=b"") if is_kept else self.outcome
         vouching = tuple(sorted(self.voice.vouching))
@@ -292,7 +292,7 @@ class SitemapFile:
         return {site: np.array(positions, np.intp) for site, positions in news.items()}
 
     def _slice(self, site: Site, listed: EntryColumns, listings: Listings) -> None:
-        """By score, so that the best of a site come first."""
+        """Add a slice of a site's entries, sorted by score so that the best come first."""
         self.sites[site] = None
         of_site = self._priorities_of(site)
         priorities = listed.stated_priorities()

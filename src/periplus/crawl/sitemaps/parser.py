@@ -123,7 +123,7 @@ def _cut(parts: list[Part], limit: int) -> tuple[list[Part], list[Part]]:
 
 
 def _of_archive(url: str, body: bytes, media: MediaTypes) -> Iterator[list[Part]]:
-    """What an archive describes of the wanted types, as if a sitemap had listed it."""
+    """The entries of an archive with the wanted types, as if a sitemap had listed them."""
     described = metadata_archive.read(url, [body])
     while portion := list(islice(described, _PORTION)):
         parts: list[Part] = [each for each in portion if isinstance(each, Problem)]

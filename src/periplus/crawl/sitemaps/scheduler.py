@@ -114,7 +114,7 @@ class SitemapScheduler:
             self._continue(unfinished)
 
     def snapshot(self) -> SitemapState:
-        """What must be committed besides rows."""
+        """The state to commit besides rows."""
         return SitemapState([file.unfinished() for file in self._reading.values()], list(self.discovery.postponed))
 
     # reading
@@ -360,7 +360,7 @@ class SitemapScheduler:
             self._revisits.file_read(site_of(node.url), source_of(node.kind), node.entries, 0)
 
     def _trust(self, node: SitemapNode, is_changed: bool, now: float) -> IndexTrust | None:
-        """How far the index of a file is trusted; the index is updated with the result."""
+        """The trust in the index of a file; the index is updated with the result."""
         index = None if node.parent is None else self._store.get(node.parent)
         if index is None:
             return None

@@ -48,7 +48,7 @@ class SitemapStore:
         self._forest.put([_row(replace(node, due_at=math.inf), math.inf) for node in nodes])
 
     def due(self, now: float, limit: int) -> list[SitemapNode]:
-        """Files that are due."""
+        """The files that are due."""
         rows = self._forest.get(self._forest.due(now, limit))
         return [_decode(row) for row in rows if row is not None]
 
@@ -91,12 +91,12 @@ class SitemapStore:
         return [node for node in self.of_site(site_of(index.url)) if node.parent == index.url]
 
     def spending(self, tree: Url) -> TreeSpending:
-        """What a tree has used."""
+        """The part of its budget that a tree has used."""
         kept = self._trees.get(twin_key(tree))
         return TreeSpending() if kept is None else TreeSpending(kept.files, kept.entries, kept.size)
 
     def put_spending(self, tree: Url, spending: TreeSpending) -> None:
-        """Keep what a tree has used."""
+        """Store the part of its budget that a tree has used."""
         self._trees.put([TreeUse(twin_key(tree), spending.files, spending.entries, spending.size)])
 
 
@@ -128,7 +128,7 @@ class UnfinishedFile(Struct, frozen=True, array_like=True):
 
 
 class SitemapState(Struct, array_like=True):
-    """What is committed besides rows: files that are being read, in their order, and files to be read again."""
+    """The state to commit besides rows: files that are being read, in their order, and files to be read again."""
 
     unfinished: list[UnfinishedFile] = []
     postponed: list[Url] = []

@@ -83,7 +83,7 @@ class _Pattern:
 
 
 class DiscarderRule(Struct, frozen=True):
-    """One of their rules: which URLs it is for, and what it does in ours. `order` is as written in their file."""
+    """One rule of that library: the URLs it applies to, and our rules for what it does. `order` is as in its file."""
 
     include: tuple[str, ...]
     exclude: tuple[str, ...]
@@ -113,7 +113,7 @@ class DiscarderRules:
         return len(self.rules)
 
     def rename(self, url: str) -> str:
-        """What all rules that match a URL make of it; the URL itself if none does."""
+        """The URL after all rules that match it; the URL itself if none does."""
         parts = _parts(url)
         for number in self._matching(parts) or self._universal:
             for rule in self.rules[number].rules:

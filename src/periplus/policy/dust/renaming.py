@@ -51,7 +51,7 @@ def renamed(
     refused: frozenset[Rule] = frozenset(),
     original: str = "",
 ) -> Renamed | None:
-    """What the rules of a site make of a URL, to a fixed point; `None` if nothing changes or there is none.
+    """The URL after the rules of a site, applied to a fixed point; `None` if nothing changes or there is none.
 
     `template_of`: the template of the path of a URL. `given`: rules that hold without evidence; `refused`: rules that
     are not to be applied, whatever was learnt. `original`: the URL before rules of other kinds renamed it.
@@ -107,7 +107,7 @@ _LOOKED_FOR: Final = frozenset({"drop-param", "drop-prefix", "drop-suffix", "low
 
 
 def open_operations(dust: SiteDust | None, found: Sequence[Operation], settings: DustSettings) -> list[Operation]:
-    """Of the operations of a new URL those whose rules are not decided: pairs for them are wanted soon."""
+    """The operations of a new URL whose rules are not decided: pairs for them are wanted soon."""
     if dust is not None and dust.raised >= FIRST_PAIRS + settings.early * dust.pages:
         return []
     wanted = [each for each in found if each.rules[0].kind in _LOOKED_FOR]

@@ -77,7 +77,7 @@ class Calendars:
         self._states = states
 
     def judge(self, discovery: Discovery) -> Verdict:
-        """By the date of the URL, if its template is known for dates."""
+        """Judge a URL by its date, if its template is known for dates."""
         state = self._states.about(discovery.url)
         if not state.dated or discovery.source is Source.SEED:
             return ACCEPT
@@ -106,11 +106,11 @@ class Calendars:
         return ACCEPT
 
     def reconsider(self, discovery: Discovery) -> Verdict:
-        """As when it was found."""
+        """Judge a URL again in the same way as when it was found."""
         return self.judge(discovery)
 
     def observe(self, url: Url, is_unique: bool) -> None:
-        """What pages say does not matter."""
+        """Do nothing: the contents of pages do not matter here."""
 
 
 def _is_calendar(state: SiteFilterState, key: int, date: Dated) -> bool:

@@ -43,7 +43,7 @@ class LearningFilter(Protocol):
     """A filter that counts what was admitted and learns from what was fetched."""
 
     def judge(self, discovery: Discovery) -> Verdict:
-        """As every filter, without learning."""
+        """Judge a URL as every filter does, without learning."""
 
     def admit(self, discovery: Discovery) -> Verdict:
         """Count a URL that is new."""
@@ -153,7 +153,7 @@ class Chain:
         return self._states.changed()
 
     def check_invariants(self) -> None:
-        """What must hold between calls."""
+        """Check what must hold between calls."""
         self._states.check_invariants()
 
     def _judge_again(self, discovery: Discovery, verdict: Rewrite) -> Verdict:
@@ -196,7 +196,7 @@ class Budgets:
         self._max_pages = settings.max_pages_per_site
 
     def judge(self, discovery: Discovery) -> Verdict:
-        """By its way here, and by how many of its site were admitted so far."""
+        """Judge a URL by its depth and redirects, and by how many of its site were admitted so far."""
         if discovery.depth > self._max_depth:
             return Reject("link-depth", f"max_depth = {self._max_depth}")
         if discovery.redirects > self._max_redirects:
@@ -217,7 +217,7 @@ class Budgets:
         """A budget is spent when a URL is admitted; what comes of it does not matter."""
 
     def reconsider(self, discovery: Discovery) -> Verdict:  # noqa: ARG002 - a port's shape
-        """What was admitted has its place."""
+        """Accept: an admitted URL has its place in the budget."""
         return ACCEPT
 
     def _refusal(self) -> Reject:
@@ -279,7 +279,7 @@ def screening_chain(scope: Scope, settings: FilterSettings | None = None, want: 
 
 
 def _without_memory(scope: Scope, settings: FilterSettings, want: Want | None) -> list[Filter]:
-    """Those that have something to refuse."""
+    """The filters that have something to refuse."""
     filters: list[Filter] = [Shape(settings.shape), Sessions(settings.sessions)]
     if settings.extensions.refused:
         filters.append(Extensions(settings.extensions, MediaTypes(settings.media)))

@@ -122,7 +122,7 @@ class MediaTypes:
         return bool(self.types) and _is_one_of(mime.lower(), self._exact, self._groups)
 
     def wants_extension(self, extension: str) -> bool:
-        """The same by an extension, without the dot."""
+        """Whether files with this extension (without the dot) are wanted."""
         return self.wants(_OF_EXTENSION.get(extension.lower(), ""))
 
     def wants_url(self, url: str, declared: str = "") -> bool:
@@ -201,7 +201,7 @@ class Extensions:
         self._longest = max(map(len, names), default=0)
 
     def judge(self, discovery: Discovery) -> Verdict:
-        """By what follows the last dot of the path."""
+        """Judge a URL by what follows the last dot of its path."""
         url = discovery.url
         path = url if "?" not in url else url.partition("?")[0]
         extension = path.rpartition(".")[2]

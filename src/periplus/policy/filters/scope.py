@@ -169,7 +169,7 @@ class Shape:
         self._harmless: set[str] = set()
 
     def judge(self, discovery: Discovery) -> Verdict:
-        """By length, scheme, number of segments and their repetition."""
+        """Judge a URL by length, scheme, number of segments and their repetition."""
         url = discovery.url
         if len(url) > self._max_length:
             return Reject("too-long", f"max_length = {self._max_length}")
@@ -196,7 +196,7 @@ class Shape:
             self._harmless.add(directory)
 
     def _complaint(self, segments: list[str], room: int) -> Reject | None:
-        """What is wrong with a path that has `room` more segments."""
+        """The problem of a path that may have `room` more segments."""
         settings = self._settings
         if len(segments) + room > settings.max_segments:
             return Reject("path-depth", f"max_segments = {settings.max_segments}")

@@ -222,7 +222,7 @@ class FilterStates:
         return len(self._sites)
 
     def check_invariants(self) -> None:
-        """What must hold between calls."""
+        """Check what must hold between calls."""
         if len(self._sites) > self._max_sites:
             raise InvariantError(f"{len(self._sites)} sites in memory, {self._max_sites} allowed")
         for site, state in self._sites.items():

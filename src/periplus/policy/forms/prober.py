@@ -135,12 +135,12 @@ class Prober:
         self._known_bindings: dict[tuple[str, ...], list[Binding]] = {}
 
     def read_form_page(self, links: tuple[tuple[Url, str], ...], text: str) -> None:
-        """What the page of the form says: words to begin with, and links that are not records."""
+        """Learn from the page of the form: words to begin with, and links that are not records."""
         self.state.chrome.update(_hash(url) for url, _ in links)
         self.state.words.add("page", [text])
 
     def read_record(self, text: str) -> None:
-        """What the page of a record says: more words."""
+        """Learn more words from the page of a record."""
         self.state.words.add("texts", [text])
 
     # which submissions
@@ -269,7 +269,7 @@ class Prober:
     # what answers say
 
     def learn(self, page: ProbedPage) -> Results:
-        """Take a page of results."""
+        """Learn from a page of results."""
         asked = self.state.asked.pop(page.url, None)
         if asked is None:
             return Results()
@@ -373,7 +373,7 @@ class Prober:
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """How each template did, in words."""
+        """The result of each template, in words."""
         return tuple(
             f"{name}: {each.submitted} submitted, {len(each.signatures)} different results, {each.found} new records, "
             + ("informative" if each.is_informative else "not informative" if each.is_sample_over else "not decided")

@@ -81,7 +81,7 @@ def bounded(form: Form) -> Form:
 
 
 def form_key(form: Form) -> str:
-    """By what a form is known: its action, and the names of its fields. A site shows one form on many pages."""
+    """The key of a form: its action, and the names of its fields. A site shows one form on many pages."""
     return " ".join((form.action, *sorted({field.name for field in form.fields})))
 
 

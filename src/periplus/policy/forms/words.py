@@ -36,7 +36,7 @@ _STOP: Final = frozenset(
 
 
 class Source(Struct):
-    """How well words of a source do: `hits` of `tries` found something."""
+    """The success rate of words of a source: `hits` of `tries` found something."""
 
     tries: int = 0
     hits: int = 0
@@ -56,7 +56,7 @@ class Query(Struct, array_like=True):
 
 
 class Words(Struct):
-    """What is known for choosing words. `counts` has how many known records have a word, by source."""
+    """The data for choosing words. `counts` has how many known records have a word, by source."""
 
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     sources: dict[str, Source] = field(default_factory=dict)

@@ -45,7 +45,7 @@ _LOW: Final = 1 << 12
 
 
 def worth_of(potential: float, inherited: float = 0.0) -> float:
-    """One number of both. Larger potentials give larger ones; levels of queues grow evenly with the potential."""
+    """Encode both in one number that grows with the potential; levels of queues grow evenly with it."""
     fraction, octave = math.frexp(2.0 ** (OCTAVES * (2.0 * min(max(potential, 0.0), 1.0) - 1.0)))
     high = math.floor(math.ldexp(fraction, _HIGH_BITS))
     low = math.floor(min(max(inherited, 0.0), 1.0) * (_LOW - 1) + 0.5) / _LOW
@@ -58,13 +58,13 @@ def potential_of(worth: float) -> float:
 
 
 def inherited_of(worth: float) -> float:
-    """What a URL of this worth inherits."""
+    """The inherited value that is encoded in this worth."""
     scaled = math.ldexp(math.frexp(worth)[0], _HIGH_BITS)
     return (scaled - math.floor(scaled)) * _LOW / (_LOW - 1)
 
 
 class LinkSigns(NamedTuple):
-    """What a link says: how much of the topic its anchor and its context have.
+    """The evidence about a link: how much of the topic its anchor and its context have.
 
     `promise` is what was learnt of its folder: the relevance that is expected there, as a multiple of the crawl's mean.
     `layer` is how many links its page is away from the topic, by its words (see `policy.topic.LayerClassifier`).
@@ -90,7 +90,7 @@ class Focusing(Protocol):
 
 
 def inherited(relevance: float, of_page: float) -> float:
-    """What the links of a page inherit: of its relevance, or else of what it inherited itself."""
+    """The value that the links of a page inherit: of its relevance, or else of what it inherited itself."""
     if relevance >= RELEVANT:
         return _DECAY * relevance
     passed = _DECAY * of_page
@@ -119,7 +119,7 @@ class ByPotential(ByWorth):
         return worth
 
     def rest(self, worth: float) -> float:
-        """Nothing is spent."""
+        """The page keeps its worth."""
         return worth
 
     def combined(self, worth: float, gain: float, share: float) -> float:
@@ -141,7 +141,7 @@ class Shark(ByPotential):
     """Shark-search (Hersovici et al. 1998): relevance of the page, anchor, and the words around it."""
 
     def potential(self, relevance: float, inherited: float, signs: LinkSigns, links: int) -> float:  # noqa: ARG002
-        """By the formula of the paper."""
+        """The potential by the formula of the paper."""
         return shark(inherited, signs.anchor, signs.context)
 
 
@@ -161,7 +161,7 @@ class Focused(ByPotential):
         self._learning = learning
 
     def potential(self, relevance: float, inherited: float, signs: LinkSigns, links: int) -> float:  # noqa: ARG002
-        """By the formula of the paper, with less for crowds and more for promising folders."""
+        """The potential by the formula of the paper, with less for crowds and more for promising folders."""
         passed = inherited * min(1.0, math.sqrt(_CROWD / max(links, 1)))
         return min(shark(passed, signs.anchor, signs.context) * math.pow(signs.promise, self._learning), 1.0)
 

@@ -103,7 +103,7 @@ class ByGain(ByWorth):
     """The score of a URL comes from the pages that link to it."""
 
     def score(self, discovery: Discovery) -> float:
-        """What it was given; a seed starts with one unit."""
+        """The sum of its gains; a seed starts with one unit."""
         return discovery.gain + (discovery.source is Source.SEED)
 
 
@@ -135,7 +135,7 @@ class InDegree(ByGain):
         return 1.0
 
     def rest(self, worth: float) -> float:
-        """Nothing is spent."""
+        """The page keeps its worth."""
         return worth
 
 
@@ -156,7 +156,7 @@ class Opic(ByGain):
         return worth / links
 
     def rest(self, worth: float) -> float:  # noqa: ARG002
-        """All was given away."""
+        """Nothing: the page gives all its cash away."""
         return 0.0
 
 
@@ -247,11 +247,11 @@ class RankMass(ByRank):
         return self._damping * worth / links
 
     def rest(self, worth: float) -> float:  # noqa: ARG002
-        """All has gone on."""
+        """Nothing: the page passes all its mass on."""
         return 0.0
 
     def batch_size(self, waiting: int) -> int:
-        """All of them."""
+        """The batch is the whole frontier."""
         return waiting
 
     def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
@@ -362,5 +362,5 @@ class Optimal(ByWorth):
         self._oracle = oracle
 
     def score(self, discovery: Discovery) -> float:
-        """What the oracle returns."""
+        """The score that the oracle returns."""
         return self._oracle(discovery.url)

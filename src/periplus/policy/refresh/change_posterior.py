@@ -51,7 +51,7 @@ _LEAST = 1e-12
 
 
 class Visits(Struct, frozen=True):
-    """What visits found, as columns. All times are in days before now, so `begin >= end >= 0`.
+    """The results of visits, as columns. All times are in days before now, so `begin >= end >= 0`.
 
     `page` is whose visit it was, in ascending order; `begin` the visit before, `end` this one; `reasons` the expected
     changes that signals reported in between.
@@ -65,7 +65,7 @@ class Visits(Struct, frozen=True):
 
 
 class Pages(Struct, frozen=True):
-    """What else is known of each page.
+    """The other data of each page.
 
     `site` and `group` are numbers from 0; `age` is days since the last visit; `old_changes` in `old_days` are visits
     that are not known one by one. `dated` are the days since the last change by the page's date at the first visit, 0

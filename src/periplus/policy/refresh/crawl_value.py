@@ -280,7 +280,7 @@ def _waited(expected: float, shape: float) -> float:
 
 
 def _waits(expected: Floats, shape: Floats | float) -> Floats:
-    """The same of many."""
+    """`_waited` for many pages."""
     finite = np.where(np.isfinite(shape), shape, 1.0)
     unsure = np.minimum(finite * np.expm1(np.minimum(expected / finite, 50.0)), _LONGEST)
     return np.where(np.isfinite(shape) & np.isfinite(expected), unsure, expected)

@@ -74,7 +74,7 @@ class SiteBeliefs(Struct, frozen=True):
 
     @classmethod
     def none(cls, sites: int) -> SiteBeliefs:
-        """Anything may be: Beta(1, 1)."""
+        """Beliefs without any evidence: Beta(1, 1)."""
         return cls(np.ones((sites, KINDS)), np.full((sites, KINDS), 2.0))
 
 
@@ -129,7 +129,7 @@ def estimate_pages(
     *,
     doubt: Floats | float = 0.0,
 ) -> Estimates:
-    """What an array of `PAGE` says; `site[i]` is the row in `beliefs` of page i's site."""
+    """Estimate the pages of an array of `PAGE`; `site[i]` is the row in `beliefs` of page i's site."""
     watched = np.where(pages["watched_from"] > 0, np.maximum(now - pages["watched_from"], 0.0), 0.0) / DAY
     return estimate(
         observations_of(pages),
@@ -265,7 +265,7 @@ class _Step:
         self._owner = site[page]
 
     def information(self, alpha: Floats, precision: Floats) -> Floats:
-        """What these visits say of the logarithm of each page's rate: next to nothing after a long time.
+        """The information of these visits about the logarithm of each page's rate: close to zero after a long time.
 
         The second derivative of ln(1 - e^-H); a visit that found nothing says as much as changes were expected.
         """

@@ -1,4 +1,4 @@
-"""What is kept of a page's visits and signals, from which its change rate is estimated: 64 bytes.
+"""The evidence kept of a page's visits and signals, from which its change rate is estimated: 64 bytes.
 
 The last eight visits are kept as they were (how long after the one before, whether it found a change, how many
 signals of each kind had come by then), four bytes each; older ones are folded into two sums, of expected changes and
@@ -98,7 +98,7 @@ class PageEvidence(Struct, frozen=True, gc=False):
     ring: tuple[int, ...] = ()
 
     def pack(self) -> bytes:
-        """64 bytes."""
+        """Encode the evidence in 64 bytes."""
         ring = self.ring + (0,) * (RING - len(self.ring))
         return _BYTES.pack(
             self.visited_at, self.watched_from, self.heard, self.pending,
@@ -107,7 +107,7 @@ class PageEvidence(Struct, frozen=True, gc=False):
 
     @property
     def signals(self) -> tuple[int, ...]:
-        """Since the last visit, by kind."""
+        """The numbers of signals since the last visit, by kind."""
         return signals_of(self.pending)
 
     def signalled(self, kind: SignalKind) -> PageEvidence:
@@ -151,7 +151,7 @@ class PageEvidence(Struct, frozen=True, gc=False):
         return self.old_days if len(self.ring) < RING and self.old_changes == BY_DATE else 0.0
 
     def undated(self) -> PageEvidence:
-        """Without that date."""
+        """The evidence without that date."""
         return replace(self, old_changes=0.0, old_days=0.0) if self.dated else self
 
     def visited(self, is_changed: bool, now: float) -> tuple[PageEvidence, int]:
@@ -169,7 +169,7 @@ class PageEvidence(Struct, frozen=True, gc=False):
 
 
 def unpack_page(kept: bytes) -> PageEvidence:
-    """What was packed; nothing from nothing. Raises `CollectionDamaged` for what never was."""
+    """Decode packed evidence; empty bytes are no evidence. Raises `CollectionDamaged` for invalid bytes."""
     if not kept:
         return UNSEEN
     if len(kept) != _BYTES.size:

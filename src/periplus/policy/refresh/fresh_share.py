@@ -108,7 +108,7 @@ def _draws(
 def _evidence(
     kept: NDArray[np.void], site: NDArray[np.int64], sites: Sequence[SiteEvidence], now: float
 ) -> tuple[Pages, Visits]:
-    """What is kept of the pages, as columns with times in days before now."""
+    """The evidence of the pages, as columns with times in days before now."""
     is_dated = (kept["old_changes"] == BY_DATE) & (kept["ring"][:, -1] == 0)
     is_seen = kept["ring"][:, 0] != 0
     ages = np.maximum(now - kept["visited_at"], 0.0) / DAY
@@ -134,7 +134,7 @@ def _evidence(
 
 
 def _trust_in_folded(kept: NDArray[np.void]) -> Floats:
-    """How far the sums of older visits count: as the share of the last visits that found no change.
+    """The weight of the sums of older visits: the share of the last visits that found no change.
 
     A visit that found a change was added as the number of changes expected at the rate that was estimated then. Where
     nearly every visit finds one, that number is not an observation: the page may change a hundred times as often.

@@ -26,19 +26,19 @@ from .weights import Yield
 MOST_SPAWNED = 1000
 """New URLs of one visit that count, at most: a page that makes up URLs does not gain by it."""
 MOST_LINKS = 250
-"""Of a page that are remembered: a kilobyte."""
+"""Links of a page that are remembered: a kilobyte."""
 _SPAWN_MEMORY = 60.0
 """Days after which new URLs count half."""
 _SPAWN_PRIOR = 1.0
 """Days without a new URL that every page is taken to have had: one link more after an hour makes no hub."""
 _LEAST_SPAWNED = 0.05
-"""What is left of a new URL after more than four such times is forgotten."""
+"""Counts of new URLs below this are dropped: what is left of one after more than four half-lives."""
 _NEWEST = 0.3
 """Weight of the last change in the mean share of a page that a change replaces."""
 _KEEP = 0.5 ** (1.0 / 200.0)
-"""What a site's answers taught fades: after 200 visits it counts half."""
+"""Decay of a site's counts for each visit: after 200 visits a count is halved."""
 _LEAST_SHARE = 0.05
-"""Of a page that a change replaces, at least: links and titles are part of it, too."""
+"""The least share of a page that counts as replaced in a change: links and titles are part of it, too."""
 
 _PAGE = struct.Struct("<fff")
 
@@ -62,7 +62,7 @@ class PageGains(Struct, frozen=True, gc=False):
 
     @property
     def new_a_day(self) -> float:
-        """New URLs a day."""
+        """The number of new URLs a day."""
         return self.spawned / (self.days + _SPAWN_PRIOR) if self.spawned else 0.0
 
     def again(self, days: float) -> PageGains:
@@ -81,7 +81,7 @@ class PageGains(Struct, frozen=True, gc=False):
         return replace(self, spawned=self.spawned + min(urls, MOST_SPAWNED), days=days)
 
     def leads(self, prints: Sequence[int]) -> tuple[PageGains, list[int]]:
-        """It leads here now, by fingerprints: with that, and the places of those to which it did not lead before."""
+        """The gains with these links (fingerprints), and the positions of those that the page did not have before."""
         now = np.array(prints[:MOST_LINKS], np.uint64).astype("<u4")
         before = np.frombuffer(self.links, "<u4")
         added = np.flatnonzero(~np.isin(now, before)).tolist() if len(before) else []
@@ -164,7 +164,7 @@ class SiteGains(Struct, frozen=True, array_like=True, gc=False):
 
 
 def unpack_page_gains(kept: bytes) -> PageGains:
-    """What was packed; nothing from nothing. Raises `CollectionDamaged` for what never was."""
+    """Decode packed gains; empty bytes are none. Raises `CollectionDamaged` for invalid bytes."""
     if not kept:
         return NO_GAINS
     if len(kept) < _PAGE.size or len(kept) % 4:

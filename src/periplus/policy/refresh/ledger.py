@@ -45,7 +45,7 @@ class Ledger:
         self.estimates = self.estimate_all(now)
 
     def first_visited(self, pages: Ints, now: float) -> None:
-        """These are there from now on."""
+        """Add these pages after their first visit."""
         self.pages["visited_at"][pages] = now
         self.pages["watched_from"][pages] = max(int(now), 1)
 
@@ -60,7 +60,7 @@ class Ledger:
         self.pages["heard"] += counts
 
     def visited(self, pages: Ints, is_changed: NDArray[np.bool_], now: float) -> None:
-        """Visits to these, each once."""
+        """Record visits to these pages, each visited once."""
         rows = self.pages[pages]
         full = rows["ring"][:, -1] != 0
         if full.any():
@@ -107,7 +107,7 @@ class Ledger:
         return believed(self.pages, self._site, with_signals, without)
 
     def outlooks(self, tables: CrawlValue) -> tuple[Ints, Floats]:
-        """Classes and rates of all pages."""
+        """The classes and rates of all pages."""
         return tables.outlooks(self.estimates.alpha, *self.estimates.heard(self._site), self.estimates.shape)
 
     def boosts(self) -> Floats:

@@ -39,11 +39,11 @@ _LEAST = 0.1
 _LEAST_MEMORY = 500.0
 """Visits by which a part learns how far its forecasts are off: as many as it has pages, but at least these."""
 _MOST_OFF = 5.0
-"""The logarithm of that, at most."""
+"""The maximum of the logarithm of that error."""
 _VISITS_BETWEEN = 10
-"""Visits of a mean part between two looks..."""
+"""Visits of an average part between two adjustments of budgets."""
 _LEAST_PAUSE = 60.0
-"""...and seconds, at least."""
+"""Minimum seconds between two adjustments."""
 _WORTH_TELLING = 0.01
 """Relative change of a budget below which no part is notified."""
 
@@ -99,7 +99,7 @@ class Market:
         return self._news([bid.visits_a_day for bid in received])
 
     def _learn(self, bids: Sequence[Bid], days: float) -> None:
-        """How far the forecast of each is off."""
+        """Learn how far the forecast of each part is off."""
         for number, bid in enumerate(bids):
             if bid.is_sound:
                 seen = min(self.granted[number] * days / max(bid.pages, _LEAST_MEMORY), 1.0)
@@ -107,7 +107,7 @@ class Market:
                 self._off[number] = min(max(off, -_MOST_OFF), _MOST_OFF)
 
     def _moved(self, whole: float, bids: Sequence[Bid]) -> list[float]:
-        """What each would have next, but for the sum."""
+        """The next budget of each part, before all are scaled to the sum."""
         parts = list(zip(bids, self._off, self.granted, strict=True))
         known = [(math.log(bid.forecast) + off, has) for bid, off, has in parts if bid.is_sound]
         mean = math.fsum(price * has for price, has in known) / math.fsum(has for _, has in known) if known else 0.0

@@ -42,10 +42,10 @@ from ..settings import nearest
 Floats = NDArray[np.float64]
 Shape = Callable[[Floats], Floats]
 Cost = Callable[[Floats, Floats, float], Floats]
-"""What a copy costs after `changes` expected untold ones and `signals`, of which the share `precision` is right."""
+"""The cost of a copy after `changes` unsignalled ones expected and `signals`, of which the share `precision` is right."""
 
 HARMONIC_SHARE = 0.10
-"""Of the mixed objective: freshness loses 0.2 %, and what is stale is less so by a sixth."""
+"""The harmonic share of the mixed objective: freshness loses 0.2 %, and what is stale is less so by a sixth."""
 
 
 class Objective(Struct, frozen=True):

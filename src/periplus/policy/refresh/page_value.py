@@ -152,7 +152,7 @@ class Appraiser:
     def appraise(
         self, page: PageEvidence, site: SiteEvidence, weight: float, now: float, hub: Hub | None = None
     ) -> Appraisal:
-        """All of it."""
+        """Compute all of it for one page."""
         seen = self.outlook(page, site, now)
         age = max(now - page.visited_at, 0.0) / DAY
         worth = self._worth(seen, weight, age, hub)

@@ -99,7 +99,7 @@ HONEST, USEFUL, USELESS = "honest", "useful", "useless"
 ALWAYS_NOW, BUILD_TIME, SILENT, UNKNOWN = "always-now", "build-time", "silent", "unknown"
 
 _KEEP = 0.5 ** (1.0 / 500.0)
-"""What was folded of a site fades: after 500 visits it counts half. Sites change their ways."""
+"""Decay of a site's folded visits: after 500 visits they count half. Sites change their ways."""
 _POLL_WEIGHT = 0.3
 """Weight of the last poll in the share of pages that polls report as changed."""
 _LYING_POLLS = 2
@@ -232,7 +232,7 @@ class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
     again: int = 0
 
     def of(self, kind: SignalKind) -> KindEvidence:
-        """One kind."""
+        """The evidence of one kind."""
         return self.kinds[kind]
 
     def with_kind(self, kind: SignalKind, evidence: KindEvidence) -> SiteEvidence:
@@ -345,7 +345,7 @@ class ArchiveProof(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def checks(self) -> float:
-        """All checks."""
+        """The number of all checks."""
         return self.right + self.wrong + self.missed + self.quiet
 
     @property
@@ -393,4 +393,4 @@ class ArchiveProof(Struct, frozen=True, array_like=True, gc=False):
 
 
 NO_PROOF = ArchiveProof()
-"""Of a site without archives, or without checks."""
+"""The proof of a site without archives, or without checks."""

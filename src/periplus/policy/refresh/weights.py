@@ -39,9 +39,9 @@ from .evidence import DAY
 MOST_DAYS = 30.0
 """Maximum number of days for which a new page counts as unchanged: its change rate is not known yet."""
 UNCHANGED_COST = 0.1
-"""Of an answer of 304, against that of a page."""
+"""The cost of an answer of 304, relative to that of a page."""
 _LEAST_COST = 0.01
-"""Nothing is for nothing."""
+"""The least cost of a visit, so that no visit is free."""
 _HALF = 0.5 ** (1.0 / 1000.0)
 """First fetches fade: after a thousand they count half."""
 
@@ -58,7 +58,7 @@ class Yield(Struct, frozen=True, array_like=True, gc=False):
         return self.good / self.tried
 
     def seen(self, is_good: bool) -> Yield:
-        """After one more."""
+        """The yield after one more first fetch."""
         return Yield(1.0 + _HALF * (self.good - 1.0) + is_good, 2.0 + _HALF * (self.tried - 2.0) + 1.0)
 
 

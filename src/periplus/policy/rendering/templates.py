@@ -22,12 +22,12 @@ LEAST_LINKS: Final = 10
 MAX_TEMPLATES: Final = 64
 """Templates of a site with a decision of their own; all others share one."""
 _OTHERS: Final = 0
-"""The key of that one."""
+"""The key of the shared decision."""
 _DAY: Final = 86_400.0
 
 
 class TemplateDecision(Enum):
-    """What is known of a template."""
+    """Whether the pages of a template need their scripts."""
 
     UNKNOWN = "unknown"
     NEEDED = "needs-scripts"
@@ -54,12 +54,12 @@ class TemplateTest(Struct, array_like=True):
 
 
 class SiteRendering(Struct, array_like=True):
-    """What is known of the templates of a site, by the hash of each."""
+    """The tests of the templates of a site, by the hash of each."""
 
     templates: dict[int, TemplateTest] = field(default_factory=dict)
 
     def of(self, template: int) -> TemplateTest | None:
-        """What is known of a template."""
+        """The test of a template, if there was any."""
         return self.templates.get(template) or self.templates.get(_OTHERS)
 
     @property
@@ -68,7 +68,7 @@ class SiteRendering(Struct, array_like=True):
         return sum(test.seems_needed for test in self.templates.values())
 
     def changing(self, template: int) -> TemplateTest:
-        """The same, to be changed."""
+        """The test of a template, to be modified."""
         known = self.templates.get(template)
         if known is None:
             key = template if len(self.templates) < MAX_TEMPLATES else _OTHERS

@@ -58,7 +58,7 @@ class FileMemory(Struct, frozen=True):
 
 
 def unpack(kept: bytes) -> FileMemory:
-    """What was packed; nothing from nothing. Raises `CollectionDamaged` for what never was."""
+    """Decode a packed memory; empty bytes are an empty one. Raises `CollectionDamaged` for invalid bytes."""
     if not kept:
         return NOTHING
     if len(kept) < _HEAD.size or kept[0] != _VERSION:
@@ -80,7 +80,7 @@ def _damaged(why: str) -> CollectionDamaged:
 
 
 NOTHING = FileMemory(np.zeros(0, np.uint64), np.zeros(0, np.uint32))
-"""Of a file that was never read."""
+"""The memory of a file that was never read."""
 
 
 def prints_of(urls: Iterable[Url]) -> Prints:
@@ -105,7 +105,7 @@ _COMMON_SHARE, _COMMON_ENTRIES = 0.5, 20
 
 
 class Change(IntEnum):
-    """What an entry is, compared with the reading before."""
+    """The change of an entry since the reading before."""
 
     SAME = 0
     """It was there, and reports no change since; its `lastmod` may have disappeared, appeared, or moved back."""
@@ -148,7 +148,7 @@ class Comparison:
         self._unknown = 0
 
     def compare(self, prints: Prints, times: Times) -> Codes:
-        """What each entry of a slice is, as a `Change`."""
+        """The `Change` of each entry of a slice."""
         codes, places = _codes(self._before, prints, times)
         self._is_seen[places[(codes == Change.SAME) | (codes == Change.MOVED)]] = True
         self._unknown += int(np.count_nonzero(codes == Change.UNKNOWN))

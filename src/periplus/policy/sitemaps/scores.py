@@ -56,7 +56,7 @@ class Priorities(Struct, array_like=True):
 
     @property
     def total(self) -> int:
-        """Entries counted."""
+        """The number of entries counted."""
         return sum(self.counts.values())
 
     @property
@@ -79,7 +79,7 @@ def given(priority: float | None) -> float:
 
 _DAMPING = 0.85
 UNRANKED = 1.0 - _DAMPING
-"""What PageRank's jump alone gives to every page, in multiples of the mean: the least that a page can have."""
+"""The rank that PageRank's jump alone gives to every page, in multiples of the mean: the least possible."""
 
 RankOf = Callable[[Url], float | None]
 """The rank of a URL in multiples of the mean, or None where it has none yet."""

@@ -51,7 +51,7 @@ class SitemapNode(Struct, frozen=True):
     parent: Url | None = None
     """The index that names it."""
     depth: int = 0
-    """Indexes above it."""
+    """The number of indexes above it."""
     lastmod: Lastmod | None = None
     """The date of the file in its index."""
     redirects: int = 0
@@ -150,14 +150,14 @@ class TreeLimits(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TreeSpending(Struct, frozen=True, array_like=True, gc=False):
-    """What a tree has used of its budget."""
+    """The part of its budget that a tree has used."""
 
     files: int = 0
     entries: int = 0
     size: int = 0
 
     def read(self, entries: int, size: int) -> TreeSpending:
-        """What is spent after `entries` more entries and `size` more bytes."""
+        """The spending after `entries` more entries and `size` more bytes."""
         return TreeSpending(self.files, self.entries + entries, self.size + size)
 
     def refusal(self, settings: TreeLimits) -> str:

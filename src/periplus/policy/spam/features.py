@@ -132,7 +132,7 @@ def name_features(host: str) -> Features:
 
 
 def suffix_kind(host: str) -> str:
-    """What the public suffix of a host says about who may register there."""
+    """The kind of a host's public suffix, by the rules for registering there."""
     labels = host.lower().rstrip(".").split(".")[-2:]
     return next((kind for kind, words in SUFFIXES.items() if words.intersection(labels)), OPEN)
 

@@ -86,7 +86,7 @@ class LinkFeatures(Struct, frozen=True):
 
 
 def link_features(graph: DomainGraph) -> LinkFeatures:
-    """All of them, for all domains."""
+    """The link features of all domains."""
     ranks = pagerank(graph.sources, graph.targets, graph.count, tolerance=_TOLERANCE)
     trusted = trust_of(graph)
     in_degree = np.bincount(graph.targets, minlength=graph.count)
@@ -110,7 +110,7 @@ def trust_of(graph: DomainGraph) -> Values:
 
 
 def anti_trust_of(graph: DomainGraph) -> Values:
-    """The same on reversed edges from known spam."""
+    """Anti-trust: propagates from known spam over reversed edges."""
     return trust(graph.targets, graph.sources, graph.count, graph.spam) if len(graph.spam) else np.zeros(graph.count)
 
 

@@ -56,7 +56,7 @@ class Curve(Struct, frozen=True):
 
 
 class Part(Struct, frozen=True):
-    """What one feature adds to the log odds, and the value it had."""
+    """The contribution of one feature to the log odds, and its value."""
 
     name: str
     weight: float
@@ -73,7 +73,7 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
     trained_on: str = ""
 
     def page_parts(self, features: Features) -> list[Part]:
-        """What each known feature of a page adds."""
+        """The contribution of each known feature of a page."""
         return [
             Part(name, curve(value), PHRASES[name].format(value))
             for name, value in features.items()
@@ -81,7 +81,7 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
         ]
 
     def name_parts(self, host: str) -> list[Part]:
-        """What the name of a host adds."""
+        """The contributions of the name of a host."""
         parts = self.page_parts(name_features(host))
         kind = suffix_kind(host)
         if kind in self.kinds:
@@ -91,7 +91,7 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
         return parts
 
     def page_weight(self, features: Features) -> float:
-        """What all known features of a page add to the log odds."""
+        """The sum of the contributions of all known features of a page to the log odds."""
         return sum(
             curve(value)
             for name, value in features.items()
@@ -103,7 +103,7 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
         return self.intercept + self.page_weight(features)
 
     def host_parts(self, host: str, features: Features, pages: Sequence[Features]) -> list[Part]:
-        """What the host's name, its place among others and its pages add: of the pages the mean, shrunk."""
+        """The contributions of the host's name, its place among others and its pages: of the pages the mean, shrunk."""
         return self.name_parts(host) + self.page_parts(features) + self._mean_parts(pages)
 
     def host_logit(self, host: str, features: Features, pages: Sequence[Features]) -> float:
@@ -201,7 +201,7 @@ def pooled_pages(
 
 
 def neighbour_part(total: float, count: float, own: float, pages: int) -> Part | None:
-    """What neighbours add to a host beyond its own pages, which are worth `own` in all; `None` if nothing."""
+    """The contribution of neighbours beyond the host's own pages, which are worth `own` in all; `None` if nothing."""
     if pages >= ENOUGH_PAGES or count <= pages or own <= 0.0:
         return None
     effective = min(count, float(ENOUGH_PAGES))

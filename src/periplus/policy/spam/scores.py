@@ -79,11 +79,11 @@ class SpamScores:
         return self._domains.of(domain)
 
     def worth(self, url: Url) -> float:
-        """By how much the worth of a page is multiplied."""
+        """The factor for the worth of a page."""
         return 1.0 if self.is_empty else worth_multiplier(self._hosts.of(site_of(url)))
 
     def budget(self, domain: str) -> float:
-        """By how much the budget of a domain is multiplied."""
+        """The factor for the budget of a domain."""
         return 1.0 if self.is_empty else budget_multiplier(self._domains.of(domain))
 
 

@@ -82,12 +82,12 @@ def domain_score(hosts: Sequence[tuple[float, int]]) -> float:
 
 
 def worth_multiplier(score: float) -> float:
-    """By how much the worth of a page's visits and its ordering score are multiplied."""
+    """The factor for the worth of a page's visits and for its ordering score."""
     return (1.0 - score) ** 2
 
 
 def budget_multiplier(score: float) -> float:
-    """By how much the budget of a domain is multiplied: up to 0.5 it is whole, at 1 a tenth of it remains."""
+    """The factor for the budget of a domain: 1 up to a score of 0.5, beyond it falling to 0.1 at 1."""
     return 1.0 - 0.9 * score if score > 0.5 else 1.0
 
 

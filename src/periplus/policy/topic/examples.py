@@ -45,12 +45,12 @@ class Examples(Struct, frozen=True, array_like=True):
     words: list[str]
 
     def encode(self) -> bytes:
-        """As a file."""
+        """Encode the examples as a file."""
         return msgspec.msgpack.encode(self)
 
     @classmethod
     def decode(cls, content: bytes) -> Examples:
-        """From a file."""
+        """Decode a file of examples."""
         try:
             return msgspec.msgpack.decode(content, type=cls)
         except msgspec.MsgspecError as error:

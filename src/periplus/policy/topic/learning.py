@@ -28,7 +28,7 @@ _SHRINK: Final = 5.0
 
 
 class LearnerState(Struct, array_like=True):
-    """What a learner knows: pages and the sum of their relevance, in all and for each place of the table."""
+    """The state of a learner: pages and the sum of their relevance, in all and for each place of the table."""
 
     pages: int = 0
     relevance: float = 0.0
@@ -36,7 +36,7 @@ class LearnerState(Struct, array_like=True):
 
 
 class LinkLearner:
-    """What to expect of a URL before it is read."""
+    """Predicts the relevance of a URL before its page is read."""
 
     def __init__(self, state: LearnerState | None = None) -> None:
         state = state or LearnerState()

@@ -90,14 +90,14 @@ Relevance = Callable[[Page], float]
 
 
 class TopicState(Struct, array_like=True):
-    """What a topic has learnt from the pages of a crawl."""
+    """The state that a topic has learnt from the pages of a crawl."""
 
     words: Calibration | None = None
     examples: ExampleState = field(default_factory=ExampleState)
 
 
 class Topic:
-    """What a crawl looks for. At least one of the three ways to say it must be given."""
+    """The topic of a crawl. At least one of the three ways to define it must be given."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Topic:
 
     @property
     def state(self) -> TopicState:
-        """What must be remembered."""
+        """The state to commit."""
         return TopicState(
             None if self._words is None else self._words.learnt,
             ExampleState() if self._examples is None else self._examples.state,

@@ -144,7 +144,7 @@ class TopicTerms:
 
 
 class Calibration(Struct, array_like=True):
-    """What the first pages have taught: their number, how many had each term, and what each had.
+    """The calibration from the first pages: their number, how many had each term, and what each had.
 
     `samples` has for each page its length and the frequencies of its terms; it is dropped when `c` is fixed.
     """
