@@ -199,7 +199,7 @@ def _xml_encoding(head: bytes) -> str | None:
 
 
 def _text_encoding(label: bytes) -> str | None:
-    """What a declaration inside the text can mean: it was read as ASCII, so UTF-16 must be a mistake for UTF-8."""
+    """The encoding of a declaration inside the text: it was read as ASCII, so UTF-16 must be a mistake for UTF-8."""
     encoding = encoding_of(label.decode("latin-1"))
     if encoding in ("UTF-16BE", "UTF-16LE"):
         return "UTF-8"

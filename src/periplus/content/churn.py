@@ -119,7 +119,7 @@ _MOST_PAIRS: Final = 0xFFFF
 
 
 class ChurnRecord(Struct, frozen=True, array_like=True, gc=False):
-    """What a site record holds of its churn.
+    """The churn of a site, as it is stored in its record.
 
     `compared` pairs of versions were looked at, of which `instants` were fetched right after each other (255 stand for
     more). `ways` has five bytes for each block, in the order of their ways: the way, how often the block was compared,

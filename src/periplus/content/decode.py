@@ -81,7 +81,7 @@ def decode_body(
 
 
 def _decode(body: bytes, coding: str, limit: int, at_limit: str) -> tuple[bytes, Problem | None]:
-    """One coding taken off, at most `limit` bytes of it."""
+    """Remove one coding; at most `limit` bytes of output."""
     looks_right, pieces_of = _DECODERS[coding]
     if not body:
         return body, None

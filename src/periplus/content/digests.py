@@ -85,7 +85,7 @@ def masked(data: bytes) -> bytes:
 
 
 def masked_in_python(data: bytes) -> bytes:
-    """The same without the native scanner.
+    """`masked` without the native scanner.
 
     One regular expression runs over the text in lower case with a 0 for every digit: every match begins with a digit or
     close before one, and a search for one character is fast. The native scanner has the same rules in C
@@ -104,7 +104,7 @@ def masked_in_python(data: bytes) -> bytes:
 
 
 def _start(plain: bytes, found: re.Match[bytes]) -> int | None:
-    """Where what was found begins, which may be before the figure; `None` if it is not volatile after all."""
+    """Where the match begins, which may be before the figure; `None` if it is not volatile after all."""
     start, end = found.span()
     kind = found.lastgroup
     before = plain[max(0, start - _LOOK_BACK) : start]
@@ -172,12 +172,12 @@ def is_same_body(digests: Digests, body: bytes) -> bool:
 
 
 def version_of(page: Page) -> bytes:
-    """What to keep of a page besides its digests: title and canonical URL as a digest, how it was read, the sketch."""
+    """Encode what is kept of a page besides its digests: a digest of title and canonical URL, source, and sketch."""
     return b"%b%c%b" % (_heading(page), TEXT_RULE | page.read_from << _ORIGIN_SHIFT, page.sketch)
 
 
 def read_from(version: bytes) -> ReadFrom:
-    """What the page of a version was read from."""
+    """The source from which the page of a version was read."""
     is_numbered = (len(version) - _HEADING) % 4 == 1
     return ReadFrom(version[_HEADING] >> _ORIGIN_SHIFT) if is_numbered and len(version) > _HEADING else ReadFrom.SERVER
 

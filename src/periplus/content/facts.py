@@ -78,7 +78,7 @@ def read_facts(
 
 
 def base_of(head: Head, url: str) -> str:
-    """What links are relative to: the first `<base href>`, if it is a URL, else the page (HTML Standard, 4.2.3)."""
+    """The base of links: the first `<base href>`, if it is a URL, else the page (HTML Standard, 4.2.3)."""
     for _, attributes, is_in_noscript, _ in head.bases:
         if not is_in_noscript and (href := attributes.get("href")) is not None:
             base = whatwg(href, url)

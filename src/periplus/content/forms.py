@@ -142,7 +142,7 @@ class _FieldReader:
         return Field(name[:_MAX_WORD], kind[:_MAX_WORD] or "text", value, options, is_required, label)
 
     def button(self, position: int) -> str:
-        """What a button says; empty if the control is not a button that submits."""
+        """The text of a button; empty if the control is not a button that submits."""
         control = self._elements[position]
         kind = (control.attributes.get("type") or "").strip().lower()
         if control.tag == "button":

@@ -100,7 +100,7 @@ def read_texts(
     link_headers: Sequence[str] = (),
     use_headers: Sequence[tuple[str, str]] = (),
 ) -> Page:
-    """As `read_page`, without links, resources, forms, redirects, digests and statistics: for exports of texts.
+    """Like `read_page`, without links, resources, forms, redirects, digests and statistics: for exports of texts.
 
     Of its problems those of the body are there.
     """
@@ -139,7 +139,7 @@ def read_texts(
 
 
 def read_pages(pages: Iterable[RawPage]) -> list[Page]:
-    """The same of several pages, in order: each as if it were read alone, but faster without the native scanner."""
+    """Read several pages, in order: each as if it were read alone, but faster without the native scanner."""
     return [page for group in _groups(pages) for page in _read_group(group)]
 
 

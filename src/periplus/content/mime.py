@@ -1,4 +1,4 @@
-"""What kind of thing a body is: the MIME Sniffing Standard in the small way a crawler of pages needs.
+"""The type of a body: the part of the MIME Sniffing Standard that a crawler of pages needs.
 
 A server's word is believed while the bytes do not contradict it. It is not believed where it says nothing
 (`application/octet-stream`, `unknown/unknown`, no type at all), where it says markup or text and the bytes carry the
@@ -66,7 +66,7 @@ class Kind(Enum):
 
 
 class Mime(Struct, frozen=True, gc=False):
-    """What a body is: its essence ("text/html"), and how to read it."""
+    """The type of a body: its essence ("text/html"), and how to read it."""
 
     essence: str
     kind: Kind

@@ -60,7 +60,7 @@ class Onward(NamedTuple):
 
     @property
     def hrefs(self) -> list[str]:
-        """What is to be resolved, if anything is: the target of the refresh, and that of the script."""
+        """The links to resolve, if any: the target of the refresh, and that of the script."""
         return [self.target or "", self.script or ""] if self.target or self.script else []
 
 

@@ -59,7 +59,7 @@ def _kinds() -> NDArray[np.uint8]:
 
 
 def _plain_pairs() -> NDArray[np.uint16]:
-    """What to write in place of two bytes that begin a character: the small letter, or spaces for a sign."""
+    """The replacement of two bytes that begin a character: the small letter, or spaces for a sign."""
     pairs = np.arange(1 << 16, dtype=np.uint16)
     for code in range(0x80, 0x800):
         written, lower = chr(code).encode(), chr(code).lower().encode()

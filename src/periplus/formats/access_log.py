@@ -78,7 +78,7 @@ class Layout:
         return True
 
     def read_line(self, line: bytes) -> Hit | Problem:
-        """One line, with or without its end."""
+        """Parse one line, with or without its end."""
         if len(line) > LONGEST_LINE:
             return Problem("too-long", f"{len(line)} bytes")
         text = line.decode("utf-8", "replace").rstrip("\r\n")
@@ -128,12 +128,12 @@ def _number(text: str) -> int:
 
 
 def _plus(text: str) -> str:
-    """As IIS writes spaces; where spaces are written in quotes, a plus is a plus."""
+    """Decode spaces as IIS writes them; where spaces are written in quotes, a plus is a plus."""
     return text if " " in text else text.replace("+", " ")
 
 
 def _escaped(text: str) -> str:
-    """As CloudFront writes spaces, once or twice escaped."""
+    """Decode spaces as CloudFront writes them, escaped once or twice."""
     once = unquote(text)
     return unquote(once) if "%20" in once else once
 
@@ -185,7 +185,7 @@ _SHORT = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"v": b"\v", b"f":
 
 
 def read_line(line: bytes) -> Hit | Problem:
-    r"""One line of the Common Log Format or a successor, with or without its end.
+    r"""Parse one line of the Common Log Format or a successor, with or without its end.
 
     Fields between size and referrer or after the agent are skipped, and so is what a syslog puts before the address. Of
     an X-Forwarded-For in place of the address (`client, proxy, proxy`) the client counts. Apache's `mod_log_config` and

@@ -158,7 +158,7 @@ def _charmap(encoding: str) -> str:
 
 
 def _character(byte: int, codec: str) -> str:
-    """What one byte means: a hole in 0x80-0x9F is the control character of that number, elsewhere an error."""
+    """The character of one byte: a hole in 0x80-0x9F is the control character of that number, elsewhere an error."""
     char = bytes((byte,)).decode(codec, "replace")
     return chr(byte) if char == "\ufffd" and 0x80 <= byte <= 0x9F else char
 
@@ -184,7 +184,7 @@ _BY_WINDOWS: Final = {
 
 
 def _row_of_windows(error: UnicodeError) -> tuple[str, int]:
-    """What two bytes mean in the rows that Windows added to JIS X 0208: numbers in circles, names of persons."""
+    """The character of two bytes in the rows that Windows added to JIS X 0208: circled numbers, names of persons."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     pair = bytes(byte & 0x7F for byte in error.object[error.start : error.start + 2])

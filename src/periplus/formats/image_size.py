@@ -33,7 +33,7 @@ _AVIF_BRANDS: Final = (b"avif", b"avis", b"mif1", b"msf1")
 
 
 class ImageSize(Struct, frozen=True):
-    """In pixels, both above 0."""
+    """The size of an image in pixels, both above 0."""
 
     width: int
     height: int

@@ -33,7 +33,7 @@ from periplus.model import Granularity, Lastmod, Problem
 from periplus.urls import whatwg
 
 SEGMENT = 2_000
-"""Descriptions in a segment."""
+"""The number of descriptions in a segment."""
 
 SMALLEST_GROUP = 50
 """Descriptions of one type below which they are merged into "other"."""

@@ -85,17 +85,17 @@ class _Links:
         self._scale_single = self._scale.astype(np.float32)
 
     def push(self, x: Ranks) -> Ranks:
-        """What the core passes on to the core, in double precision."""
+        """The rank that the core passes on to the core, in double precision."""
         return np.asarray(self._within @ (x * self._scale))
 
     def push_to_leaves(self, x: Ranks) -> Ranks:
-        """What the core passes on to all others."""
+        """The rank that the core passes on to all others."""
         passed = np.zeros(self._n)
         passed[self.core] = x * self._scale
         return np.asarray(self._to_leaves @ passed)
 
     def correct(self, residual: Ranks, reduction: float, solve: Solve) -> Ranks:
-        """About (I - dP)^-1 residual."""
+        """An approximation of (I - dP)^-1 residual."""
         if self._damping > MOST_DAMPING_IN_SINGLE:
             return solve(self.push, residual, reduction, self._damping)
         return solved_in_single(self._push_single, residual, reduction, self._damping, solve)

@@ -67,7 +67,7 @@ class EntryColumns(Sequence[SitemapEntry]):
 
     @classmethod
     def of(cls, entries: Sequence[_Entry]) -> EntryColumns:
-        """From entries of any kind."""
+        """Convert entries of any kind."""
         if isinstance(entries, EntryColumns):
             return entries
         lastmods = [entry.lastmod for entry in entries]
@@ -96,11 +96,11 @@ class EntryColumns(Sequence[SitemapEntry]):
         )
 
     def with_urls(self, urls: Sequence[str]) -> EntryColumns:
-        """The same of other pages."""
+        """The same entries with other URLs."""
         return EntryColumns(urls, self.at, self.grains, self.frequencies, self.priorities, self.sizes)
 
     def take(self, positions: Positions) -> EntryColumns:
-        """Some of them."""
+        """Select some of the entries."""
         urls = self.urls
         return EntryColumns(
             [urls[position] for position in positions.tolist()],

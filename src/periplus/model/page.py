@@ -202,11 +202,11 @@ class PageStatistics(Struct, frozen=True, gc=False):
 
 
 NO_STATISTICS = PageStatistics()
-"""Of a page without text."""
+"""The statistics of a page without text."""
 
 
 class ReadFrom(IntEnum):
-    """What a page was read from; versions are compared only with versions that were read from the same."""
+    """The source a page was read from; versions are compared only with versions from the same source."""
 
     SERVER = 0
     """What the server sent."""

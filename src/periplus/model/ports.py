@@ -80,7 +80,7 @@ class Combining(Protocol):
     """An ordering in which the gains of a URL are not added up."""
 
     def combined(self, worth: float, gain: float, share: float) -> float:
-        """What a URL is worth after another gain, of which a share counts."""
+        """The worth of a URL after another gain, of which a share counts."""
 
 
 @runtime_checkable
@@ -135,7 +135,7 @@ class Queues(Protocol):
         """Take these out; those that are not there any more do not matter."""
 
     def length(self, site: Site, lane: Lane) -> int:
-        """How many wait there."""
+        """The number of URLs in the queue."""
 
     def waiting(self) -> Iterator[tuple[Site, Lane, int]]:
         """Every site and lane where something waits, with the lowest level there."""
@@ -160,13 +160,13 @@ class UrlScores(Protocol):
         """The score of each, aligned with `urls`."""
 
     def put(self, scores: Sequence[tuple[Url, UrlScore]]) -> None:
-        """Keep these."""
+        """Store these."""
 
     def link(self, links: Sequence[tuple[Url, Url]]) -> None:
         """Store links, each from a URL to a URL; those with an end without a score are left out."""
 
     def known(self) -> KnownLinks:
-        """All of it, as numbers."""
+        """All scores and links, as numbers."""
 
     def numbered(self, numbers: Sequence[int]) -> list[tuple[Url, UrlScore]]:
         """The URLs to which the last call of `known` gave these numbers."""
@@ -189,7 +189,7 @@ class SitemapStore(Protocol):
         """The row of each, aligned with `keys`."""
 
     def put(self, rows: Sequence[SitemapFileRow]) -> None:
-        """Keep these."""
+        """Store these."""
 
     def due(self, now: float, limit: int) -> list[str]:
         """The keys of at most `limit` files that are due, the longest due first. They stay due until put again."""
@@ -232,7 +232,7 @@ class Listings(Protocol):
         """Every site with listed URLs, each once."""
 
     def __len__(self) -> int:
-        """How many slices there are."""
+        """The number of slices."""
 
 
 class RevisitQueue(Protocol):
@@ -257,7 +257,7 @@ class RevisitQueue(Protocol):
         """Every URL, the earliest first."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of URLs."""
 
 
 class RobotsFiles(Protocol):
@@ -267,7 +267,7 @@ class RobotsFiles(Protocol):
         """The stored one, whether or not it has expired."""
 
     def put(self, file: RobotsFile) -> None:
-        """Keep this one."""
+        """Store this one."""
 
 
 class Payloads(Protocol):
@@ -291,7 +291,7 @@ class Sketches(Protocol):
         """Put each page with those that it resembles, one after the other. `None`: it has too little text."""
 
     def get(self, urls: Sequence[Url]) -> list[Placement | None]:
-        """Where each is now, aligned with `urls`."""
+        """The placement of each, aligned with `urls`."""
 
     def mark_listed(self, urls: Sequence[Url]) -> None:
         """Record that sitemaps list these now, for the choice of canonical URLs; unknown URLs are ignored."""
@@ -300,7 +300,7 @@ class Sketches(Protocol):
         """Remove pages that no longer exist; unknown URLs are ignored."""
 
     def __len__(self) -> int:
-        """How many clusters there are."""
+        """The number of clusters."""
 
 
 class Exchange(Protocol):
@@ -311,7 +311,7 @@ class Exchange(Protocol):
     """
 
     def send(self, receiver: int, discoveries: Sequence[Discovery]) -> None:
-        """Keep a batch for another shard."""
+        """Store a batch for another shard."""
 
     def receivers(self) -> list[int]:
         """The shards with batches that were not offered since this store was opened."""

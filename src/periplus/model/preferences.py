@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Preference(Enum):
-    """What a site says about one use. `UNKNOWN`: nothing, or nothing that can be read."""
+    """The preference of a site for one use. `UNKNOWN`: nothing, or nothing that can be read, is stated."""
 
     __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
 

@@ -55,7 +55,7 @@ class Stage(IntEnum):
 
 
 class UrlScore(Struct, gc=False):
-    """What an ordering that learns knows of a URL. Mutable: the frontier works on it, and puts it back.
+    """The score of a URL in an ordering that learns. Mutable: the frontier works on it, and puts it back.
 
     `worth` is cash, rank, mass or a number of links; `level` and `place` are those of its ticket while it waits;
     `since` is how many pages had been fetched when it was found; `sources` has a bit for each source.
@@ -103,7 +103,7 @@ class Delegation(Struct, frozen=True, array_like=True):
 
 
 class SiteVisits(Struct, frozen=True, array_like=True):
-    """What the frontier remembers of a site while URLs of it wait: its stage, and since when.
+    """The state of a site in the frontier while URLs of it wait: its stage, and since when.
 
     `level` is the level of its best URL when last looked at; `not_before` until when requests that have ended want it
     left alone while others are under way; `taken` the pages of the present visit; `lookups` the failed DNS lookups in
@@ -253,7 +253,7 @@ class Placement(Struct, frozen=True, gc=False):
 
 
 class Reading(Struct, frozen=True):
-    """What was made of a body: its digests, whether its text was known by another URL before, and may it be indexed.
+    """The result of reading a body: digests, whether another URL had the same text before, whether it may be indexed.
 
     `level` is how much it differs from the version before (`None`: there was none), `version` what to keep of it, and
     `blocks` of its parts. `placement` is where it was put among pages with the same text, if it has enough text.
@@ -301,7 +301,7 @@ class Batch(Struct, frozen=True):
 
     @property
     def discoveries(self) -> tuple[Discovery, ...]:
-        """What it holds; unpacked each time."""
+        """The discoveries of the batch; unpacked each time."""
         return _decode(ZstdDecompressor().decompress(self.packed))
 
 

@@ -55,7 +55,7 @@ class Lane(Enum):
 
 
 class Purpose(Enum):
-    """What a fetch is for, which decides what reads the body."""
+    """The purpose of a fetch, which decides what reads the body."""
 
     __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
 
@@ -122,14 +122,14 @@ class Problem(Struct, frozen=True):
 
 
 class Validators(Struct, frozen=True, gc=False):
-    """What a conditional request sends back to a server (RFC 9110 section 13)."""
+    """The validators that a conditional request sends back to a server (RFC 9110 section 13)."""
 
     etag: str | None = None
     last_modified: str | None = None
 
 
 class Digests(Struct, frozen=True, gc=False):
-    """The same page at several depths, so that "changed" has degrees.
+    """Digests of one page at several depths, so that "changed" has degrees.
 
     `raw` is of the bytes as decoded from the wire; `text` of all visible text; `main` of the main text with volatile
     tokens masked; `links` of the sorted out-links. 64 bits each: they are compared with one other value, not searched.
@@ -197,12 +197,12 @@ class ChangeLevel(IntEnum):
 
 
 class UrlRecord(Struct, frozen=True, gc=False):
-    """What is known of a URL between visits.
+    """The record of a URL between visits.
 
     `failures` counts the attempts that failed since the last that did not; `status` and `reason` are those of the last
     attempt (`reason` is empty if it succeeded). `fetched_at` is the last visit, `kept_at` the one that returned the
-    version which `validators` describe: an answer of 304 is a visit that returns none. `version` has the digests of
-    that version, with which the next is compared; `evidence` is the evidence of its visits and signals about its change
+    version which `validators` describe: an answer of 304 is a visit that returns none. `version` is what the next
+    version is compared with, besides `digests`; `evidence` is the evidence of its visits and signals about its change
     rate; `blocks` are digests of the parts of the version (512 bytes at most), where parts will be compared.
     `gains` are other results of its visits: new URLs that it linked to, and how much of it changes replace.
 
@@ -283,7 +283,7 @@ class SubResponse(Struct, frozen=True):
 
 
 class Rendering(Struct, frozen=True):
-    """What came of opening a page in a browser.
+    """The result of opening a page in a browser.
 
     `reason` is why it was given up (the body is then the plain one), or why it was stopped early; empty if all went
     well. `document` is the body that the server sent; `responses` is what else is to be archived. Both are only on the

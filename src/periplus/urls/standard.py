@@ -81,7 +81,7 @@ def _encoded(run: str, codec: str) -> bytes:
 
 
 def _two_bytes(character: str) -> bytes:
-    """In GBK."""
+    """Encode a character in GBK."""
     if character == "\N{EURO SIGN}":
         return b"\x80"
     encoded = character.encode("gb18030", _REFERENCE)
@@ -102,7 +102,7 @@ def _in_rows(character: str) -> bytes:
 
 
 def _referred(character: str) -> str:
-    """What an encoding lacks, as an escaped character reference."""
+    """An escaped character reference for a character that an encoding lacks."""
     return f"%26%23{ord(character)}%3B"
 
 

@@ -77,7 +77,7 @@ class UriTree:
         self._max_nodes = max_nodes
 
     def add(self, url: Url, weight: float = 1.0) -> None:
-        """Let a URL pass through all its prefixes."""
+        """Count a URL in all its prefixes."""
         node = self.root
         node.weight += weight
         for depth, part in enumerate(components(url)):

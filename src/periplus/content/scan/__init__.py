@@ -60,5 +60,5 @@ def scan(html: bytes, url: str, *, wants_blocks: bool = False, wants_events: boo
 
 
 def resolve(url: str, hrefs: list[str]) -> list[str | None]:
-    """What the scanner makes of links that need no URL parser, `None` for others: in Python, all of them."""
+    """Resolve links that need no URL parser, `None` for others: in Python, all of them."""
     return _RESOLVE(url, hrefs)

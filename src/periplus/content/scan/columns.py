@@ -1,4 +1,4 @@
-"""What one pass over a page gives: columns, in the order of the document.
+"""The result of one pass over a page: columns, in the order of the document.
 
 Both scanners (`native` and `python`) return these values, equal field by field, but for `urls` and `unresolved`: the
 native scanner resolves the links that need no URL parser, the Python scanner leaves all of them to `urls.resolve_all`.

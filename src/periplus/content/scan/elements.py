@@ -165,7 +165,7 @@ def add_form_element(page: Page, tag: Tag) -> int:
 
 
 def start_form(page: Page, tag: Tag) -> None:
-    """What follows belongs to the form up to its end tag, however elements are nested."""
+    """Start a form: what follows belongs to it up to its end tag, however elements are nested."""
     page.is_form_open = True
     if page.form_count <= MAX_FORMS:
         position = add_form_element(page, tag)
@@ -174,7 +174,7 @@ def start_form(page: Page, tag: Tag) -> None:
 
 
 def end_form(page: Page) -> None:
-    """`</form>`, wherever it stands."""
+    """End the form at `</form>`, wherever it stands."""
     page.is_form_open = False
     page.form = NONE
 

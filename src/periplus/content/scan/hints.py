@@ -1,4 +1,4 @@
-"""What the attributes of an element suggest about its text: navigation, a caption, comments, an introduction.
+"""Hints in the attributes of an element about its text: navigation, a caption, comments, an introduction.
 
 Authors name the parts of their pages in `class` and `id`: a "sidebar" is called so in every language. These names are
 looked up in a small vocabulary of markup; `role`, `itemprop`, `style`, `hidden` and `aria-hidden` say the same in
@@ -145,7 +145,7 @@ _PATTERNS: Final = tuple((kind, re.compile(b"|".join(map(_pattern, words.split()
 
 
 def attribute_hints(name: bytes, value: bytes | None) -> int:
-    """What an attribute of an element suggests; `name` is in lower case, `value` as written."""
+    """The hints in an attribute of an element; `name` is in lower case, `value` as written."""
     match name:
         case b"class":
             return _class_hints(value[:_LONGEST]) if value else 0

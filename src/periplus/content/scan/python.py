@@ -48,7 +48,7 @@ _SCRIPT_OR_STYLE: Final = numbers_of("script", "style")
 
 
 def walk(page: Page) -> None:
-    """Read a page from begin to end."""
+    """Read a page from beginning to end."""
     at = _read_with_care(page, 0)
     while at < len(page.html):
         window = _Window(page.html, at)
@@ -66,22 +66,22 @@ class _Window:
             del self._pieces[-1]  # it may go on
         self.has_tags = len(self._pieces) > 1
         self.text = self._pieces[0] if self._pieces else b""
-        """What is before the next tag and was not yet added to the texts of the page."""
+        """The text before the next tag that was not yet added to the texts of the page."""
         self.tags = enumerate(self._pieces)
-        """What is behind each "<", with its number."""
+        """The text behind each "<", with its number."""
         next(self.tags, None)
         self._number = 1
         self._place = start + len(self.text)
 
     def place(self, number: int) -> int:
-        """Where the "<" before a piece is. Numbers do not get smaller from call to call."""
+        """The position of the "<" before a piece. Numbers do not get smaller from call to call."""
         self._place += sum(map(len, self._pieces[self._number : number])) + number - self._number
         self._number = number
         return self._place
 
     @property
     def end(self) -> int:
-        """Where the window ends, without the text at its end."""
+        """The position where the window ends, without the text at its end."""
         return self.place(len(self._pieces)) - len(self.text)
 
     def go_to(self, place: int) -> bool:
@@ -174,7 +174,7 @@ def _read_token(page: Page, at: int) -> int:
 
 
 def _after_stop(page: Page, tag: Tag, after: int) -> int:
-    """What a tag does that changes how tokens are read. `after` is where it ends."""
+    """Apply a tag that changes how tokens are read. `after` is where it ends."""
     if tag.is_end:
         return after
     if tag.flags & (RAW | RCDATA):

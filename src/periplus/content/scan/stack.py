@@ -79,7 +79,7 @@ def push(page: Page, tag: Tag, position: int = NONE) -> None:
 
 
 def _enter(page: Page, tag: Tag, position: int) -> None:
-    """What is to be done for elements that are more than a block."""
+    """Apply the effects of elements that are more than a block."""
     region = page.region | tag.region
     if region != page.region:
         cross_region(page, region)
@@ -112,7 +112,7 @@ def pop_to(page: Page, size: int) -> None:
 
 
 def cross_region(page: Page, region: int) -> None:
-    """Where main part, navigation, header or form begins or ends, a block of text ends, too."""
+    """End the block of text where the main part, navigation, a header or a form begins or ends."""
     page.region = region
     page.block += 1
     page.runs.append((EDGE, page.element, page.block, False))

@@ -57,7 +57,7 @@ class Page:
         """The rest of what is known about open elements."""
         self.region = 0
         self.element = 0
-        """Of the innermost open element, as in its level."""
+        """The number of the innermost open element, as in its level."""
         self.elements: list[tuple[int, Tag | None]] = [(0, None)]
         """Parent and tag of each element that was on the stack."""
 

@@ -1,4 +1,4 @@
-"""What each tag does to the state of a pass."""
+"""The effect of each tag on the state of a pass."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def decode_value(value: bytes) -> str:
 
 
 def decode_references(value: bytes) -> bytes:
-    """The same in bytes. References without a semicolon do not count before a letter, a digit or "="."""
+    """Decode references in bytes. Those without a semicolon do not count before a letter, a digit or "="."""
     return _REFERENCE.sub(_in_attribute, value) if b"&" in value else value
 
 
@@ -85,7 +85,7 @@ def _number(written: bytes) -> bytes:
 
 @lru_cache(1024)
 def _named(written: bytes) -> bytes:
-    """What a name in text stands for, with what is behind the name."""
+    """The characters of a named reference in text, with what is behind the name."""
     name, is_equals, _ = written[1:].partition(b"=")
     if name.endswith(b";") and name in _ENTITIES:
         return _ENTITIES[name] + is_equals
@@ -168,7 +168,7 @@ def is_complete(source: bytes) -> bool:
 
 
 def _tag_end(html: bytes, at: int) -> int | None:
-    """What follows the tag that begins with the "<" at a place; nothing if it does not end."""
+    """The position after the tag that begins with the "<" at a place; none if it does not end."""
     end = html.find(b">", at)
     if end < 0:
         return None
@@ -189,7 +189,7 @@ def _end_of_attributes(html: bytes, at: int) -> int | None:
 
 
 def _comment_end(html: bytes, start: int) -> int:
-    """What follows a comment, given where its text begins: one may end at once, with ">" or "->"."""
+    """The position after a comment, given where its text begins: one may end at once, with ">" or "->"."""
     for mark in (b">", b"->"):
         if html.startswith(mark, start):
             return start + len(mark)

@@ -22,7 +22,7 @@ from .source import balanced, open_source
 from .values import Feed, Item, Kind, folded, plain
 
 MOST_ITEMS = 50_000
-"""Of one feed; more are not read."""
+"""Items of one feed that are read; more are not."""
 
 MOST_PROBLEMS = 100
 """Problems reported of one feed, at most: more of the same do not help."""

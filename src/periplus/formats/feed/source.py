@@ -108,7 +108,7 @@ def _decode_anyway(data: bytes, codec: str) -> str:
 
 
 def _charset(data: bytes) -> tuple[str, str | None]:
-    """What the feed calls its charset, and Python's codec for it, if it is one of the web."""
+    """The charset that the feed declares, and Python's codec for it, if it is one of the web."""
     for mark, codec in _BOMS + _UNMARKED:
         if data.startswith(mark):
             return codec, codec
@@ -161,7 +161,7 @@ def _end_of_markup(text: str, opened: int) -> int:
 
 
 def _end_of_tags(text: str, start: int) -> int:
-    """Where there have been too many tags, give or take a few."""
+    """The position at which the limit of tags is reached, approximately."""
     tags = 0
     for at in range(start, len(text), _STRIDE):
         tags += text.count("<", at, at + _STRIDE)
@@ -231,7 +231,7 @@ _FIELDS = _LEAVES | {"description", "author", "enclosure", "source", "summary", 
 
 
 def balanced(text: str) -> str:
-    """The same XML with end tags for elements that lack them: unescaped HTML in a description, an item never closed.
+    """Add end tags to elements that lack them: unescaped HTML in a description, an item never closed.
 
     A parser that recovers by itself nests everything that follows in the open element, item in item, until it gives up
     at some depth and all is lost. Here an end tag closes the elements open inside its own, an item ends where the next
@@ -280,7 +280,7 @@ class _Balance:
         self._counts: Counter[str] = Counter()
 
     def finish(self) -> str:
-        """All of the text."""
+        """The whole text, with the end tags that were added."""
         return "".join((*self._pieces, self._text[self._taken :]))
 
     def take(self, tag: re.Match[str]) -> None:

@@ -43,7 +43,7 @@ class Kind(Enum):
 
 
 class Item(Struct, frozen=True):
-    """One piece of news. `url` is absolute, empty where the item leads nowhere; texts are plain, folded and bounded.
+    """One item of a feed. `url` is absolute, empty if the item has no link; texts are plain, folded and bounded.
 
     `content` is HTML for feed readers; it is written, and not read.
     """

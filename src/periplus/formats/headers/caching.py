@@ -104,7 +104,7 @@ def read_retry_after(text: str, now: float) -> float | None:
 
 
 def read_cache_control(values: str | Iterable[str]) -> CacheControl:
-    """One value or all of them. Of a repeated length the shortest holds, and a length that is none is 0: stale."""
+    """Parse one value or all of them. Of a repeated length the shortest counts, and an invalid length is 0: stale."""
     limits: dict[str, int] = {}
     for value in (values,) if isinstance(values, str) else values:
         for element in elements(value):

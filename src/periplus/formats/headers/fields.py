@@ -156,7 +156,7 @@ def _prefer(later: MediaType | None, earlier: MediaType | None) -> MediaType | N
 
 
 MOST_LINKS = 1_000
-"""Of one response; more are not read."""
+"""Links of one response that are read; more are not."""
 
 _TARGET = re.compile(r"\s*+<([^<>]*+)>")
 

@@ -172,7 +172,7 @@ class Robots:
         return counts if len(counts) <= MAX_FIELD_NAMES else Counter(dict(counts.most_common(MAX_FIELD_NAMES)))
 
     def access(self, agent: str) -> Access:
-        """What this means for one crawler: a product token, or a User-Agent header that begins with one."""
+        """The access of one crawler: a product token, or a User-Agent header that begins with one."""
         found = self._accesses.get(agent)
         if found is None:
             found = self._accesses[agent] = self._read_for(agent)

@@ -48,7 +48,7 @@ def path_of(url: str) -> str:
 
 
 def beyond(start: str) -> str:
-    """What sorts right behind everything that begins with `start`."""
+    """The first string that sorts behind everything that begins with `start`."""
     last = start[-1:] or "/"
     return start[:-1] + chr(min(ord(last) + 1, 0x10FFFF))
 
@@ -262,7 +262,7 @@ class _Branch:
         self.start = self.end = 0
 
     def put_in_order(self) -> tuple[Pattern, ...]:
-        """What is to be tried here."""
+        """Prepare and return the patterns to be tried here."""
         if self.here is None:
             for rule in self.rules:
                 self.patterns += patterns_of(rule)

@@ -105,7 +105,7 @@ class Grouping:
 
 
 class _Habits:
-    """What one group asks beyond rules. Of several delays and rates the slowest holds, of visit times the first."""
+    """The fields of a group besides rules. Of several delays and rates the slowest counts, of visit times the first."""
 
     __slots__ = ("_delay", "_hours", "_noindex", "_rate", "_usage")
 
@@ -166,7 +166,7 @@ _SITEMAP_WITHOUT_COLON = re.compile(r"[ \t\v\f]*site-?map[ \t\v\f]+(https?://.*)
 
 
 def parse(body: bytes, *, limit: int = MAX_BYTES) -> Robots:
-    """What the robots.txt says. Never raises; at most `limit` bytes are read, up to the end of a line."""
+    """Parse a robots.txt. Never raises; at most `limit` bytes are read, up to the end of a line."""
     size = len(body)
     if size > limit:
         body = body[: 1 + max(body.rfind(b"\n", 0, limit), body.rfind(b"\r", 0, limit))] or body[:limit]

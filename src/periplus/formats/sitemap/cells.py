@@ -53,7 +53,7 @@ class Moments(Struct, frozen=True):
 
 
 class _Form(Struct, frozen=True):
-    """What a date looks like behind its tags.
+    """The form of a date behind its tags.
 
     `spread` is how far each byte may differ from the `expected` one, as XOR, which of a digit and `0` is its value.
     """

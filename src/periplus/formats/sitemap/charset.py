@@ -49,7 +49,7 @@ def decode(pieces: Iterator[bytes], outbox: Outbox) -> Iterator[str]:
 
 
 def _take_head(pieces: Iterator[bytes]) -> Generator[str, None, bytes]:
-    """As much as is needed to see how the document is encoded, and no more: the rest may take long to arrive."""
+    """Read as much as is needed to see how the document is encoded, and no more: the rest may take long to arrive."""
     head = b""
     for piece in pieces:
         head += piece

@@ -41,12 +41,12 @@ class Container:
             self.tags.append(text)
 
     def value(self, fields: Fields) -> Image | Video | News | None:
-        """What it says, or `None` if it lacks what makes it one."""
+        """The value of the container, or `None` if a required element is missing."""
         return self.shape.read(self, fields)
 
 
 class Shape(Struct, frozen=True):
-    """What a container is made of: elements with a text, and elements that only group others."""
+    """The elements of a container: those with a text, and those that only group others."""
 
     elements: frozenset[str]
     groups: frozenset[str]
@@ -125,7 +125,7 @@ SHAPES = {
 
 
 class Extensions(Struct, frozen=True, gc=False):
-    """What a record has beyond the fields of the protocol."""
+    """The values of a record beyond the fields of the protocol."""
 
     images: tuple[Image, ...] = ()
     news: tuple[News, ...] = ()
@@ -167,7 +167,7 @@ class PlainExtensions:
         self._fields = fields
 
     def read(self, text: str) -> Extensions:
-        """What stands behind the fields of the protocol, up to the end of the record."""
+        """Read what follows the fields of the protocol, up to the end of the record."""
         if not text:
             return NO_EXTENSIONS
         if len(text) > min(self._fields.limits.text, _LONGEST):

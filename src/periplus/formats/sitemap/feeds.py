@@ -59,7 +59,7 @@ class FeedItems:
         return self._markup.pending
 
     def feed(self, text: str, *, is_last: bool = False) -> None:
-        """Read on."""
+        """Read more text."""
         self._markup.feed(text, is_last=is_last)
         if is_last:
             self._finish()
@@ -100,7 +100,7 @@ class FeedItems:
             self._keep("link", href if base == self._item_base else self._fields.resolved(href, base) or href)
 
     def _based(self, base: str, attrs: str) -> str:
-        """What URLs inside a tag are relative to, if anything says so."""
+        """The base of URLs inside a tag: its `xml:base`, else that around it."""
         if "xml:base" not in attrs:
             return base
         written = attributes(attrs).get("xml:base", "")
@@ -196,7 +196,7 @@ class TextList:
         return len(self._tail)
 
     def feed(self, text: str, *, is_last: bool = False) -> None:
-        """Read on."""
+        """Read more text."""
         text, self._tail = self._tail + text, ""
         if not is_last or self._outbox.is_cut:
             end = max(text.rfind("\n"), text.rfind("\r")) + 1

@@ -185,7 +185,7 @@ class Fields:
         return None if number is None else int(number)
 
     def flag(self, text: str) -> bool | None:
-        """Yes or no."""
+        """Parse a yes or no."""
         text = text.strip(EDGES)
         flag = _FLAGS.get(text.lower())
         if flag is None and text:

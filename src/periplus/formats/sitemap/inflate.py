@@ -60,7 +60,7 @@ def _head(stream: Iterator[bytes]) -> Generator[bytes, None, bytes]:
 
 
 def _pieces(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """The same bytes, at most `size` at once."""
+    """Split the bytes into pieces of at most `size`."""
     for chunk in stream:
         if len(chunk) <= size:
             yield bytes(chunk)
@@ -85,7 +85,7 @@ def _metered(pieces: Iterable[bytes], outbox: Outbox, limits: Limits) -> Iterato
 
 
 def _gunzip(stream: Iterator[bytes], outbox: Outbox, limits: Limits) -> Iterator[bytes]:
-    """One layer: member after member, until something else follows."""
+    """Decompress one layer: member after member, until something else follows."""
     source = _Source(_pieces(stream, _TAKEN))
     decoded = 0
     while True:
@@ -195,7 +195,7 @@ class _Member:
 
 
 def _by_slices(inflater: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    """What can be had of damaged data: all but the output of the slice in which the damage is."""
+    """Recover what is possible of damaged data: all but the output of the slice in which the damage is."""
     with suppress(zlib.error):
         for start in range(0, len(data), _SLICE):
             yield inflater.decompress(data[start : start + _SLICE])

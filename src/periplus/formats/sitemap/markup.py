@@ -40,7 +40,7 @@ _SUBSET: Inside = (re.compile(r"\]\s{0,64}>"), 66)
 
 
 class Handler(Protocol):
-    """What receives the tags. Names come as prefix and local name, the latter in lower case."""
+    """Receives the tags. Names come as prefix and local name, the latter in lower case."""
 
     def leaf(self, prefix: str, local: str, raw: str, /) -> bool:
         """An element without attributes and with nothing but text inside; return False to get it step by step."""

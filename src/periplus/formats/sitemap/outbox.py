@@ -19,7 +19,7 @@ DETAIL = 200
 
 
 Part = Entry | Child | Problem | EntryColumns
-"""What a reading gives: values, and where that was asked for, entries by columns."""
+"""The results of a reading: values, and where that was requested, entries by columns."""
 
 
 class Outbox:
@@ -77,7 +77,7 @@ class Outbox:
             self._values.append(values)
 
     def drain(self) -> list[Part]:
-        """Everything since the last time."""
+        """Return everything since the last call."""
         values, self._values = self._values, []
         return values
 
@@ -87,7 +87,7 @@ class Outbox:
         self._late = []
 
     def summary(self) -> list[Problem]:
-        """What was not reported of the stream, and how many problems of any kind were only counted."""
+        """The unreported problems of the stream, and how many problems of any kind were only counted."""
         most = self._limits.problems
         return self._late + [
             Problem("more-problems", f"{reason}: {count - most} more")

@@ -31,14 +31,14 @@ DEFAULT_LIMITS = Limits()
 
 
 class Reader(Protocol):
-    """What reads the text of one kind of document."""
+    """Reads the text of one kind of document."""
 
     @property
     def pending(self) -> int:
         """Characters that wait for what follows them."""
 
     def feed(self, text: str, *, is_last: bool = False) -> None:
-        """Read on."""
+        """Read more text."""
 
 
 class ColumnReading:
@@ -151,5 +151,5 @@ def read(chunks: Iterable[bytes] | bytes, url: str = "", limits: Limits = DEFAUL
 
 
 def read_columns(chunks: Iterable[bytes] | bytes, url: str = "", limits: Limits = DEFAULT_LIMITS) -> ColumnReading:
-    """The same values in the same order, those of regular records by columns: in half the time, for many at once."""
+    """`read` with the values of regular records by columns, in the same order: in half the time, for many at once."""
     return ColumnReading((chunks,) if isinstance(chunks, bytes) else chunks, url, limits)

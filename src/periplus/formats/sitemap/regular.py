@@ -24,7 +24,7 @@ from .records import Records
 from .values import Kind
 
 _FIELDS = ("lastmod", "changefreq", "priority")
-"""What a record may have beside its URL; children of an index have only the first."""
+"""The fields that a record may have beside its URL; children of an index have only the first."""
 
 _FIRST_FIELDS, _EXTENSIONS, _GAP = slice(4), 5, 6
 """The pattern's groups are the URL and these fields, and whatever follows them in the record; or, alone, a gap."""
@@ -88,7 +88,7 @@ class RegularRecords:
         return len(self._tail) + self._careful.pending
 
     def feed(self, text: str, *, is_last: bool = False) -> None:
-        """Read on."""
+        """Read more text."""
         text, self._tail = self._tail + text, ""
         start = self._catch_up(text)
         end = text.rfind(self._end, start)
@@ -103,7 +103,7 @@ class RegularRecords:
             self._tail = rest
 
     def _catch_up(self, text: str) -> int:
-        """Let the careful reader finish the record that it is in; where the next begins."""
+        """Have the careful reader finish the record that it is in; returns where the next begins."""
         if self._careful.is_between_records:
             return 0
         end = text.find(self._end)
@@ -114,7 +114,7 @@ class RegularRecords:
         return len(text)
 
     def _feed_careful(self, text: str, *, is_followed: bool) -> bool:
-        """Let the careful reader read on, perhaps up to a tag; whether it then is between records."""
+        """Have the careful reader read on, perhaps up to a tag; returns whether it then is between records."""
         self._careful.feed(text, is_followed=is_followed)
         return self._careful.is_between_records
 
@@ -134,7 +134,7 @@ class RegularRecords:
             self._read_by_steps(window)
 
     def _without_sections(self, window: str) -> str:
-        """The same text with CDATA sections of URLs, and plain ones of others, written without them.
+        """The text with CDATA sections of URLs, and plain ones of others, written without them.
 
         Only if nothing else begins like a section: what looks like one in a comment, or in another, is none.
         """

@@ -40,7 +40,7 @@ _DOCTYPE_END = re.compile(r"<!DOCTYPE[^\[>]*+(?:\[[^\]]*+\]\s*+)?>", re.IGNORECA
 
 
 class Sniffed(Struct, frozen=True):
-    """What it is, where it begins, and the prefix of its root."""
+    """The kind of a document, where it begins, and the prefix of its root."""
 
     kind: Kind
     start: int = 0

@@ -127,7 +127,7 @@ class Child(Struct, frozen=True, gc=False):
 
 
 class Limits(Struct, frozen=True):
-    """Where a reading ends, whatever the server still sends. Each but the last three ends it with a `Problem`.
+    """The limits at which a reading ends. Each but the last three ends it with a `Problem`.
 
     The defaults let a file of 5 million URLs pass, a hundred times what the protocol allows.
     """

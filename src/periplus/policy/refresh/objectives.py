@@ -42,7 +42,7 @@ from ..settings import nearest
 Floats = NDArray[np.float64]
 Shape = Callable[[Floats], Floats]
 Cost = Callable[[Floats, Floats, float], Floats]
-"""The cost of a copy after `changes` unsignalled ones expected and `signals`, of which the share `precision` is right."""
+"""The cost of a copy after expected unsignalled `changes` and `signals`; the share `precision` of these is right."""
 
 HARMONIC_SHARE = 0.10
 """The harmonic share of the mixed objective: freshness loses 0.2 %, and what is stale is less so by a sixth."""
