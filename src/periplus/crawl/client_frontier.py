@@ -99,7 +99,7 @@ class ClientFrontier:
         return len(new)
 
     def report(self, found: Found, date: float, now: float) -> None:
-        """A client is done with a URL until `date`; 0: forever. A URL that is not known is added."""
+        """Record that a client is done with a URL until `date`; 0: forever. A URL that is not known is added."""
         number = self._queues.number(found.key)
         place = number + digest_of(found.identity)
         queue = self._queues.queue(number)
@@ -202,7 +202,7 @@ class ClientFrontier:
             self._queues.changed(number)
 
     def _place(self, number: bytes, queue: ClientQueue) -> None:
-        """The URLs of a queue have changed."""
+        """Reschedule a queue whose URLs have changed."""
         queue.first = self._queues.first_due(number)
         self._reschedule(number, queue)
 

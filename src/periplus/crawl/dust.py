@@ -181,7 +181,7 @@ class DustLearner:
             self._frontier.queue_probes([Probe(Url(base), PROBE_KIND) for base in bases], now)
 
     def _begin(self, dust: SiteDust, site: Site) -> None:
-        """The first page of a site was read: use the rules that an earlier crawl had learnt."""
+        """Start with the rules that an earlier crawl had learnt, after the first page of a site was read."""
         for each in self._given.adopted(site):
             adopt(dust, each.rule, each.equal, each.unequal, self._settings)
 

@@ -240,13 +240,13 @@ class Engine:
         self._apply([SitemapsSubmitted(self._clock.now())])
 
     def receive(self, batch: Batch) -> None:
-        """A batch of another shard."""
+        """Take a batch of another shard."""
         if batch.number <= self._state.exchange.taken(batch.sender):
             self._outbound.came_again(batch)
         self._apply([Received(batch, self._clock.now())])
 
     def acknowledged(self, receiver: int, number: int) -> None:
-        """Another shard has committed a batch, and all before it."""
+        """Record that another shard has committed a batch, and all before it."""
         self._outbound.acknowledged(receiver, number)
         self._apply([Acknowledged(receiver, number, self._clock.now())])
 
@@ -374,7 +374,7 @@ class Engine:
                     pass
 
     def _replay_one_by_one(self, given: Answered, index: int) -> None:
-        """A process died of one of these answers: each is announced, and one that killed two is not read."""
+        """Replay answers of which one killed a process: each is announced, and one that killed two is not read."""
         deaths = self._log.deaths(self._commits)
         for place, answer in enumerate(given.answers):
             self._log.trying(self._commits, index, place)

@@ -182,7 +182,7 @@ class PageReader:
         return not (known.blocks and has_text_rule(known.version) and is_same_body(known.digests, body))
 
     def forget(self) -> None:
-        """Links that were seen before may be wanted now."""
+        """Forget links that were seen before: they may be wanted now."""
         self._seen.clear()
 
     def flush(self) -> LinkState:

@@ -381,7 +381,7 @@ class Machine:
             self.router.deliver(self._pipeline.gains(now), now)
 
     def _forget_links(self, now: float) -> None:
-        """Links that were seen before may be wanted now; what they gained until now is passed on first."""
+        """Forget links that were seen before, which may be wanted now; what they gained is passed on first."""
         self._pass_gains(now)
         self._pipeline.forget_links()
 

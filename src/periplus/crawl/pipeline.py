@@ -94,7 +94,7 @@ class Pipeline(Protocol):
         """The gains of links that were seen before, since the last call: one discovery for each URL."""
 
     def forget_links(self) -> None:
-        """Links that were seen before may be wanted now."""
+        """Forget links that were seen before: they may be wanted now."""
 
     def flush(self) -> LinkState | None:
         """Write what changed of the memory of links; the rest of it, to be committed."""
@@ -214,7 +214,7 @@ class PagePipeline:
         return self._reader.gains(at)
 
     def forget_links(self) -> None:
-        """Links that were seen before may be wanted now."""
+        """Forget links that were seen before: they may be wanted now."""
         self._reader.forget()
 
     def flush(self) -> LinkState:

@@ -220,11 +220,11 @@ class Outbound:
         return places, leaving, receipts
 
     def came_again(self, batch: Batch) -> None:
-        """A batch that was received before came again: its sender has not seen the receipt."""
+        """Record that a batch received before came again: its sender has not seen the receipt."""
         self._acknowledged.pop(batch.sender, None)
 
     def acknowledged(self, receiver: int, number: int) -> None:
-        """Another shard has this batch and all before it."""
+        """Record that another shard has this batch and all before it."""
         offered = self._offered.get(receiver, deque())
         while offered and offered[0] <= number:
             offered.popleft()

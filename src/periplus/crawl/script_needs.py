@@ -85,7 +85,7 @@ class ScriptNeeds:
             self._record(page.url, test.decision, test.gained / test.rendered, evidence, now)
 
     def _learn_grown(self, url: Url) -> None:
-        """A page of a template that needs scripts could be read without them: the template is tested again."""
+        """Have a template that needs scripts tested again after one of its pages could be read without them."""
         known = self._states.about(url).rendering
         test = None if known is None else known.of(_key(url))
         if test is not None and test.decision is TemplateDecision.NEEDED:

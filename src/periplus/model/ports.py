@@ -323,7 +323,7 @@ class Exchange(Protocol):
         """The number of the last batch stored for a shard."""
 
     def acknowledged(self, receiver: int, number: int) -> None:
-        """The receiver has this batch and all before it."""
+        """Record that the receiver has this batch and all before it."""
 
     def is_new(self, batch: Batch) -> bool:
         """Whether this batch is the next of its sender; it then is taken. One that overtook another comes again."""

@@ -201,7 +201,7 @@ def impossible_url(suspect: Url, number: int = 1) -> Url:
 
 
 def learn_honest(known: SiteAbsence, settings: AbsenceSettings, now: float) -> None:
-    """The site answered that the page does not exist: it is trusted, and what was suspicious is forgotten."""
+    """Record that the site answers honestly that a page does not exist: earlier suspicions are forgotten."""
     known.probe = None
     known.groups.clear()
     known.redirecting.clear()
@@ -209,7 +209,7 @@ def learn_honest(known: SiteAbsence, settings: AbsenceSettings, now: float) -> N
 
 
 def learn_nothing(known: SiteAbsence) -> None:
-    """The probe failed: it was counted, and another may follow."""
+    """Record that the probe failed: it was counted, and another may follow."""
     known.probe = None
 
 

@@ -67,7 +67,7 @@ class Sample(Struct, array_like=True):
     marks: list[int] = field(default_factory=list)
 
     def add(self, level: int, key: int, limit: int) -> None:
-        """A page was taken. If the sample is full, the best page leaves it; a page tried again has its place."""
+        """Add a page that was taken. A full sample drops its best page; a page tried again keeps its place."""
         mark = (key & KEY) + _PENDING
         if mark in self.marks:
             return
@@ -82,13 +82,13 @@ class Sample(Struct, array_like=True):
         del self.levels[:surplus], self.marks[:surplus]
 
     def settle(self, key: int, is_good: bool) -> None:
-        """The result of a page, if it is (still) one of the sample."""
+        """Record the result of a page, if it is (still) one of the sample."""
         mark = (key & KEY) + _PENDING
         if mark in self.marks:
             self.marks[self.marks.index(mark)] = _GOOD if is_good else _BAD
 
     def clear(self) -> None:
-        """A new epoch."""
+        """Empty the sample for a new epoch."""
         self.taken = 0
         self.levels.clear()
         self.marks.clear()
@@ -109,7 +109,7 @@ class Sample(Struct, array_like=True):
         return self.good + self.marks.count(_BAD)
 
     def check_invariants(self, limit: int) -> None:
-        """A level and a mark for each, sorted, and not too many."""
+        """Check that each page has a level and a mark, sorted, and not too many."""
         if len(self.levels) != len(self.marks) or len(self.marks) > min(limit, self.taken):
             raise InvariantError(f"a sample of {len(self.marks)} pages out of {self.taken}, {limit} allowed")
         if sorted(self.levels) != list(self.levels) or min(self.marks, default=0) < 0:
@@ -269,7 +269,7 @@ class SiteBalance:
         return Lane.SITEMAPS if is_behind else Lane.DISCOVERY
 
     def took(self, lane: Lane, level: int, key: int, *, is_shared: bool = False) -> None:
-        """A page was taken from this queue, where it stood at `level`; `is_shared`: the other source knows it, too.
+        """Record a page taken from this queue, where it stood at `level`; `is_shared`: the other source knows it, too.
 
         `key` is the page's fingerprint, or any number by which `learnt` and `came_to` will know it.
         """
@@ -327,7 +327,7 @@ class SiteBalance:
         self._begin()
 
     def _begin(self) -> None:
-        """A new epoch."""
+        """Start a new epoch."""
         kept = self._kept
         kept.pages = 0
         kept.shared.clear()

@@ -232,7 +232,7 @@ def begin_comparison(probes: SiteProbes, url: Url, copy: Copy | None) -> None:
 
 
 def end_comparison(probes: SiteProbes) -> None:
-    """The page is decided, or a request for it failed."""
+    """End a comparison: the page is decided, or a request for it failed."""
     probes.url, probes.crawlers, probes.browsers = None, [], []
 
 

@@ -176,7 +176,7 @@ class SpamCredit:
         self.credit = credit
 
     def count(self, *, is_spam: bool) -> None:
-        """A request begins."""
+        """Count a request that begins."""
         self.credit = self.credit - 1.0 if is_spam else min(self.credit + self._earned, MAX_CREDIT)
 
     @property

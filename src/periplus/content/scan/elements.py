@@ -213,7 +213,7 @@ def leave_form_parts(page: Page, closed: bytearray) -> None:
 
 
 def add_textarea(page: Page, tag: Tag, content: bytes) -> None:
-    """A textarea with its content: a first line break does not count."""
+    """Add a textarea with its content: a first line break does not count."""
     position = add_form_element(page, tag)
     if position != NONE:
         text = decode_text(content).decode("utf-8", "replace")
@@ -247,7 +247,7 @@ def add_head_element(page: Page, tag: Tag) -> None:
 
 
 def add_script(page: Page, tag: Tag, content: bytes) -> None:
-    """A small script in a small page may redirect its reader."""
+    """Add a small script in a small page: it may redirect."""
     if content and len(page.html) <= MAX_REDIRECT_PAGE and b"src" not in tag.raw:
         source = content.decode("utf-8", "replace")
         if len(source) <= MAX_SCRIPT:

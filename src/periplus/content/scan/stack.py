@@ -126,27 +126,27 @@ def close_paragraph(page: Page) -> None:
 
 
 def close_item(page: Page, ended: bytes) -> None:
-    """A list item, a term or a description ends the one before it."""
+    """Close the list item, term or description before a new one."""
     at = max(map(page.stack.rfind, ended))
     if at > 0 and not page.stack[at + 1 :].translate(None, _ALL_BUT_ITEM_STOPS):
         pop_to(page, at)
 
 
 def close_table_part(page: Page, started: int) -> None:
-    """A cell ends the cell before it, a row the row, a group of rows the group."""
+    """Close the cell before a new cell, the row before a row, the group of rows before a group."""
     at = max(map(page.stack.rfind, _SAME_PART[started]))
     if at > page.stack.rfind(_TABLE) and at > 0:
         pop_to(page, at)
 
 
 def close_option(page: Page) -> None:
-    """An option or a group of options ends the option before it."""
+    """Close the option before a new option or group of options."""
     if page.stack[-1] == _OPTION:
         pop_to(page, len(page.stack) - 1)
 
 
 def close_element(page: Page, ended: int) -> None:
-    """An end tag. That of a heading ends whichever heading is open."""
+    """Close the element of an end tag. That of a heading closes whichever heading is open."""
     stack = page.stack
     at = stack.rfind(ended)
     if at <= 0 and ended in _HEADINGS:
@@ -157,7 +157,7 @@ def close_element(page: Page, ended: int) -> None:
 
 
 def leave_foreign(page: Page) -> None:
-    """A tag of HTML in a drawing or a formula ends it."""
+    """Leave a drawing or a formula at a tag of HTML."""
     size = len(page.levels)
     while size > 1 and page.levels[size - 1][IS_FOREIGN]:
         size -= 1

@@ -195,4 +195,4 @@ class Resolver:
 
 
 def _nothing() -> None:
-    """The default of `on_answer`."""
+    """Do nothing: the default of `on_answer`."""

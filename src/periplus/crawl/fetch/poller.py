@@ -108,7 +108,7 @@ class _Poll:
         return self._poll.poll(math.ceil(timeout * 1000))
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 def _bits(events: int) -> int:

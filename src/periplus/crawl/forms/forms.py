@@ -218,7 +218,7 @@ class Forms:
         return all(node.retired or node.visits or node.failures for node in self._sitemaps.of_site(site))
 
     def checked(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
-        """The page of a form was loaded a second time: open the form if its hidden fields are the same."""
+        """Open a form whose page was loaded a second time, if its hidden fields are the same."""
         loaded = {} if page is None else {_key(site_of(page.url), form): form for form in page.forms}
         for key in sorted(self._checking.pop(outcome.task.url, ())):
             row = self._rows.get(key)
@@ -372,7 +372,7 @@ class Forms:
             self._set_due(row, now + DAY)
 
     def _end(self, opened: OpenForm, reason: str, now: float) -> None:
-        """A form is not submitted any more."""
+        """End a form: it is not submitted any more."""
         row, state = opened.row, opened.prober.state
         row.status, row.reason, state.ended = "ended", reason, reason
         for url in state.asked:

@@ -98,13 +98,13 @@ class AddressClaims:
         return 0 if claim is None else claim.share
 
     def enter(self, key: int) -> None:
-        """The shard has sites at this address now."""
+        """Record that the shard has sites at this address now."""
         self._released.pop(key, None)
         self._position += 1
         self._claims[key] = _Claim(self._position)
 
     def leave(self, key: int) -> None:
-        """The shard has no sites at this address any more."""
+        """Record that the shard has no sites at this address any more."""
         del self._claims[key]
         self._news.pop(key, None)
         self._position += 1
@@ -322,7 +322,7 @@ class Addresses:
         self._changed.clear()
 
     def check_invariants(self, ready: int) -> None:
-        """Every address is due exactly when one of its sites may be woken; `ready` sites are ready in all."""
+        """Check that every address is due when the first of its sites may be woken; `ready` sites are ready in all."""
         if ready != sum(address.ready for address in self):
             raise InvariantError(f"{ready} sites are ready, but not at their addresses")
         for address in self:

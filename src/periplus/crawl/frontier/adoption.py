@@ -95,7 +95,7 @@ class Adoption:
         return ticket
 
     def end(self, now: float) -> None:
-        """All answers were adopted: what the crawl had refused since its last answers leaves the queues."""
+        """End the adoption: what the crawl had refused since its last answers leaves the queues."""
         if self._scores.is_due:
             self._queued(self._scores.rank(), now)
         for site in dict.fromkeys(site for site, _, _ in self._state.queues.waiting()):

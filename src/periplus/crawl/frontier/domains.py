@@ -181,7 +181,7 @@ class Domains:
         self._set_octave(domain)
 
     def _set_octave(self, domain: Domain) -> None:
-        """The order of its next page, and until which page that holds."""
+        """Set the order of its next page, and until which page that holds."""
         if domain.budget == math.inf:
             domain.octave, domain.until = octave_of(1, math.inf), _NEVER
             return
@@ -197,7 +197,7 @@ class Domains:
     # pages and hosts
 
     def granted(self, domain: Domain) -> None:
-        """A page of a domain is fetched for the first time."""
+        """Count a page of a domain that is fetched for the first time."""
         if self.is_on:
             domain.fetched += 1
             self._changed[domain.name] = None
@@ -241,7 +241,7 @@ class Domains:
         return linking.hops + 1 if linking.hosts else 2  # that of another shard is not a seed's either
 
     def add_seeds(self, urls: Iterable[Url]) -> None:
-        """The domains of these are unlimited from now on: seeds have moved there."""
+        """Make the domains of these unlimited from now on: seeds have moved there."""
         if self.is_on:
             for url in urls:
                 self._add_seed(self.of(site_of(url)))
@@ -273,13 +273,13 @@ class Domains:
         return True
 
     def joined(self, domain: Domain) -> None:
-        """A site of a domain is active."""
+        """Count a site of a domain as active."""
         domain.active += 1
         self._active += 1
         self._spam_active += domain.is_spam
 
     def ended(self, domain: Domain) -> None:
-        """A site of a domain is not active any more."""
+        """Count a site of a domain as no longer active."""
         domain.active -= 1
         self._active -= 1
         self._spam_active -= domain.is_spam
@@ -288,7 +288,7 @@ class Domains:
     # spam
 
     def asked(self, domain: Domain) -> None:
-        """A request to a site of a domain begins."""
+        """Count a request to a site of a domain."""
         if self.is_on:
             self._credit.count(is_spam=domain.is_spam)
 
@@ -371,7 +371,7 @@ class Domains:
             self.idle_since = now
 
     def restart(self) -> None:
-        """A new process: idle times of the last one do not count."""
+        """Continue in a new process: idle times of the last one do not count."""
         self.idle_since = self.look_at = 0.0
 
     # reputation

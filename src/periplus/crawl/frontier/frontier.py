@@ -219,7 +219,7 @@ class Frontier:
         return [discovery for discovery in discoveries if discovery.purpose is Purpose.PAGE]
 
     def requeue_renamed(self, site: Site, now: float) -> None:
-        """A rule for duplicate URLs of a site was withdrawn: URLs that were renamed while they waited, wait again."""
+        """Queue URLs again that were renamed while they waited, after the rule for duplicate URLs was withdrawn."""
         self._queued([*self._admission.retry_renamed(site)], now)
 
     def queue_files(self, urls: Sequence[Url], now: float) -> None:
@@ -337,7 +337,7 @@ class Frontier:
         return lease is not None
 
     def _lose(self, lease: Lease, now: float) -> None:
-        """No result came before the lease expired: a failed attempt, or a URL that kills its fetcher never ends."""
+        """Count an expired lease without a result as a failed attempt, or a URL that kills its fetcher never ends."""
         outcome = Failed(lease.task, "lost", now, 0.0, ip=lease.task.ip)
         self._events.record([FetchEnded(outcome, now)])
         self._end(lease, outcome, None, now)
@@ -367,7 +367,7 @@ class Frontier:
         self._adoption.adopt(outcome, now, reading, is_counted=is_counted)
 
     def end_adoption(self, now: float) -> None:
-        """All archived answers were adopted."""
+        """End the adoption of archived answers."""
         self._adoption.end(now)
 
     @property
@@ -378,7 +378,7 @@ class Frontier:
     # a new process
 
     def restart(self, now: float) -> None:
-        """A new process continues: what was under way is granted again, after every site has rested once more."""
+        """Continue in a new process: what was under way is granted again, after every site has rested once more."""
         for lease in self._leases.end_all():
             active = self._visited(lease)
             active.under_way -= 1

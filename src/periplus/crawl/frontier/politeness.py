@@ -185,7 +185,7 @@ class Setbacks:
         return seconds
 
     def ended(self, outcome: FetchOutcome) -> None:
-        """A request was reported, and every wait that follows from it was decided."""
+        """Record that a request was reported, and every wait that follows from it was decided."""
         site, reason, retry_at = site_of(outcome.task.url), reason_of(outcome), self._retry_at
         self._retry_at = None
         if reason in OUR_OWN or isinstance(outcome, Excluded):

@@ -93,13 +93,13 @@ class SitePreflight:
         return FetchTask(url, site, Purpose.ROBOTS, lane, lease_ends, attempt=attempt, ip=ip, redirects=redirects)
 
     def interrupted(self, visited: ActiveSite, task: FetchTask) -> None:
-        """A request was under way when the process ended: a delegated one is made again, first of all."""
+        """Restore a request that was under way when the process ended: a delegated one is made again, first of all."""
         if task.ip is not None and task.site != visited.site:
             visited.delegated.appendleft(Delegation(task.site, task.url, task.redirects))
             self._schedule.changed(visited)
 
     def granted_before(self, visited: ActiveSite, task: FetchTask) -> None:
-        """A request was made by an earlier crawl: if it was delegated, it does not wait any more."""
+        """Take over a request of an earlier crawl: if it was delegated, it does not wait any more."""
         waiting = [each for each in visited.delegated if each.wanted_by != task.site]
         if len(waiting) < len(visited.delegated):
             visited.delegated = deque(waiting)
@@ -108,7 +108,7 @@ class SitePreflight:
     # the address
 
     def located(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> None:
-        """The outcome of a DNS lookup."""
+        """Handle the outcome of a DNS lookup."""
         match outcome:
             case Located(ip=ip, expires_at=expires_at):
                 active.record.ip, active.record.ip_expires_at = ip, _address_expiry(expires_at, now)
@@ -133,7 +133,7 @@ class SitePreflight:
     # the rules
 
     def answered(self, visited: ActiveSite, outcome: FetchOutcome, now: float, finish: Finish) -> None:
-        """The outcome of a request for a robots.txt, which may be that of another site."""
+        """Handle the outcome of a request for a robots.txt, which may be that of another site."""
         reason = reason_of(outcome)
         if isinstance(outcome, Excluded):
             self.give_up(visited, outcome.reason, now)
@@ -157,7 +157,7 @@ class SitePreflight:
             self._follow(wanting, outcome, now)
 
     def _wake(self, active: ActiveSite, now: float) -> None:
-        """A site that was held takes its turn."""
+        """Wake a site that was held: it takes its turn."""
         if active.stage is Stage.HELD:
             self._schedule.place(active, max(now, active.record.ready_at))
 
@@ -166,7 +166,7 @@ class SitePreflight:
         self._schedule.place(wanting, max(at, wanting.record.ready_at))
 
     def _follow(self, wanting: ActiveSite, outcome: FetchOutcome, now: float) -> None:
-        """An answer that counts: the file, or where it is."""
+        """Handle an answer that counts: the file, or where it is."""
         step = next_step(wanting.site, outcome, self._gate.file(wanting.site), now)
         if isinstance(step, Ask):
             self._ask(wanting, step, now)
@@ -208,7 +208,7 @@ class SitePreflight:
         self._schedule.place(wanting, wanting.record.ready_at)
 
     def _refused(self, wanting: ActiveSite, url: Url, redirects: int, reason: str, now: float) -> None:
-        """The file is at a site that cannot be reached."""
+        """Handle a file at a site that cannot be reached."""
         task = FetchTask(url, wanting.site, Purpose.ROBOTS, Lane.DISCOVERY, now, redirects=redirects)
         self._follow(wanting, Failed(task, reason, now, 0.0), now)
 
@@ -229,7 +229,7 @@ class SitePreflight:
         self._schedule.place(active, now)
 
     def check_invariants(self, under_way: Iterable[Site]) -> None:
-        """A site awaits another's answer exactly while a delegated request for it waits or is under way."""
+        """Check that a site awaits another's answer exactly while a delegated request for it waits or is under way."""
         wanting = [*under_way, *(each.wanted_by for active in self._schedule for each in active.delegated)]
         if len(wanting) != len(set(wanting)):
             raise InvariantError("two delegated requests are made for one site")

@@ -77,7 +77,7 @@ class Reports:
     def page(
         self, active: ActiveSite, ticket: Ticket, outcome: FetchOutcome, reading: Reading | None, now: float
     ) -> None:
-        """A page or a sitemap was fetched, or not."""
+        """Handle the outcome of a request for a page or a sitemap."""
         reason = reason_of(outcome)
         if isinstance(outcome, Excluded):
             self._selector.forgo(active, ticket, outcome.reason)

@@ -161,14 +161,14 @@ class Schedule:
         return self._listed_level if entry.lane in _LISTED and self._listed_level >= 0 else entry.level
 
     def raise_level(self, site: Site, level: int) -> None:
-        """A URL of a site has a better level: the site may be wanted sooner."""
+        """Raise the level of a site with a better URL: it may be wanted sooner."""
         active = self._sites.get(site)
         if active is not None and level < active.level:
             active.level = level
             self._renew(active)
 
     def look_at(self, active: ActiveSite, level: int) -> None:
-        """The level of a site's best URL was looked up."""
+        """Set the level of a site's best URL after a lookup."""
         active.level = level
         self._changed_sites[active.site] = None
 
@@ -272,7 +272,7 @@ class Schedule:
         del self._sites[active.site]
 
     def changed(self, active: ActiveSite) -> None:
-        """A site is to be written: something of it has changed."""
+        """Mark a site as changed, to be written."""
         self._changed_sites[active.site] = None
         self._records.changed(active.record)
 
@@ -291,7 +291,7 @@ class Schedule:
         self.addresses.file(address)
 
     def grant(self, active: ActiveSite, ip: str | None, now: float) -> None:
-        """A request begins now, to this address; without one the site is only looked up."""
+        """Record a request that begins now, to this address; without one the site is only looked up."""
         if ip is not None:
             address = self.addresses.asked(ip, now)
             if address is not active.address:
@@ -394,7 +394,7 @@ class Schedule:
     # a new process
 
     def restart(self, now: float) -> None:
-        """A new process: requests of the last one may just have arrived, so every site rests once more.
+        """Continue in a new process: requests of the last one may just have arrived, so every site rests once more.
 
         Times too far ahead were written by a clock that ran fast.
         """
@@ -412,7 +412,7 @@ class Schedule:
     # proofs
 
     def check_invariants(self) -> None:
-        """Every site is in one stage and can be found from there; no site that waits is forgotten."""
+        """Check that every site is in one stage and can be found from there; no site that waits is forgotten."""
         stages = [active.stage for active in self._sites.values()]
         for stage in Stage:
             found = stages.count(stage)

@@ -108,10 +108,10 @@ class FixedScores:
         return None
 
     def released(self, tickets: Sequence[Ticket]) -> None:
-        """These wait again after a failure."""
+        """Record that these wait again after a failure."""
 
     def removed(self, url: Url) -> None:
-        """A URL has left its queue."""
+        """Record that a URL has left its queue."""
 
     def share(self, url: Url, links: int) -> float:  # noqa: ARG002
         """The gain that each link of a page passes on: nothing."""
@@ -136,7 +136,7 @@ class FixedScores:
         self._raised.update((ticket.entry.site, FIRST_LEVEL) for ticket in tickets)
 
     def revalue(self, url: Url, change: Callable[[float], float]) -> None:
-        """A page was read: no worth is kept."""
+        """Do nothing: the worth of a page that was read is not kept."""
 
     def raised(self) -> dict[str, int]:
         """The sites of which a URL has moved up: because people prefer it, not by links."""
@@ -214,7 +214,7 @@ class PriorityIndex:
         return [discovery for discovery in news.values() if not discovery.is_more]
 
     def revalue(self, url: Url, change: Callable[[float], float]) -> None:
-        """A page was read, and its worth is known now; links that gain change it no more (`Combining`)."""
+        """Change the worth of a page that was read; links that gain change it no more (`Combining`)."""
         standing = self._state.standings.get([url])[0]
         if standing is not None:
             standing.worth = change(standing.worth)
@@ -316,7 +316,7 @@ class PriorityIndex:
         return Ticket(standing.place, Queued(url, site_of(url), standing.lane, standing.level))
 
     def released(self, tickets: Sequence[Ticket]) -> None:
-        """These wait again after a failure; or they were pooled, and an archive has answers for them."""
+        """Record that these wait again after a failure; or they were pooled, and an archive has answers for them."""
         pages = [ticket for ticket in tickets if ticket.entry.lane in _SCORED]
         standings = self._state.standings.get([ticket.entry.url for ticket in pages])
         changed = []
@@ -331,7 +331,7 @@ class PriorityIndex:
     # what goes out
 
     def removed(self, url: Url) -> None:
-        """A URL has left its queue."""
+        """Record that a URL has left its queue."""
         self._left -= 1
         standing = self._state.standings.get([url])[0]
         if standing is not None:

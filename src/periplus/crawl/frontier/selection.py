@@ -278,7 +278,7 @@ class CandidateSelector:
     # a URL leaves its queue
 
     def remove(self, active: ActiveSite, ticket: Ticket) -> None:
-        """A URL leaves its queue."""
+        """Remove a URL from its queue."""
         self._state.queues.remove([ticket])
         lane = ticket.entry.lane
         active.count(lane, -1)
@@ -296,7 +296,7 @@ class CandidateSelector:
         return record
 
     def exclude(self, active: ActiveSite, ticket: Ticket, reason: str, rule: str, now: float) -> None:
-        """A URL will not be fetched: it leaves its queue, its record says why, and an event reports it."""
+        """Exclude a URL from fetching: it leaves its queue, its record says why, and an event reports it."""
         record, entry = self.forgo(active, ticket, reason), ticket.entry
         url, _, kind = entry.url.partition(_PROBE)
         task = FetchTask(
@@ -331,7 +331,7 @@ class CandidateSelector:
     # what was taken, and its result
 
     def granted(self, active: ActiveSite, entry: Queued, record: UrlRecord, now: float) -> None:
-        """A URL is about to be fetched: it counts for the budget that pays for it."""
+        """Count a URL that is about to be fetched for the budget that pays for it."""
         active.took_file = entry.lane in NOT_PAGES
         if entry.lane in _FIRST_VISITS:
             self._schedule.domains.granted(active.domain)

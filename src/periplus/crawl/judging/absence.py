@@ -172,7 +172,7 @@ class AbsenceJudge:
                 yield record.url
 
     def _report(self, site: SiteState, urls: Sequence[Url], evidence: str, now: float) -> None:
-        """These are soft 404s: they leave their clusters, and each gets a verdict."""
+        """Report soft 404s: they leave their clusters, and each gets a verdict."""
         if not urls:
             return
         self._state.sketches.remove(list(urls))

@@ -153,11 +153,11 @@ class CloakingJudge:
         return file.access == "all" or parse(file.body).access("*").allows(url)
 
     def take_browser(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
-        """A copy as a browser gets it."""
+        """Take a copy as a browser gets it."""
         self._take(outcome, page, now, is_browser=True)
 
     def take_crawler(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
-        """Another copy as a crawler gets it."""
+        """Take another copy as a crawler gets it."""
         self._take(outcome, page, now, is_browser=False)
 
     def _take(self, outcome: FetchOutcome, page: Page | None, now: float, *, is_browser: bool) -> None:
@@ -193,7 +193,7 @@ class CloakingJudge:
             self._queue([Probe(site.cloaking.url, kind)], now)
 
     def _report(self, site: SiteState, probes: SiteProbes, found: CloakingFound, now: float) -> None:
-        """A verdict on the page; and on its site, once that has offended often enough."""
+        """Report a verdict on the page; and on its site, once that has offended often enough."""
         url = probes.url or Url("")
         score = min(1.0, 0.5 * found.score) if found.is_offence else 0.0
         probes.is_judged = not found.is_offence

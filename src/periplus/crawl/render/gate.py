@@ -207,7 +207,7 @@ class Gate:
         server_reader: asyncio.StreamReader,
         server: asyncio.StreamWriter,
     ) -> None:
-        """One plain request and its answer; then both connections end."""
+        """Exchange one plain request and its answer; then both connections end."""
         first, _, fields = head.partition(b"\r\n")
         line = first if self._proxy is not None else target.line
         server.write(line + b"\r\n" + _kept_fields(fields) + b"Connection: close\r\n\r\n")

@@ -70,12 +70,12 @@ class Visit:
         self.active_at = time.monotonic()
 
     def began(self, request: Request) -> None:
-        """A request is under way."""
+        """Record that a request is under way."""
         self.under_way.add(request)
         self.active_at = time.monotonic()
 
     def ended(self, request: Request) -> None:
-        """A request has ended."""
+        """Record that a request has ended."""
         self.under_way.discard(request)
         self.active_at = time.monotonic()
 

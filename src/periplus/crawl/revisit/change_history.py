@@ -214,7 +214,7 @@ class ChangeHistory:
         self._keep(site, evidence.with_kind(kind, evidence.of(kind).heard(named_at, now)))
 
     def file_read(self, site: Site, source: Source, listed: int, moved: int, *, is_generated: bool) -> None:
-        """A sitemap or feed was read again: of its `listed` pages, `moved` have a later date than before."""
+        """Record that a sitemap or feed was read again: `moved` of its `listed` pages have a later date than before."""
         kind = _KINDS[source]
         evidence = self.evidence_of(site)
         self._keep(site, evidence.with_kind(kind, evidence.of(kind).polled(listed, moved, is_generated=is_generated)))
@@ -250,7 +250,7 @@ def is_page(outcome: FetchOutcome, reading: Reading | None) -> bool:
 
 
 def _count_validators(site: SiteState, level: ChangeLevel, *, is_same: bool) -> None:
-    """A page was fetched again in full: count whether its validators moved when it did."""
+    """Count whether the validators of a page that was fetched again in full moved when it did."""
     if level < ChangeLevel.MAJOR:
         site.quiet = min(site.quiet + is_same, _MAX_COUNT)
     elif is_same:

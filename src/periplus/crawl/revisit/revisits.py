@@ -404,14 +404,14 @@ class Revisits:
         return None if is_tested or not self._history.trusts_validators(site) else record.validators
 
     def granted(self, record: UrlRecord, now: float) -> None:
-        """A revisit was granted: the price follows its value. Attempts after a failure do not count again."""
+        """Record a granted revisit: the price follows its value. Attempts after a failure do not count again."""
         self._idle_since, self._is_idle = now, False
         seen = self._appraise(record, now)
         if seen is not None:
             self._appraiser.price.served(seen.worth, len(self._state.calendar))
 
     def idle(self, now: float) -> None:
-        """There was time for visits, and no page was worth one: the price falls."""
+        """Record that no page was worth a visit although there was time for one: the price falls."""
         if not self.is_watching:
             return
         since, self._idle_since, self._is_idle = self._idle_since, now, True

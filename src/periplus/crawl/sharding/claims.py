@@ -69,7 +69,7 @@ class ClaimRegistry:
         return len(self._present)
 
     def reset(self, number: int) -> None:
-        """The worker of a shard has ended and sends no more requests; the next one starts without claims."""
+        """Drop the claims of a shard whose worker has ended and sends no more requests; the next one starts without."""
         mask = 1 << number
         self._shards[number] = _ShardClaims(is_complete=True)
         for key in [key for key, present in self._present.items() if present & mask]:

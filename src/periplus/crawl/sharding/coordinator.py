@@ -212,13 +212,13 @@ class Coordinator:
         return all(shard.has_orders for shard in self._shards)
 
     def stopped(self, number: int, status: Status) -> None:
-        """The worker of a shard has committed everything and ended."""
+        """Record that the worker of a shard has committed everything and ended."""
         shard = self._shards[number]
         shard.report = StatusReport(status, shard.number)
         self._claims.reset(number)
 
     def fail(self, failure: ShardFailure) -> None:
-        """A shard cannot go on, so the crawl cannot; the first failure counts."""
+        """Record that a shard cannot go on, so the crawl cannot; the first failure counts."""
         if self.failure is None:
             self.failure = failure
 

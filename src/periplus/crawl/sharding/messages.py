@@ -144,7 +144,7 @@ class Announcements:
         return added
 
     def kept(self, shard: int, number: int) -> None:
-        """A shard has committed this announcement and all before it."""
+        """Record that a shard has committed this announcement and all before it."""
         waiting = self._waiting[shard]
         while waiting and waiting[0].number <= number:
             waiting.popleft()

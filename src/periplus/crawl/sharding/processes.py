@@ -113,7 +113,7 @@ class WorkerProcess:
         self._orders: Orders | None = None
 
     def begin(self, connection: Connection, process: BaseProcess) -> None:
-        """Another process runs the shard now."""
+        """Attach another process that runs the shard now."""
         self.connection, self.process = connection, process
         self.is_stopped, self._orders = False, None
 
@@ -136,7 +136,7 @@ class WorkerProcess:
             self.send(delivery)
 
     def committed(self, receipts: dict[int, int]) -> None:
-        """The shard has committed these batches and all before them: numbers by sender."""
+        """Record that the shard has committed these batches and all before them: numbers by sender."""
         if receipts:
             waiting = self.unacknowledged.items()
             self.unacknowledged = {key: batch for key, batch in waiting if key[1] > receipts.get(key[0], 0)}

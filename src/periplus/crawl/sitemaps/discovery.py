@@ -161,7 +161,7 @@ class SitemapDiscovery:
         self.enqueue(replace(node, url=url, retired="", failures=0, outcome=""), now)
 
     def _vouch(self, node: SitemapNode, site: Site, now: float) -> None:
-        """A host vouches for a file. Entries of that host were ignored until now, so the file is read again."""
+        """Let a host vouch for a file. Entries of that host were ignored until now, so the file is read again."""
         vouched = vouched_for(node, site)
         if vouched == node:
             return
@@ -257,7 +257,7 @@ class SitemapDiscovery:
             self.named([feed], page, Origin.PAGE, now)
 
     def guess_on(self, node: SitemapNode, now: float) -> None:
-        """A guessed file is not there: try the next place."""
+        """Try the next place after a guessed file was not there."""
         path = node.tree[node.tree.index("/", 8) :]
         if path in WELL_KNOWN:
             self._guess(node.tree, now, after=path)

@@ -120,7 +120,7 @@ class SitemapScheduler:
     # reading
 
     def read(self, outcome: Fetched, stored: Stored | None, now: float) -> None:
-        """A file has arrived; `step` reads it. An unchanged file is not read again."""
+        """Take a file that has arrived; `step` reads it. An unchanged file is not read again."""
         url = outcome.task.url
         node = self._store.get(url)
         if node is not None and node.digest and node.digest == _digest(outcome):
@@ -220,7 +220,7 @@ class SitemapScheduler:
     # filling queues
 
     def queues_emptied(self, sites: Iterable[Site]) -> None:
-        """The queues of listed pages of these sites ran empty."""
+        """Have the queues of listed pages of these sites filled again: they ran empty."""
         self._hungry.update(site for site in sites if site in self._listed)
 
     def _is_fed(self, site: Site) -> bool:
@@ -254,7 +254,7 @@ class SitemapScheduler:
         return not self.has_unread and (due_at is None or due_at > now)
 
     def restart(self, now: float, *, is_set_back: bool) -> None:
-        """A new process continues. If the clock was set back, files visited after now count as visited now."""
+        """Continue in a new process. If the clock was set back, files visited after now count as visited now."""
         if not is_set_back:
             return
         latest = now + self._rules.revisit.longest
@@ -264,7 +264,7 @@ class SitemapScheduler:
     # results of fetches
 
     def ended(self, outcome: FetchOutcome, now: float) -> None:
-        """A file did not come, or is unchanged."""
+        """Handle a request for a file that failed, or returned it unchanged."""
         task = outcome.task
         node = self._store.get(task.url)
         if node is None or self._is_tried_again(task.url, outcome):
@@ -289,7 +289,7 @@ class SitemapScheduler:
         return reason in OUR_OWN or (record is not None and self._frontier.is_tried_again(record, reason))
 
     def _moved(self, node: SitemapNode, target: Url, now: float) -> None:
-        """The file is elsewhere: what it lists there counts as if it were here."""
+        """Handle a redirect of the file: what it lists there counts as if it were here."""
         most = self._rules.forest.max_redirects
         is_near = node.redirects < (min(most, _GUESS_REDIRECTS) if node.origin is Origin.WELL_KNOWN else most)
         self._keep(replace(node, outcome="redirected" if is_near else "redirect-chain", retired="moved"), now)
@@ -309,7 +309,7 @@ class SitemapScheduler:
             self.discovery.guess_on(node, now)
 
     def _finish(self, reading: SitemapFile, now: float) -> None:
-        """A file was read to its end."""
+        """Handle the end of reading a file."""
         outcome = reading.outcome
         del self._reading[reading.task.url]
         node = self._store.get(reading.node.url) or reading.node
@@ -354,7 +354,7 @@ class SitemapScheduler:
         self._events.record([visit_event(node, now)])
 
     def _unchanged(self, node: SitemapNode, now: float) -> None:
-        """A file is unchanged: it reports no page as changed."""
+        """Handle an unchanged file: it reports no page as changed."""
         self._keep(after_same(node, now, self._rules.revisit, self._trust(node, False, now)), now)
         if node.entries:
             self._revisits.file_read(site_of(node.url), source_of(node.kind), node.entries, 0)

@@ -274,7 +274,7 @@ class _Reader:
         return "", ""
 
     def _read_other(self, field: str, value: str, line: str, number: int) -> None:
-        """A line that is neither rule nor agent. Of several hosts the first holds (Yandex)."""
+        """Read a line that is neither rule nor agent. Of several hosts the first counts (Yandex)."""
         is_understood: object
         match field:
             case "sitemap":

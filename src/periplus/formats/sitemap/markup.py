@@ -46,10 +46,10 @@ class Handler(Protocol):
         """An element without attributes and with nothing but text inside; return False to get it step by step."""
 
     def open(self, prefix: str, local: str, attrs: str, /) -> None:
-        """A start tag, with its attributes as written."""
+        """Receive a start tag, with its attributes as written."""
 
     def close(self, prefix: str, local: str, /) -> None:
-        """An end tag, or the end of an empty element."""
+        """Receive an end tag, or the end of an empty element."""
 
     def text(self, raw: str, *, is_decoded: bool) -> None:
         """Text as written, or from a CDATA section, where it needs no decoding."""

@@ -82,7 +82,7 @@ class Outbox:
         return values
 
     def report_late(self) -> None:
-        """All text was read: report on the stream."""
+        """Report the problems of the stream after all text was read."""
         self._values += self._late
         self._late = []
 

@@ -319,7 +319,7 @@ class Records:
             return None
 
     def _finish(self) -> None:
-        """The end of the document: what is whole is given, the element that we are in is not."""
+        """End the document: an open record whose URL is complete is given, its open element is not."""
         if self._record is None and self._root == _ENDED:
             return
         self._fields.complain("truncated")

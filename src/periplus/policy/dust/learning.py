@@ -389,7 +389,7 @@ def remember(dust: SiteDust) -> bool:
 
 
 def note_target(dust: SiteDust, target: str, variant: str, key: int) -> None:
-    """A URL was renamed to one that was not known: if that is an error, the rule is checked."""
+    """Note that a URL was renamed to one that was not known: if that is an error, the rule is checked."""
     place = url_key(target)
     if place not in dust.targets:
         while len(dust.targets) >= MAX_TARGETS:
@@ -409,7 +409,7 @@ def target_failed(dust: SiteDust, url: str) -> str | None:
 
 
 def target_read(dust: SiteDust, url: str) -> None:
-    """A URL was read: what was renamed to it was renamed well."""
+    """Record that a URL was read: URLs renamed to it were renamed correctly."""
     dust.targets.pop(url_key(url), None)
 
 

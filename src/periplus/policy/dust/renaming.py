@@ -124,7 +124,7 @@ def _is_open(dust: SiteDust, operation: Operation) -> bool:
 
 
 def looked_for(dust: SiteDust, operation: Operation, is_known: bool) -> None:
-    """A base was looked up for a new URL: it is known, and both are fetched soon, or it is not."""
+    """Record a lookup of the base of a new URL: it is known, and both are fetched soon, or it is not."""
     key = key_of(operation.rules[-1])
     if key not in dust.looked:
         while len(dust.looked) >= MAX_LOOKED_RULES:
@@ -159,7 +159,7 @@ def anchor_of(dust: SiteDust, base: str) -> tuple[str, tuple[int, ...]] | None:
 
 
 def anchored(dust: SiteDust, keys: Sequence[int], is_equal: bool) -> None:
-    """A base was fetched: it shows what the URLs show that would be renamed to it, or something else."""
+    """Record whether a fetched base shows the same as the URLs that would be renamed to it."""
     for key in keys:
         counts = dust.candidates.get(key)
         if counts is not None and not counts.is_anchored:

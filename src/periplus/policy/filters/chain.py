@@ -116,7 +116,7 @@ class Chain:
         return ACCEPT
 
     def observe(self, url: Url, is_unique: bool) -> None:
-        """A page was fetched; `is_unique`: its text was not known by another URL."""
+        """Learn from a page that was fetched; `is_unique`: no other URL had its text before."""
         for each in self._learning:
             each.observe(url, is_unique)
 
@@ -214,7 +214,7 @@ class Budgets:
         return ACCEPT
 
     def observe(self, url: Url, is_unique: bool) -> None:
-        """A budget is spent when a URL is admitted; what comes of it does not matter."""
+        """Do nothing: a budget is spent when a URL is admitted, whatever its page is."""
 
     def reconsider(self, discovery: Discovery) -> Verdict:  # noqa: ARG002 - a port's shape
         """Accept: an admitted URL has its place in the budget."""

@@ -77,7 +77,7 @@ class Renames:
         """Rules are learnt from pairs of pages (`crawl.dust`)."""
 
     def noted(self, variant: Url, target: Url) -> None:
-        """A URL was renamed to one that was not known before."""
+        """Record that a URL was renamed to one that was not known before."""
         dust = self._states.about(variant).dust
         found = None if dust is None else self.renamed(variant, dust)
         if found is not None and found.url == target and not found.is_given:
@@ -100,7 +100,7 @@ class Renames:
         return open_operations(dust, found, self._settings)
 
     def looked_for(self, url: Url, operation: Operation, is_known: bool) -> None:
-        """The base of a new URL was looked up."""
+        """Record that the base of a new URL was looked up."""
         state = self._states.changing(url)
         state.dust = state.dust or SiteDust()
         looked_for(state.dust, operation, is_known)

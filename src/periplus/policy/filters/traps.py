@@ -81,7 +81,7 @@ class Traps:
         return ACCEPT
 
     def observe(self, url: Url, is_unique: bool) -> None:
-        """A page was fetched; `is_unique`: its text was not known by another URL.
+        """Learn from a page that was fetched; `is_unique`: no other URL had its text before.
 
         What is not a page (404) is not unique.
         """
@@ -104,7 +104,7 @@ class Traps:
             _note(parameter.window, is_unique, settings.window, least, state)
 
     def page_read(self, url: Url, depth: int, sketch: bytes, links: Sequence[Url]) -> None:
-        """A page was read for the first time: throttle its template if it ends a long chain of pages that say nothing.
+        """Throttle the template of a page read for the first time if it ends a long chain of pages without contents.
 
         `depth`: how far from the seeds; `sketch`: of its main text; `links`: where it leads.
         """

@@ -323,7 +323,7 @@ class Prober:
             self._ended(asked)
 
     def _ended(self, asked: Asked) -> None:
-        """All pages of a result are read, as far as they are wanted."""
+        """Record that all wanted pages of a result were read."""
         state = self.state
         new = asked.shown - asked.known
         if asked.template == "words":

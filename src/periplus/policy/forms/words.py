@@ -76,7 +76,7 @@ class Words(Struct):
             self.counts[source] = dict(kept)
 
     def ended(self, source: str, shown: int, known: int, requests: int) -> None:
-        """A query has ended."""
+        """Record the end of a query."""
         self.queries = [*self.queries[1 - _WINDOW :], Query(shown, known, requests)]
         self.most_shown = max(self.most_shown, shown)
         of_source = self.sources.setdefault(source, Source())

@@ -198,7 +198,7 @@ class ChangePosterior:
         return np.asarray(np.minimum(place, len(RATES) - 1))
 
     def _sample_mixes(self, place: Ints) -> None:
-        """The distributions of rates, from the rates of the pages of which something is known."""
+        """Sample the distributions of rates, from the rates of the pages with evidence."""
         pages, groups = self._pages, len(self._mixes)
         known = self._is_seen | (self._is_dated & self._uses_dates)
         counts = np.zeros((groups, len(RATES)))
@@ -218,7 +218,7 @@ class ChangePosterior:
     # the pace of sites
 
     def _sample_pace(self, rates: Floats, passed: Floats, sums: Floats) -> None:
-        """The pace of each site in each bin, given the rates: first when changes happened, then how unsteady it is."""
+        """Sample the pace of each site in each bin, given the rates: first the times of changes, then its variance."""
         visits, random = self._visits, self._random
         rate = rates[visits.page]
         expected = np.maximum(rate * passed, _LEAST)

@@ -218,7 +218,7 @@ class CrawlValue:
         return changes if row is None else _between(row, _GRID_LIST, changes)
 
     def _without_signals(self, kind: int, expected: float, boost: float) -> float:
-        """The other way: the untold changes with which these signals cost as much; 0 if they alone do."""
+        """The inverse: the unsignalled changes with which these signals cost as much; 0 if they alone do."""
         if self._is_plain:
             return max(expected - boost, 0.0)
         row = self._signals(kind, boost)

@@ -50,7 +50,7 @@ class Ledger:
         self.pages["watched_from"][pages] = max(int(now), 1)
 
     def signalled(self, pages: Ints, kind: SignalKind = SignalKind.SITEMAP) -> None:
-        """A signal for each of these; a page may be among them several times."""
+        """Record a signal for each of these; a page may be among them several times."""
         self._is_told |= len(pages) > 0
         counts = np.bincount(pages, minlength=len(self.pages))
         shift = np.uint32(shift_of(kind))

@@ -114,7 +114,7 @@ def count_rendered(test: TemplateTest, *, has_gained: bool, settings: RenderSett
 
 
 def forget_decision(test: TemplateTest) -> None:
-    """A page of the template could be read without scripts: let it be tested again."""
+    """Have a template tested again after one of its pages could be read without scripts."""
     test.decision = TemplateDecision.UNKNOWN
     test.rendered = test.gained = 0
 
