@@ -218,7 +218,7 @@ class ChangePosterior:
     # the pace of sites
 
     def _sample_pace(self, rates: Floats, passed: Floats, sums: Floats) -> None:
-        """Sample the pace of each site in each bin, given the rates: first the times of changes, then its variance."""
+        """Sample the pace of each site in each bin, given the rates: first times of changes, then the unsteadiness."""
         visits, random = self._visits, self._random
         rate = rates[visits.page]
         expected = np.maximum(rate * passed, _LEAST)
