@@ -1,11 +1,11 @@
-"""Clusters of pages that say nearly the same, on any three maps of bytes; and the port in memory.
+"""Clusters of near-duplicate pages, on any three maps of bytes; and the port in memory.
 
     pages      key of a URL -> number of its cluster, whether it counts as the original, how like it is
-    clusters   number -> brief of what its first page said, then the rest of the cluster
+    clusters   number -> brief of the text of its first page, then the rest of the cluster
     bands      band of a brief -> the numbers of clusters with that band (see `bands`)
 
-Only what the first page of a cluster said is filed under its bands: copies take no room there, and a new page is
-compared with clusters, not with pages. It is compared with at most `MAX_COMPARED`, those that share most bands first.
+Only the first page of a cluster is indexed by its bands: copies take no room there, and a new page is compared with
+clusters, not with pages. It is compared with at most `MAX_COMPARED`, those that share most bands first.
 
 What makes a cluster is decided in `policy.duplicates`.
 """

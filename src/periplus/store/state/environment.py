@@ -223,7 +223,7 @@ class Environment:
                 self._log.close()
             self._close_lmdb()
             if is_intact and not self._readonly:
-                with suppress(OSError):  # a full disk: the state is whole all the same, only not sealed
+                with suppress(OSError):  # a full disk: the state is complete, only not sealed
                     seal(self._folder / DATA)
         finally:
             self._unlock()

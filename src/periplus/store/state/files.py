@@ -278,6 +278,6 @@ def translated(error: Exception, folder: Path, *, is_commit: bool = False) -> Co
 
 
 def _is_full(folder: Path) -> bool:
-    """LMDB speaks of input and output when a write falls short."""
+    """Whether the disk is full: LMDB reports an I/O error when a write falls short."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize < _NO_ROOM

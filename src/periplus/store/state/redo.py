@@ -192,7 +192,7 @@ class RedoLog:
         return True
 
     def remove_before(self, base: int) -> None:
-        """Remove what an image replaces, older images first: their absence tells a process that it was deposed."""
+        """Remove what an image replaces, older images first: their absence shows a process that it was deposed."""
         for suffix in (_BASE, _DELTA):
             for path in sorted(self.folder.glob(f"*{suffix}")):
                 if _number(path.name) < base + (suffix == _DELTA):

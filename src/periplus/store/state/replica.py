@@ -213,7 +213,7 @@ class Replica:
 
 
 def catch_up(environment: Environment, redo: RedoLog) -> Contents:
-    """Bring an environment to the last commit of a copy, and return its position. Files may be replaced meanwhile."""
+    """Apply the commits of a copy up to its last, and return its position. Files may be replaced meanwhile."""
     for _ in range(_TRIES):
         contents = redo.contents()
         if contents is None:
@@ -330,7 +330,7 @@ def bring_home(home: Path) -> None:
 
 
 def finish_homecoming(home: Path) -> None:
-    """What `bring_home` has left to do, if it was killed after it had decided."""
+    """Finish `bring_home`, if it was killed after its point of no return."""
     if (home / _LEFT).is_dir():
         with suppress(FileNotFoundError):
             (home / _HOME / DATA).replace(home / DATA)

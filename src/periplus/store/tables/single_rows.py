@@ -156,7 +156,7 @@ def page_row(event: PageRead) -> Row:
 
 
 def _preferences(preferences: Preferences) -> Row:
-    """The columns about use; null where nothing is said."""
+    """The columns on preferences for use; null where none is stated."""
     if preferences is NO_PREFERENCES or preferences == NO_PREFERENCES:
         return _NO_PREFERENCES
     words = [
