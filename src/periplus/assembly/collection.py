@@ -39,9 +39,9 @@ _INNOCENT = frozenset(
 
 
 class Collection(Struct, frozen=True):
-    """A folder, what is asked of it, and where that begins. `is_new`: nothing was crawled into it before.
+    """A collection: its folder, its configuration and its seeds. `is_new`: nothing was crawled into it before.
 
-    `credentials` are those that seeds brought along (`user:password@`); they are for this process and never saved.
+    `credentials` are those given in seeds (`user:password@`); they are for this process and never saved.
     """
 
     folder: Path

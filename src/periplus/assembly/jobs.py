@@ -98,7 +98,7 @@ def _known_spam(collection: Collection) -> SpamScores:
 
 
 def _wants_spam(collection: Collection) -> bool:
-    """Only a crawl that may leave the domains of its seeds meets farms."""
+    """Whether to learn about spam: only a crawl that may leave the domains of its seeds comes across link farms."""
     config = collection.config
     return config.spam.enabled and config.spam.while_crawling and config.scope.kind == "any"
 

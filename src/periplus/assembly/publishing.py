@@ -92,7 +92,7 @@ def scans_of_changes(
         try:
             with inventories(publisher, settings) as sources:
                 yield publisher.scan(sources)
-        except PeriplusError as error:  # a half-written folder, another scan: the next change brings another one
+        except PeriplusError as error:  # a half-written folder, another scan: the next change starts another one
             say(f"not scanned: {error}")
 
 

@@ -91,7 +91,7 @@ def repair(
 ) -> Repaired:
     """Look at every part of a collection and repair what is damaged. No shard may be open.
 
-    `config` and `seeds` are those of the crawl: what the archive leads to is admitted by its filters. With `is_dry`
+    `config` and `seeds` are those of the crawl: URLs found in the archive are admitted by its filters. With `is_dry`
     nothing is changed.
     """
     say("reading every part of the collection")
@@ -215,7 +215,7 @@ class _Repair:
     # shards
 
     def _repair_shard(self, shard: int) -> None:
-        """Bring a whole state in line with its files, and give the tables the rows that they lack."""
+        """Make an intact state consistent with its files, and add the rows that the tables lack."""
         damaged = {_table_of(part) for part in (*self._found.of(TABLE, shard), *self._found.of(SPOOL, shard))}
         is_cut = self._cut_short(shard)
         if not damaged and not is_cut:

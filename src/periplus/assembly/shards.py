@@ -82,7 +82,7 @@ class LoggedSettings(Struct, frozen=True, array_like=True):
 
 
 def open_shard(asked: ShardMaker, layout: Layout, number: int, count: int) -> Shard:
-    """Put a shard together and bring it to where the last process left it."""
+    """Put a shard together and restore it to where the last process left it."""
     engine = opened_engine(asked, layout, number, count)
     try:
         engine.submit_sitemaps()
@@ -287,7 +287,7 @@ def weights_of(config: Config, layout: Layout, saved: RevisitState | None = None
     kept = layout.weights(name)
     ranks = KnownRanks.load(kept).get if name != "equal" and kept.is_file() else None
     mean = 1.0 if saved is None else saved.mean_weight
-    # a page without a priority is like others of its site; one that no link leads to is not
+    # a page without a priority is like others of its site; one without inlinks is not
     return PageWeights(config.refresh.weights, ranks, mean, unknown=1.0 if name == "priority" else 0.0)
 
 

@@ -40,9 +40,9 @@ class SignalFacts(Struct, frozen=True):
     """How far one kind of signal can be trusted on a site: `verdict` in a word.
 
     `precision` is the share of its signals that are right, with 95 % probability between `low` and `high`, from
-    `judged` of them; `recall` the share of changes that it tells; `lag` how many seconds after the time that they name
-    its signals are heard. `polls`: how often it was asked, `moved` of how many of its pages it said then that they
-    changed, lately. `is_heard`: whether what it says counts.
+    `judged` of them; `recall` the share of changes that it signals; `lag` how many seconds after the time that they
+    state its signals arrive. `polls`: how often the source was fetched; `moved`: the share of its pages that recent
+    polls reported as changed. `is_heard`: whether its signals count.
     """
 
     kind: str
@@ -59,10 +59,10 @@ class SignalFacts(Struct, frozen=True):
 
 
 class SiteFreshness(Struct, frozen=True):
-    """How often the pages of a site change (`rate`, a day, told or not), as `pages` of them show, and its signals.
+    """How often the pages of a site change (`rate`, a day, signalled or not), from `pages` of them, and its signals.
 
     `rate` is null as long as too few were visited again. `churning` is how many parts of its pages are different at
-    every visit, so that changes in them do not count, as `compared` pairs of versions show.
+    every visit, so that changes in them do not count, from `compared` pairs of versions.
     """
 
     rate: float | None
