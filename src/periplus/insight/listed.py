@@ -1,10 +1,10 @@
 """Every URL that the sitemaps of a collection list, each once, in the order of the lists, in constant memory.
 
-A site may list ten million URLs, many of them in several files. So they are told apart outside of memory, in three
-passes over the table `sitemap_entries`: the fingerprints of all entries are dealt out by their first bits into files on
-disk; each of these is small enough to be sorted, and says which row is the first of its URL and how many files have it;
-then the rows are read once more, and the first ones are given. What a caller needs on disk meanwhile is some 21 bytes
-an entry, in a folder of its own.
+A site may list ten million URLs, many of them in several files. So they are deduplicated outside of memory, in three
+passes over the table `sitemap_entries`: the fingerprints of all entries are partitioned by their first bits into files
+on disk; each of these is small enough to be sorted, which yields the first row of each URL and how many files list it;
+then the rows are read once more, and the first ones are returned. This takes some 21 bytes an entry of temporary disk
+space, in a folder that the caller names.
 
 Only readings that came to their end count, the last of each file (see `survey.readings`). A URL whose files disagree on
 whether they may list it (`Judge`) counts as listed by the first that may.

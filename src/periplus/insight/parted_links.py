@@ -1,16 +1,16 @@
-"""The links of a collection in partitions on disk: when all of them are more than one memory holds.
+"""The links of a collection in partitions on disk, for when they do not all fit into memory.
 
 URLs are numbered by the order of their fingerprints, so that a partition is a range of fingerprints and one of numbers:
-it has the links that lead to its URLs. Jobs make the partitions in three stages, as in any sort outside of memory:
+it has the links to its URLs. Jobs make the partitions in three stages, as in any external sort:
 
-    spill     a file of the table each: its links by where they lead, and the fingerprints of all ends
+    spill     a file of the table each: its links by target, and the fingerprints of all sources and targets
     number    a partition each: the fingerprints of its URLs, each once
-    compress  a partition each: from which URLs links lead to each of its own, as numbers (4 bytes a link)
+    compress  a partition each: which URLs link to each of its own, as numbers (4 bytes a link)
 
 A product of PageRank is then a job for each partition: all have the vector in common, and each answers for its own
 range. So no job holds more than `BYTES_A_LINK` for each link of its partition, or of one file of the table, and the
 vectors that all jobs of a machine read together; the caller holds about 120 bytes a URL, and nothing for links. A URL
-to which more links lead than fit into a job makes a partition that is as much larger.
+with more inlinks than fit into a job makes its partition that much larger.
 """
 
 from __future__ import annotations

@@ -60,8 +60,9 @@ class LinkChange(Struct, frozen=True):
 class Detail(Struct, frozen=True):
     """What a change is about.
 
-    `title` is that of the later version which is there, `title_before` another that it had before; `excerpt` the
-    beginning of a page that appeared; `difference` is there for what changed. `problem`: why there is less than that.
+    `title` is that of the later version, or of the only one that can be read, `title_before` the earlier one if it
+    differs; `excerpt` is the beginning of a page that appeared; `difference` compares the two texts of a page that
+    changed. `problem`: why some of that is missing.
     """
 
     title: str = ""

@@ -1,12 +1,12 @@
-"""The visits to pages as numbers: what `fetches` says of them, and only that which tells whether a page was there.
+"""The visits to pages as numbers: the rows of `fetches` that show whether a page was there.
 
-A collection may have had a hundred million visits, so a visit is a row of an array and not an object, and of the time
-before the one that is asked about only the last visits count: to each URL the last of all, and the last that brought a
-page. Memory then grows with the visits of the time that is asked about, not with the collection.
+A collection may have a hundred million visits, so a visit is a row of an array and not an object, and of the time
+before the queried span only the last visits count: to each URL the last of all, and the last that returned a page.
+Memory then grows with the visits in the queried span, not with the collection.
 
-What a visit says of its page: it is there (`GOOD`, a status of 2xx; `SAME`, 304), or it is not (`GONE`, 404 or 410;
-`MOVED`, a redirect; `FORBIDDEN`, by robots.txt). Failures and other statuses say nothing: a server that is ill for an
-hour has not thrown its pages away.
+What a visit shows of its page: it is there (`GOOD`, a status of 2xx; `SAME`, 304), or it is not (`GONE`, 404 or 410;
+`MOVED`, a redirect; `FORBIDDEN`, by robots.txt). Failures and other statuses show nothing: an outage of an hour does
+not mean that the pages are gone.
 
 The types of changes: their kinds, versions of pages, and the change itself.
 """
@@ -146,7 +146,7 @@ def visits_in(
 
 
 def visits_before(folder: Path, span: Span, files: Files, asked: Asked, *, spooled: Sequence[Spooled] = ()) -> Visits:
-    """Of some URLs, the last visits before a span of time begins: the last of all, and the last that brought a page."""
+    """Of some URLs, the last visits before a span of time: the last of all, and the last that returned a page."""
     last, last_good = (np.zeros(len(asked.prints), VISIT) for _ in range(2))
     for batch in _informative_rows(folder, Span(0, span.since), spooled, asked.may_hold):
         some = _visits(batch, files)

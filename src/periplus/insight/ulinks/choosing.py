@@ -15,7 +15,7 @@ that cannot fold when its turn comes never can, since leaves only become fewer.
 `/san-francisco-ca/movies`, `/chicago-il/movies`: the report's algorithm answers with cities, because the tree has them
 above. Here the tree is transposed: where a name recurs under three siblings and under at least 30 % of them, the parts
 of that name become one branch beside the siblings, with all their weight, which the siblings lose. The shorter axis
-wins: names that recur must not be more than the siblings that have them. Numbers are no facets (the months under the
+wins: names that recur must not be more than the siblings that have them. Numbers are not facets (the months under the
 years of a blog), nor are the parts that each of many items has (`/product/red-shoe/reviews`).
 """
 

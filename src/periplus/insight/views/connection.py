@@ -4,8 +4,8 @@ Nothing is loaded that was not asked for. A table or view is put in place when i
 that only looks like one costs time, nothing else); `urls` and what rests on it are computed at that moment, once, and
 kept in the folder `insight` of the collection (`kept`).
 
-Nothing is downloaded: extensions are neither installed nor loaded. Our own queries go by `ask`; a query that a user
-wrote goes by `select`, which lets it read the collection and nothing else (see there). DuckDB's own errors
+Nothing is downloaded: extensions are neither installed nor loaded. Our own queries use `ask`; a query that a user
+wrote uses `select`, which lets it read the collection and nothing else (see there). DuckDB's own errors
 become a `UsageError` there, because the user's SQL was wrong; in `ask` they would be a bug of ours.
 """
 
