@@ -125,7 +125,7 @@ EVERY_AT_REST = 10.0
 HEARTBEAT = 15.0
 """Seconds after which a comment is sent if nothing has changed: proxies close silent connections after 30 s or more."""
 _NOTES = 50
-"""Notes that are kept for listeners who were slow."""
+"""Notes that are kept for slow listeners."""
 _HISTORY = 300
 """Samples of pages and rate that a new page begins its curves with: five minutes."""
 _CLIENT_TIMEOUT = 10.0

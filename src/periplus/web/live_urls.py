@@ -31,7 +31,7 @@ _SQL = {
         where refused = $reason group by url order by seen_at desc limit $most""",
 }
 KINDS = tuple(_SQL)
-"""Tables of the live page whose reasons lead to URLs."""
+"""Tables of the live page whose reasons link to lists of URLs."""
 
 
 def routes() -> list[Route]:
