@@ -283,10 +283,10 @@ def paper_settings(seed: int = 0) -> WebSettings:
 
 
 def small_settings(seed: int = 0) -> WebSettings:
-    """19,582 pages on 800 sites, on which orderings can be told apart in seconds.
+    """Settings for 19,582 pages on 800 sites, on which orderings can be compared in seconds.
 
     Home pages matter here, unlike in the paper's sample: sites link to their own and to others'. So breadth-first is
-    good early. Which ordering beats which is to be expected of it, not a figure known from another graph of this size.
+    good early. The order of the results can be expected to hold, their values cannot.
     """
     return WebSettings(pages=19_582, sites=800, seed=seed, zipf=1.0, home=0.4, home_of_others=0.8, unlinked=0.0)
 

@@ -64,7 +64,7 @@ class RankedWeb(Struct, frozen=True):
 
 
 def ranked(web: Web) -> RankedWeb:
-    """PageRank over all links of the web. A page can be fetched if it answers well and such pages lead to it."""
+    """PageRank over all links of the web. A page can be fetched if its status is OK and such pages link to it."""
     sources, targets = web.edges
     rank = pagerank(sources, targets, len(web))
     is_ok = web.status == OK

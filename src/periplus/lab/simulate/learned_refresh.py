@@ -29,7 +29,7 @@ from .noisy_refresh import SignalQuality, quality
 class Today(Struct):
     """One day, at its end: up to `limit` of the pages that are `here` may be fetched.
 
-    `is_stale` tells which of the copies are out of date, and `next_change` on what day pages change again: the truth,
+    `is_stale` states which of the copies are out of date, and `next_change` on what day pages change again: the truth,
     for policies with metadata. `now` is the day's end.
     """
 

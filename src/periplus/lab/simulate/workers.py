@@ -200,10 +200,11 @@ def _remembered_interrupt() -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until this is over.
+    """Delay Ctrl-C (SIGINT) until the block has ended.
 
-    What is born meanwhile has it blocked. To block it is not enough for ourselves: where there are other threads (who
-    show progress, say), the system gives it to one of them, and Python then interrupts this one.
+    Processes started meanwhile inherit the blocked signal. For this process blocking is not enough: where there are
+    other threads (that show progress, say), the system delivers the signal to one of them, and Python then interrupts
+    the main thread.
     """
     if current_thread() is not main_thread():
         yield
@@ -221,8 +222,8 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _serve(connection: Connection, work: Work[JobT, ResultT]) -> None:
-    """A worker: jobs in, results out, until the other end is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it was born with it blocked
+    """Run jobs from the connection and send the results, until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # blocked since the process was started
     try:
         while True:
             job = connection.recv()

@@ -166,7 +166,7 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self.deadline = self._loop.time() + service.limits.longest_idle
 
-    # What the event loop tells.
+    # Callbacks of the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has connected."""
