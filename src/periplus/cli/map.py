@@ -213,7 +213,7 @@ def _found_by(file: MapFile, files: MapFiles) -> str:
 
 
 def print_summary(console: Console, summary: MapSummary) -> None:
-    """What there is, who would refuse it, and how long the rest would take."""
+    """Print how many URLs there are, what would refuse them, and how long the rest would take."""
     if not summary.urls:
         console.print(
             Text(f"the site lists nothing that could be read{_why(summary)}", style="bold red"), soft_wrap=True

@@ -137,9 +137,9 @@ class _Hold(Struct):
 
 
 class LeasedCoordinator:
-    """A coordinator of which only the holders of leases get orders. `incarnation` tells it from other coordinators.
+    """A coordinator that sends orders only to holders of leases. `incarnation` distinguishes it from others.
 
-    `save` stores what must not be forgotten; it returns whether the memory still belongs to this coordinator.
+    `save` stores what must survive a crash; it returns whether the memory still belongs to this coordinator.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """The shards of a crawl as Ray actors, for the command that runs it.
 
-It starts the actors, asks the coordinator how the crawl goes, and tells it when to stop. Nothing else passes through
-the command but announcements. When this process dies, Ray ends its actors; everything they committed is kept.
+It starts the actors, polls the coordinator for the progress of the crawl, and sends it the order to stop. Nothing else
+passes through the command but announcements. When this process dies, Ray ends its actors; everything they committed is
+kept.
 """
 
 from __future__ import annotations

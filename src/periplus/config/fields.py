@@ -1,10 +1,10 @@
-"""What can be said of a setting: its name in a file, its type, its default, and the line that explains it.
+"""Describes settings (name in a file, type, default, explanation), and parses durations and sizes.
 
 The explanation is the docstring under the field, read from the source, so that it is written once, beside the code that
-obeys it. (A class may also explain its fields in its own docstring, as `name`: what it is.) Where the source is not at
-hand nothing is explained and everything else works.
+uses it. (A class may also explain its fields in its own docstring, as `name`: what it is.) Without the source nothing
+is explained and everything else works.
 
-A number alone is seconds, or a plain count. Sizes know both families of prefixes: `k M G T` are powers of 1000, and
+A number alone is seconds, or a plain count. Sizes accept both families of prefixes: `k M G T` are powers of 1000, and
 `Ki Mi Gi Ti` of 1024 (IEC 80000-13); a `B` may follow.
 """
 

@@ -104,7 +104,7 @@ PLAIN_EVERY = 10.0
 WIDE = 100
 """Minimum columns for two facts a line, unless a view has its own."""
 _UNREAD = "sitemaps list more"
-"""Said instead of the time left while sitemaps have URLs that are not counted yet."""
+"""Shown instead of the time left while sitemaps have URLs that are not counted yet."""
 _BAR_WIDTH = 40
 """Columns of the progress bar, at most."""
 

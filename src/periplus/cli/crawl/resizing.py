@@ -3,7 +3,7 @@
 The command that runs a crawl looks for a request between two status reports of the shards (`until_asked`), lets the
 crawl end as if its time were over, resizes, and continues.
 
-Ray is loaded only here, and only for who asks for it.
+Ray is loaded only here, and only if a cluster is asked for.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .live import PLAIN_EVERY
 
 @contextmanager
 def gathering(address: str | None, collection: Collection) -> Iterator[tuple[Collection, Gather | None, int]]:
-    """The collection, who brings its shards together (`None`: this machine does), and how many shards there can be.
+    """The collection, the function that runs its shards (`None`: on this machine), and the maximum number of shards.
 
     A collection that is begun on a cluster without a number of shards gets one for each of its processors.
     """

@@ -45,7 +45,7 @@ def run(
     tell: Callable[[Progress], None] = lambda _progress: None,
     follow: Callable[[Sequence[Status]], None] | None = None,
 ) -> Summary:
-    """Crawl, and show the progress. The caller holds the lock of the collection. `tell` is called with all progress.
+    """Crawl, and show the progress. The caller holds the lock of the collection. `tell` is called at every step.
 
     `gather` runs the shards, by default as processes of this machine; `most` is the maximum number of shards.
     `follow` is called with the statuses of all shards after each commit.
