@@ -98,7 +98,7 @@ class MemoryRevisitQueue:
         self._waiting: list[tuple[float, Url]] = []
 
     def move(self, moves: Sequence[tuple[Url, float | None, float | None]]) -> None:
-        """Each from the time that it had to the one that it gets."""
+        """Move each URL from its old time to its new one; `None` is no time."""
         for url, _, after in moves:
             if after is None:
                 self._times.pop(url, None)

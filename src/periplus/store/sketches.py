@@ -113,7 +113,7 @@ class SketchBook:
         return answers
 
     def get(self, urls: Sequence[Url]) -> list[Placement | None]:
-        """Where each is now, aligned with `urls`."""
+        """The placement of each URL, aligned with `urls`."""
         places = self._keys_of(urls, False)
         known = self._pages.get_many(places)
         return [self._placement_of(url, known.get(place)) for url, place in zip(urls, places, strict=True)]
@@ -319,7 +319,7 @@ def _left(url: Url, cluster: Cluster, was_first: bool) -> Cluster:
 
 
 def _without(goes: Callable[[Url], bool], cluster: Cluster, was_first: bool) -> Cluster:
-    """Without one of the pages that go; by name, without all of them."""
+    """The cluster with one page less; of its named members, all that go are removed."""
     members = tuple([each for each in cluster.members if not goes(each.url)])
     has_first = cluster.has_first and not was_first
     return msgspec.structs.replace(cluster, size=cluster.size - 1, has_first=has_first, members=members)

@@ -43,7 +43,7 @@ class Capture(Struct, frozen=True):
 
     @property
     def body_at(self) -> Stored | None:
-        """Where the body is, if it is anywhere."""
+        """The location of the body, if it is stored."""
         return self.original if self.stored.is_revisit else self.stored
 
 

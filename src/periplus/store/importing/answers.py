@@ -197,7 +197,7 @@ class _Reader:
         self._latest = time.time() + _DAY
 
     def answer(self, capture: _Capture) -> ForeignAnswer | Problem:
-        """One capture as an answer, or why it is none."""
+        """One capture as an answer, or the problem with it."""
         record = capture.record
         at = seconds_of(record.fields.get("warc-date", ""))
         url = canonical(record.url)

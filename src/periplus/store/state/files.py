@@ -241,9 +241,10 @@ def _needed(environment: lmdb.Environment) -> int:
 
 
 def lengthen(folder: Path, environment: lmdb.Environment) -> None:
-    """Pages at the end that were taken and given back in one transaction are counted, but never written.
+    """Extend the file to the length that LMDB counts.
 
-    Without them the file would pass for one that was cut short.
+    Pages at the end that were allocated and freed in one transaction are counted, but never written. Without them the
+    file would look truncated.
     """
     needed, path = _needed(environment), folder / DATA
     if path.stat().st_size < needed:

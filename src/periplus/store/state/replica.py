@@ -154,7 +154,7 @@ class Replica:
         self._last = stamp.commit
 
     def _found(self, local: Path) -> None:
-        """The first image: of a state that lay in the collection until now, or of none."""
+        """Write the first image: of the state in the collection, or of an empty one."""
         (self.home / FOLDER).mkdir(parents=True, exist_ok=True)
         scratch = _emptied(local / _LOCAL)
         before = Environment(self.home if (self.home / DATA).is_file() else scratch / "none")

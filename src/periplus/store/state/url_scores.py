@@ -225,7 +225,7 @@ class DiskUrlScores:
     # all together
 
     def known(self) -> KnownLinks:
-        """All of it, as numbers."""
+        """All links and scores, as arrays of numbers."""
         self.flush()
         heads, self._keys = self._heads()
         links = b"".join(row for _, row in self._links.walk()) if self._chunks else b""
@@ -302,7 +302,7 @@ class DiskUrlScores:
 
     @property
     def pooled(self) -> int:
-        """How many wait for the next batch."""
+        """How many URLs wait for the next batch."""
         return self._pooled
 
     # whole sites

@@ -210,7 +210,7 @@ def _fields_in(record: WarcRecord) -> dict[str, str]:
 
 
 def _rendering(fields: Mapping[str, str]) -> Rendering | None:
-    """What came of opening a page in a browser."""
+    """The result of opening a page in a browser, from its JSON; `None` if there is none that can be read."""
     try:
         return msgspec.json.decode(fields["rendering"], type=Rendering) if "rendering" in fields else None
     except msgspec.MsgspecError:

@@ -137,12 +137,12 @@ class WarcRecord(Struct, frozen=True):
 
     @property
     def type(self) -> str:
-        """`response`, `request`, ...; empty where it does not say."""
+        """`response`, `request`, ...; empty if it is not stated."""
         return self.fields.get("warc-type", "")
 
     @property
     def url(self) -> str:
-        """What it is about. Some writers put it in angle brackets, or leave spaces in it."""
+        """The target URL. Some writers put it in angle brackets, or leave spaces in it."""
         return self.fields.get("warc-target-uri", "").strip("<>").replace(" ", "%20")
 
     @property
