@@ -53,7 +53,7 @@ class Job(Struct, frozen=True):
 
 
 def _wants_reputation(collection: Collection) -> bool:
-    """Only a crawl that may leave the domains of its seeds has domains with budgets."""
+    """Whether to compute reputations: only a crawl that may leave the domains of its seeds has budgets for domains."""
     config = collection.config
     return config.budgets.domain != "none" and config.scope.kind == "any"
 
@@ -165,7 +165,7 @@ class BackgroundJobs:
         return True
 
     def end(self, pages: int, now: float, *, is_interrupted: bool) -> None:
-        """The crawl has ended: let the jobs see the last pages, unless a person is waiting or there are few."""
+        """Run the jobs on the last pages of a crawl that has ended, unless it was interrupted or there are few."""
         if self._running is not None:
             if is_interrupted:
                 self._running.terminate()

@@ -160,7 +160,7 @@ _TYPES: Final = ("application/json", "application/octet-stream", "text/*")
 
 
 class RangesRefreshed(Struct, frozen=True):
-    """What became of the files: `written`, `fresh` (young enough), and why the others `failed`, by URL."""
+    """The results for the files: `written`, `fresh` (young enough), and why the others `failed`, by URL."""
 
     written: int
     fresh: int

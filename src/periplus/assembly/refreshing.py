@@ -71,7 +71,7 @@ def ask_again(config: Config, layout: Layout, seeds: Sequence[Url]) -> tuple[Ref
 
 
 def gone_before(layout: Layout, plan: RefreshPlan) -> list[Url]:
-    """The URLs that were gone when they were last asked for, before the plan began."""
+    """The URLs that were gone when they were last requested, before the plan began."""
     urls: list[Url] = []
     for number in range(layout.shards):
         with opened(layout, number) as state:
@@ -82,7 +82,7 @@ def gone_before(layout: Layout, plan: RefreshPlan) -> list[Url]:
 
 
 def ask_gone(config: Config, layout: Layout, seeds: Sequence[Url], urls: Sequence[Url]) -> Config:
-    """Queue URLs that were gone, after a crawl; the settings of the crawl that asks for them."""
+    """Queue URLs that were gone, after a crawl; returns the settings of the crawl that requests them."""
     bring_to_rest(config, layout, seeds)
     sites: dict[Site, list[Url]] = {}
     for url in urls:

@@ -153,7 +153,7 @@ class _Repair:
         return {name: rows - kept[name] for name, rows in self._expected.items() if rows > kept[name]}
 
     def run(self) -> None:
-        """All of it, in this order: each step needs those before it."""
+        """Run all steps in this order: each needs those before it."""
         for number in range(self._shards):
             if number not in self.lost_states and is_begun(self._layout.shard(number)):
                 bring_home(self._layout.shard(number))
@@ -390,7 +390,7 @@ class _Repair:
 
 
 def _row_rebuild(whole: DiskState, machine: Machine, rows: MissingRows, checkpoint: Callable[[], None]) -> Rebuild:
-    """Adds the rows that a shard had recorded, as far as its state knows of that."""
+    """A rebuild that adds the rows that a shard had recorded, according to its state."""
     meta = whole.meta(ShardMeta) or ShardMeta()
 
     def was_refused(task: FetchTask) -> bool:

@@ -167,7 +167,7 @@ def judged(
 
 
 def still_referred(collection: Collection, urls: Sequence[Url]) -> list[Url]:
-    """Those of the URLs that their sites link to, redirect to or list now."""
+    """The URLs among these that their sites link to, redirect to or list now."""
     from periplus.insight.audit.site_table import referred  # imports DuckDB: not before a crawl
     from periplus.insight.views import Views
 

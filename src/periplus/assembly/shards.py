@@ -150,7 +150,7 @@ def _log(asked: ShardMaker, layout: Layout, number: int) -> InputLog:
 
 
 def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
-    """In the collection, or on this machine's disk with a copy there: as it is asked for now, however it was before."""
+    """Open the state: in the collection, or on this machine's disk with a copy there, as configured now."""
     layout.check_begun(number)
     home, local = layout.shard(number), asked.config.cluster.local_state
     if local:
@@ -306,7 +306,7 @@ def _rank_of(config: Config, layout: Layout) -> RankOf:
 
 
 def _archive(config: Config, layout: Layout, number: int, state: State, log: InputLog, meta: ShardMeta) -> Archive:
-    """Opened after the last record that either the state or the log knows of."""
+    """Open the archive after the last record that either the state or the log knows of."""
     return Archive(
         layout.warc,
         config.archive,

@@ -61,7 +61,7 @@ class Pages(Protocol):
         """Their columns."""
 
     def compared(self, at: Places) -> Compared:
-        """Some of them."""
+        """Some of these pages."""
 
 
 def clusters_of(

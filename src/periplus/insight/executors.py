@@ -131,7 +131,7 @@ class ProcessExecutor:
         self._pool = ProcessPoolExecutor(self.workers, multiprocessing.get_context("spawn"), initializer=_begin)
 
     def map(self, work: Callable[[Job, Shared], Result], jobs: Iterable[Job], shared: Shared) -> Iterator[Result]:
-        """What comes of each job, in order."""
+        """The result of each job, in order."""
         lent = _lend(shared, Path(self._folder.name) / str(next(self._numbers)))
         under_way: deque[Future[Result]] = deque()
         try:

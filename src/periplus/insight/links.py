@@ -202,7 +202,7 @@ class WholeLinks:
         return np.bincount(self._block.tails, minlength=self.count).astype(np.int32)
 
     def each(self, work: Callable[[Block, Shared], Result], shared: Shared) -> Iterator[Result]:
-        """What comes of work on all links at once."""
+        """The result of work on all links at once."""
         yield work(self._block, shared)
 
     def pagerank(self, tolerance: float) -> Ranks:

@@ -71,7 +71,7 @@ class _Entries(Struct, frozen=True):
 
 
 def listed_urls(tables: Path, scratch: Path, judge: Judge, *, spooled: Sequence[Spooled] = ()) -> Iterator[Listed]:
-    """Every URL. `scratch` is an empty folder, whose files are of no use afterwards."""
+    """Every listed URL once. `scratch` is an empty folder for temporary files."""
     whole = _whole_readings(tables, spooled)
     entries = _deal(_entries(tables, spooled, whole, judge), scratch)
     if not entries:
@@ -147,7 +147,7 @@ def _deal(entries: Iterator[_Entries], scratch: Path) -> int:
 
 
 def _notes(some: _Entries, file: int) -> NDArray[np.void]:
-    """One for each distinct URL, so that a list that repeats one URL a million times costs no more than another."""
+    """A note for each distinct URL, so that a list that repeats one URL a million times costs no more than another."""
     prints, first = np.unique(np.array(fingerprints(map(Url, some.urls)), np.uint64), return_index=True)
     notes = np.zeros(len(prints), _NOTE)
     notes["print"], notes["row"], notes["file"] = prints, first + some.row, file

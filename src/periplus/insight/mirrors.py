@@ -248,7 +248,7 @@ def _counted(rows: list[dict[str, Any]]) -> dict[Site, int]:
 
 
 def _mirror_verdicts(found: Sequence[MirrorFound], rules: Sequence[Any], now: float) -> Iterable[Judged]:
-    """One for each host that is renamed."""
+    """A verdict for each host that is renamed."""
     by_pair = {frozenset((each.one, each.other)): each for each in found}
     for rule in rules:
         each = by_pair[frozenset((rule.site, rule.target))]

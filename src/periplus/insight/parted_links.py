@@ -63,7 +63,7 @@ class Spilled(Struct, frozen=True):
 
     @property
     def parts(self) -> int:
-        """How many partitions."""
+        """The number of partitions."""
         return int(self.edges.shape[1]) - 1
 
 
@@ -78,7 +78,7 @@ class _Layout(Struct, frozen=True):
         return load(self.folder / f"keys-{part}.npy")
 
     def rows(self, part: int) -> tuple[Places, Numbers]:
-        """Where the links to each of its URLs end, and begin for the next; and where they come from."""
+        """Where the links to each of its URLs end, and those to the next begin; and the sources of the links."""
         return load(self.folder / f"ends-{part}.npy"), load(self.folder / f"heads-{part}.npy")
 
 
@@ -120,7 +120,7 @@ class PartedLinks:
         return np.concatenate(counts)
 
     def each(self, work: Callable[[Block, Shared], Result], shared: Shared) -> Iterator[Result]:
-        """What comes of work on the links of each partition."""
+        """The results of work on the links of each partition."""
         yield from self._executor.map(_on_block, self._parts, (self._layout, work, shared))
 
     def pagerank(self, tolerance: float) -> Ranks:
@@ -157,7 +157,7 @@ def _spill_file(job: tuple[int, Path], shared: tuple[Path, int, Newest | None]) 
 
 
 def spill(name: Path, parts: int, batches: Iterable[LinkBatch]) -> tuple[Places, Places]:
-    """Where the links of each partition are in the file, and its fingerprints in the other."""
+    """Write links and fingerprints to two files, sorted; returns where each partition begins in either."""
     heads, tails, keys = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
     for batch in batches:
         heads.append(np.repeat(batch.pages, batch.counts))

@@ -65,7 +65,7 @@ Keys = NDArray[np.uint64]
 
 
 class _Read(Struct, frozen=True):
-    """Of what the kept graph was made: files with their sizes; public suffixes and shards that it was made with."""
+    """What the stored graph was made from: files with their sizes, public suffixes, and the number of shards."""
 
     spec: int = _SPEC
     files: dict[str, int] = {}
@@ -290,7 +290,7 @@ class Reputation(Struct, frozen=True):
     shards: NDArray[np.int64]
 
     def known(self) -> KnownReputation:
-        """As shards look it up: each has its part of a budget."""
+        """The table that shards look up budgets in: each shard has its part of a budget."""
         hashes = np.fromiter(map(domain_hash, self.names), np.uint64, len(self.names))
         budgets = np.maximum(self.budgets // self.shards, 1).astype(np.uint32)
         return KnownReputation(hashes, budgets, self.scores.astype(np.float32))

@@ -53,7 +53,7 @@ class SourceFacts(Struct, frozen=True):
 
 
 class EpochFacts(Struct, frozen=True):
-    """One epoch: its shares, what came of the lowest-scored pages of either source, and what followed.
+    """One epoch: its shares, the results for the lowest-scored pages of either source, and what followed.
 
     `*_utility` is the share of these pages that entered the collection as unique and indexable.
     """

@@ -49,7 +49,7 @@ _MOST_LINKS: Final = 50
 
 
 class LinkChange(Struct, frozen=True):
-    """Where a page leads and did not before, or no more; how many of each, and the first of them."""
+    """The links that a page gained and lost: how many of each, and the first of them."""
 
     added: int = 0
     removed: int = 0

@@ -41,7 +41,7 @@ class Figure(Struct, frozen=True):
 
 
 def figures_of(survey: Survey) -> tuple[Figure, ...]:
-    """Those that have anything to show, in the order of the report."""
+    """The figures that have anything to show, in the order of the report."""
     agents = [occurrences for _, _, occurrences in survey.agents.by_occurrences()]
     figures = (
         _ranks(survey),

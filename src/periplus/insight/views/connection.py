@@ -172,7 +172,7 @@ class Views:
             return Answer(self._run(sql, ()), self._noticing_damage)
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
-        """As `select`, as a DuckDB relation. It is valid until this is closed."""
+        """Like `select`, but returns a DuckDB relation, which is valid until this is closed."""
         self._admit(sql)
         with _as_usage_errors(), self._noticing_damage():
             return self.database.sql(sql)

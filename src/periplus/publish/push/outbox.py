@@ -29,7 +29,7 @@ class Target(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """How the outbox names it."""
+        """The name of the target in the outbox."""
         return f"{self.protocol} {self.address}"
 
 
