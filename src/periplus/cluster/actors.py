@@ -223,7 +223,7 @@ class CoordinatorActor:
         )
 
     def begin(self, number: int, version: str) -> Lease | Wait | None:
-        """A worker asks for a shard."""
+        """Give a worker the lease of a shard; see `LeasedCoordinator.begin`."""
         return self._coordinator.begin(number, version, time.monotonic()) if self._has_memory() else None
 
     def report(self, number: int, epoch: int, report: StatusReport | None) -> Renewal | None:

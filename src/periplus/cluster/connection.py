@@ -99,5 +99,5 @@ def _is_understood(connection: socket.socket) -> bool:
 
 
 def processors(ray: ModuleType) -> int:
-    """How many the cluster has."""
+    """The number of processors of the cluster."""
     return int(ray.cluster_resources().get("CPU", 0))

@@ -74,7 +74,7 @@ class RayExecutor:
             ) from error
 
     def close(self) -> None:
-        """Nothing is held between one `map` and the next."""
+        """Do nothing: nothing is held between one `map` and the next."""
 
 
 def _do(work: Callable[[Any, Any], Result], job: object, shared: object) -> Result:

@@ -130,11 +130,11 @@ class RayTeam:
         return self._announcements.are_kept_to(number)
 
     def extend_scope(self, places: Sequence[Url]) -> None:  # noqa: ARG002
-        """Not on a cluster."""
+        """Raise an error: not supported on a cluster."""
         raise _not_here("widen the scope")
 
     def control(self, controls: Controls) -> None:  # noqa: ARG002
-        """Not on a cluster."""
+        """Raise an error: not supported on a cluster."""
         raise _not_here("pause, pace, exclude or prefer")
 
     follows_controls = True
@@ -144,7 +144,7 @@ class RayTeam:
         return 0
 
     def replies(self) -> list[Reply]:
-        """None."""
+        """An empty list: there are no controls on a cluster."""
         return []
 
     def poll(self, timeout: float) -> None:

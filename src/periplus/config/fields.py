@@ -44,7 +44,7 @@ def parse_duration(text: str) -> float:
 
 
 def duration_text(seconds: float) -> str:
-    """The shortest way to type it that says exactly the same."""
+    """The shortest text that parses to exactly this duration."""
     if seconds <= 0 or seconds != int(seconds):
         return f"{seconds!r}s"
     rest, pieces = int(seconds), []
@@ -66,7 +66,7 @@ def parse_size(text: str) -> int:
 
 
 def size_text(size: int) -> str:
-    """With the largest binary prefix that divides it; without one where none does."""
+    """A size with the largest binary prefix that divides it; without one where none does."""
     for name, factor in _BINARY:
         if size >= factor and size % factor == 0:
             return f"{size // factor}{name}"
@@ -111,7 +111,7 @@ def _settings_of(settings: type[Struct]) -> dict[str, SettingField]:
 
 
 def _docs(settings: type[Struct]) -> dict[str, str]:
-    """What stands under each field, or what the docstring of the class says of it."""
+    """The docstring under each field, or its explanation in the docstring of the class."""
     text = inspect.getdoc(settings) or ""
     docs: dict[str, str] = dict(re.findall(r"`(\w+)`: (.+?)(?=\s`\w+`: |\Z)", text, re.DOTALL))
     try:

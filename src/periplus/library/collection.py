@@ -171,12 +171,12 @@ class Collection:
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """The folder of the collection."""
         return self._found.folder
 
     @property
     def seeds(self) -> tuple[Url, ...]:
-        """Where its crawl began."""
+        """The seeds of its crawl."""
         return self._found.seeds
 
     @property

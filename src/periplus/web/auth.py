@@ -155,7 +155,7 @@ def auth_of(request: Request) -> Auth:
 
 
 def address_of(request: Request) -> str:
-    """Where a request comes from; of an IPv6 address the network, which one person has whole."""
+    """The address of a client; for IPv6 its /64 network, all of which one person may use."""
     host = request.client.host if request.client else ""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])

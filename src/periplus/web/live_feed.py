@@ -158,7 +158,7 @@ class LiveFeed:
         return self.view
 
     def forget(self) -> None:
-        """Something was changed: look again when the next view is asked for."""
+        """Discard the cached view, because something was changed: the next one is read again."""
         self._looked_at = -EVERY_AT_REST
 
     def _look(self) -> tuple[View, list[dict[str, Any]]]:

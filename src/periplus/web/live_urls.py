@@ -35,7 +35,7 @@ KINDS = tuple(_SQL)
 
 
 def routes() -> list[Route]:
-    """One page for all kinds."""
+    """The route of the page, which is the same for all kinds."""
     return [route("/live/urls", _urls, audience=Audience.VIEWER)]
 
 

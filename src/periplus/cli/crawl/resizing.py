@@ -114,14 +114,14 @@ class ProgressReporter:
         self._next = time.monotonic() + self._every
 
     def __call__(self, step: Step) -> None:
-        """It goes on."""
+        """Print the progress, if the last time is long enough ago."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + self._every
             say(self._console, words_of(step))
 
 
 def words_of(step: Step) -> str:
-    """How far it is."""
+    """Words for the progress of a resize."""
     if step.doing == "rest":
         return f"shard {step.shard} of {step.shards} comes to rest"
     sites, urls, rows = step.moved.sites, step.moved.urls, step.moved.rows
@@ -140,5 +140,5 @@ def line_of(done: Resized, seconds: float) -> str:
 
 
 def say(console: Console, line: str) -> None:
-    """One line that is not broken."""
+    """Print a line without wrapping it."""
     console.print(Text(line), soft_wrap=True)

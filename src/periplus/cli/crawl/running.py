@@ -111,7 +111,7 @@ def _stoppable(crawl: Crawl, display: Display, console: Console) -> Iterator[Non
 
 
 def _end_at_once(console: Console) -> None:
-    """As if killed, which the collection is made to survive; the shards with us, so that it is not in use any more."""
+    """Exit as if killed, which a collection survives; the shards are killed, too, so that it is no longer in use."""
     for child in multiprocessing.active_children():
         child.kill()
     console.show_cursor(True)

@@ -34,7 +34,7 @@ NAMES = {"length": "Length", "depth": "Depth", "batch": "Batch", "partial": "Par
 
 
 def plots_of(evidence: Evidence) -> list[Plot]:
-    """All of them, in the paper's order."""
+    """All plots, in the paper's order."""
     return [
         _figure_5(evidence),
         _figure_5_in_time(evidence),

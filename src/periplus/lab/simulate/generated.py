@@ -82,7 +82,7 @@ class _Attraction(Struct, frozen=True):
 def links(
     layout: Layout, settings: LinkSettings, is_ok: NDArray[np.bool_], random: np.random.Generator
 ) -> tuple[Ints, NDArray[np.int32]]:
-    """Where the links of each page begin, and where they lead, ascending. Pages that fail have none."""
+    """Where the links of each page begin, and their targets, ascending. Pages that fail have none."""
     pages = len(layout.site)
     attraction = _attraction(layout, settings, random)
     counts = np.zeros(pages, np.int64)
@@ -329,7 +329,7 @@ def site_sizes(pages: int, sites: int, zipf: float, largest: int) -> NDArray[np.
 
 
 def _evened(sizes: NDArray[np.int64], pages: int, largest: int) -> NDArray[np.int64]:
-    """The sizes with a page more or less here and there, so that their sum is right."""
+    """The sizes, of which some have a page added or removed so that their sum is `pages`."""
     while missing := pages - int(sizes.sum()):
         open_to_it = np.flatnonzero(sizes < largest if missing > 0 else sizes > 1)[: abs(missing)]
         sizes[open_to_it] += 1 if missing > 0 else -1

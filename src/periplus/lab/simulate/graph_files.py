@@ -86,7 +86,7 @@ def store_web(ranked_web: RankedWeb, folder: Path) -> None:
 
 
 def stored_web(folder: Path) -> RankedWeb:
-    """Read it back; columns stay on disk until they are looked at."""
+    """Read a stored web; columns stay on disk until they are used."""
     sites, urls = msgpack.decode((folder / "names.msgpack").read_bytes(), type=tuple[list[Site], list[Url] | None])
     took = _column(folder, "took") if (folder / "took.npy").exists() else None
     columns = {name: _column(folder, name) for name in _COLUMNS}

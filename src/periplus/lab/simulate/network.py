@@ -102,7 +102,7 @@ class SharedLine:
         self._first = (self._now + float(waits[slot]), slot)
 
     def _level(self) -> float:
-        """What everyone may have at most, so that all together have what the line carries."""
+        """The largest share of a connection with which all together use the whole line."""
         speeds = np.sort(self._speed[self._speed > 0.0])
         before = np.concatenate(([0.0], np.cumsum(speeds)[:-1]))
         levels = (self._bandwidth - before) / np.arange(len(speeds), 0, -1)

@@ -364,7 +364,7 @@ def _messages(
 
 
 def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each of them once; sorting is several times as fast as the table of `np.unique` where most are different."""
+    """The distinct numbers; sorting is several times as fast as the table of `np.unique` where most are different."""
     numbers.sort()
     is_first = np.ones(len(numbers), np.bool_)
     np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])

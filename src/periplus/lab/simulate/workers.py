@@ -57,7 +57,7 @@ def run_jobs(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[Done[ResultT]]:
-    """Do the jobs, each as soon as a worker is free, and give what comes of them as it comes.
+    """Run the jobs, each as soon as a worker is free, and yield the results as they arrive.
 
     `jobs` is read one by one, when a job can begin, and has `total` of them. `progress` is called with the steps of all
     together, where a job counts as `steps` however many steps it has itself.
@@ -99,7 +99,7 @@ class _Meter:
             self._progress(sum(self._done.values()), self._total)
 
     def finish(self, number: int) -> None:
-        """All of it is."""
+        """Note that a job is complete."""
         self.note(number, 1, 1)
 
 
@@ -126,7 +126,7 @@ class _Crew(Generic[JobT, ResultT]):
                 theirs.close()
 
     def run(self, jobs: Iterable[JobT], meter: _Meter) -> Iterator[Done[ResultT]]:
-        """Hand out the jobs and collect what comes of them."""
+        """Send the jobs to the workers and yield the results."""
         for number, job in enumerate(jobs):
             while not self._idle:
                 yield from self._receive(meter)

@@ -278,7 +278,7 @@ class Connection(asyncio.Protocol):
             self._give(exchange, reply)
 
     def _give_later(self, exchange: _Exchange, reply: Reply) -> None:
-        """The delay is over; then pending requests are handled."""
+        """Send a delayed reply, then handle pending requests."""
         self._later = None
         self._give(exchange, reply)
         if self._player is None:

@@ -32,7 +32,7 @@ class Record(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Where it can be read."""
+        """The path of its page."""
         return f"/record/{self.number}"
 
 

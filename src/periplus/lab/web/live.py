@@ -60,7 +60,7 @@ class Signposts:
         return name if listing < len(site.sections) else b"%b %d" % (name, listing)
 
     def anchor(self, slot: int, moment: int) -> Anchor:
-        """How to point at what the slot holds at a moment."""
+        """The link to the page that the slot holds at a moment."""
         place = self._base + _GENERATIONS * slot
         if slot < self._slots.first_article:
             return self._kept.get(place) or self._keep(place, self._to_fixed(slot))

@@ -44,7 +44,7 @@ _FREQUENCIES = (ChangeFreq.DAILY, ChangeFreq.WEEKLY, ChangeFreq.MONTHLY, ChangeF
 
 
 class Presence(Struct, frozen=True):
-    """Of 256 URLs that are free to have a field, how many do."""
+    """How many of 256 URLs have each field, where the profile does not decide it."""
 
     lastmod: int
     priority: int

@@ -188,7 +188,7 @@ class Dust(Part):
     hosts = HOSTS
 
     def address(self, host: str) -> str | None:
-        """All on one address."""
+        """The address of a host: all have the same."""
         return "127.252.1.1" if host in _SITES else None
 
     def answer(self, request: Request) -> Answer | None:
@@ -238,7 +238,7 @@ class Calendars(Part):
     hosts = (EMPTY, EVENTS, QUERY)
 
     def address(self, host: str) -> str | None:
-        """All on one address."""
+        """The address of a host: all have the same."""
         return "127.252.1.2" if host in self.hosts else None
 
     def answer(self, request: Request) -> Answer | None:
