@@ -88,7 +88,7 @@ def learn_reputation(collection: Collection) -> None:
 
 
 def _known_spam(collection: Collection) -> SpamScores:
-    """What was learnt of spam so far, if the crawl follows that."""
+    """The spam scores learnt so far; none if the crawl does not use them."""
     scores, files = SpamScores(), LearntFiles(collection.layout.learnt)
     generation = files.newest().get("spam", 0) if collection.config.spam.enabled else 0
     content = files.read("spam", generation) if generation else None

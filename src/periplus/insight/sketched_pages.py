@@ -150,7 +150,7 @@ def candidates(keys: Hashes, is_first: Claims, behind: int = 0) -> Iterator[tupl
 
 
 def _runs(keys: Hashes) -> tuple[Places, Places]:
-    """For each of sorted keys where those that are equal to it begin, and which of them it is."""
+    """For each of sorted keys, where the run of keys equal to it begins, and its index in that run."""
     at = np.arange(len(keys))
     begins = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
     run = np.maximum.accumulate(np.where(begins, at, 0))

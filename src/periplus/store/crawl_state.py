@@ -98,7 +98,7 @@ class MemoryRevisitQueue:
         self._waiting: list[tuple[float, Url]] = []
 
     def move(self, moves: Sequence[tuple[Url, float | None, float | None]]) -> None:
-        """Move each URL from its old time to its new one; `None` is no time."""
+        """Move each URL from its old time to its new one. `None`: it was not, or is no longer, queued."""
         for url, _, after in moves:
             if after is None:
                 self._times.pop(url, None)

@@ -123,7 +123,7 @@ class Judging:
         return ALLOWED
 
     def _has_asked(self, site: Site) -> bool:
-        """Whether the robots.txt of a site is known: a map asks only sites that are named or have files."""
+        """Whether the robots.txt of a site is known: a map fetches it only for sites that are named or have files."""
         known = self._is_asked.get(site)
         if known is None:
             state = self._opened.get(owner_of(site, self._shards))

@@ -232,7 +232,7 @@ class _Owners:
 
 
 def _hops(key: str, answers: Answers) -> Iterator[str]:
-    """Where redirects lead from a file, one after the other."""
+    """The targets of the redirects from a file, one after the other."""
     for _ in range(MOST_HOPS):
         asked = answers.sitemaps.get(key)
         if asked is None or asked.outcome != "redirected" or asked.target is None:

@@ -73,7 +73,7 @@ def _ranks(survey: Survey) -> Figure:
 
 
 def _spread(name: str, title: str, x_label: str, y_label: str, values: Distribution) -> Figure:
-    """How many have at least each number: what a heavy tail is seen by, since its single counts are all ones.
+    """A plot of how many have at least each number, which shows a heavy tail, where single counts are all ones.
 
     The number 0 has no place on a logarithmic axis.
     """

@@ -211,7 +211,7 @@ class World:
         return body if isinstance(body, bytes) else b"".join(body)
 
     def links(self, url: str, at: float) -> tuple[str, ...]:
-        """Where the anchors of a page lead, absolute, in order, with repeats."""
+        """The absolute targets of the anchors of a page, in order, with repeats."""
         match = _URL.fullmatch(url)
         if match is None or not self.exists(url, at):
             return ()

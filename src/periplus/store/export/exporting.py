@@ -59,7 +59,7 @@ _DIGEST_BYTES: Final = 16
 
 
 class Selection(Struct, frozen=True):
-    """What is asked for; an empty field selects all pages.
+    """Which pages to export; an empty field selects all pages.
 
     `sites` are hosts (with a port that is not the default), subdomains included. `include` are URL patterns as of a
     crawl. `languages` are tags as pages declare them: `de` selects `de-AT`, too. `dedupe`: of pages with the same main

@@ -102,7 +102,7 @@ class ForeignAnswer(NamedTuple):
 
 
 class _Capture(Struct):
-    """A record and what lies beside it, as far as it was read."""
+    """A record, and what was read of the request and metadata records beside it."""
 
     record: WarcRecord
     file: int

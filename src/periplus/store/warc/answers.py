@@ -182,7 +182,7 @@ def _payload(folder: Path, revisit: WarcRecord) -> bytes | None:
 
 
 def redirect_target(headers: tuple[tuple[str, str], ...], base: Url) -> Url | None:
-    """Where a redirect leads: as the wire reads `Location`, octets beyond ASCII as UTF-8 where they can be."""
+    """The target of a redirect: `Location` as the wire reads it, octets beyond ASCII as UTF-8 where that is valid."""
     location = next((value for name, value in headers if name.lower() == "location"), "")
     if not location.isascii():
         with suppress(UnicodeError):
