@@ -1,11 +1,11 @@
-"""From settings to objects: the only place that knows which class plays which part.
+"""Builds objects from settings: the only package that knows which class implements which port.
 
-A collection is a folder: `collection` plans, finds and locks it, and `layout` says what lies where; `facts` looks up
-what is known of it. `shards` puts one shard of it together, and brings it to where the last process left it; `opening`
-makes a crawl of as many of them as the collection has. `seeds` reads what people write to begin with. `resizing` gives
-a collection another number of shards, after `resting` has brought them to rest.
+A collection is a folder: `collection` plans, finds and locks it, and `layout` names the paths in it; `facts` looks up
+what is known of it. `shards` puts one shard of it together, and restores it to where the last process left it;
+`opening` opens a crawl with as many of them as the collection has. `seeds` reads the seeds that users give. `resizing`
+changes the number of shards of a collection, after `resting` has applied and delivered everything pending.
 
-`refreshing` asks the pages of a collection again.
+`refreshing` fetches the pages of a collection again.
 
 `inspecting` looks for damage, `repairing` repairs it: `rebuilding` gives archived answers to the state machine of a
 shard, and adds to the tables what these lack.

@@ -39,9 +39,9 @@ _INNOCENT = frozenset(
 
 
 class Collection(Struct, frozen=True):
-    """A folder, what is asked of it, and where that begins. `is_new`: nothing was crawled into it before.
+    """A collection: its folder, its configuration and its seeds. `is_new`: nothing was crawled into it before.
 
-    `credentials` are those that seeds brought along (`user:password@`); they are for this process and never saved.
+    `credentials` are those given in seeds (`user:password@`); they are for this process and never saved.
     """
 
     folder: Path
@@ -52,19 +52,19 @@ class Collection(Struct, frozen=True):
 
     @property
     def layout(self) -> Layout:
-        """What lies where."""
+        """The paths in the folder."""
         return Layout(self.folder)
 
     @property
     def workers(self) -> int:
-        """As many as were asked for, as many as it was begun with, or one a core."""
+        """The number of shards: as configured, or as the collection was begun with, or one a core."""
         return self.config.crawl.workers or self.layout.shards or cores()
 
     def save(self) -> None:
-        """Write down what was asked, if it is not there already, and make room for every shard.
+        """Write the settings and seeds, if they are not there already, and create the folder of every shard.
 
-        The number of shards is settled here, before the first of them does anything: whatever happens afterwards, the
-        next crawl deals the sites out among as many.
+        The number of shards is fixed here, before the first of them does anything: whatever happens afterwards, the
+        next crawl divides the sites among as many.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.config
@@ -192,7 +192,7 @@ def _with_workers(config: Config, before: int, folder: Path) -> Config:
 
 
 def _refuse_other_folders(folder: Path) -> None:
-    """Nothing is crawled into a folder that holds something else."""
+    """Raise an error if the folder holds something else than a collection."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file", hint="give the folder of a collection: -o DIR")
     if not folder.is_dir():
@@ -213,13 +213,13 @@ def _seeds_of(config: Config, folder: Path) -> list[str]:
 
 
 def _seeds_in(lines: Iterable[str]) -> list[str]:
-    """One a line; empty lines, and those that begin with #, are for people."""
+    """The seeds in a file, one a line; empty lines, and those that begin with #, are ignored."""
     texts = (line.strip() for line in lines)
     return [text for text in islice(texts, MAX_SEEDS) if text and not text.startswith("#")]
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
+    """Write a file atomically."""
     draft = path.with_name(path.name + _DRAFT)
     draft.write_text(text, encoding="utf-8")
     draft.replace(path)

@@ -138,7 +138,7 @@ class NoCrawlRuns(UsageError):  # noqa: N818 - it is what is the case
 
 
 class CrawlRefused(CollectionError):  # noqa: N818 - it is what is the case
-    """The crawl did not do what was asked; the message and the hint are its own."""
+    """The crawl refused a request; the message and the hint are its own."""
 
 
 class ControlClient:

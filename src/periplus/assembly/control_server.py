@@ -174,7 +174,7 @@ def _bind(listener: socket.socket, path: Path) -> None:
 
 
 def remove_socket(path: Path) -> None:
-    """Remove the socket at this path, and what a link there leads to."""
+    """Remove the socket at this path, and the target if the path is a symbolic link."""
     with suppress(OSError):
         place = Path(os.path.realpath(path))
         if path.is_symlink() and place.name == SOCKET:
@@ -235,7 +235,7 @@ class _Desk:
 
     @property
     def _crawl(self) -> Crawl:
-        """The crawl; a run that begins computes ranks before, or brings shards to rest."""
+        """The crawl; waits for it, because a run may first compute ranks or apply what is pending in its shards."""
         give_up = time.monotonic() + _BEGUN_WITHIN
         while (crawl := self._run.crawl) is None:
             if time.monotonic() > give_up:

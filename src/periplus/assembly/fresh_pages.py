@@ -1,7 +1,7 @@
-"""A page fetched now for someone who asks, beside any crawl, with the rules of a crawl.
+"""Fetches a page on request, outside of any crawl, with the rules of a crawl.
 
 robots.txt is fetched first and obeyed, redirects are checked hop by hop, private addresses are refused, a site rests
-between two requests, and there is a budget an hour. Nothing is stored: the page belongs to the one who asked.
+between two requests, and there is an hourly budget. Nothing is stored: the page is only returned to the caller.
 
 Reasons of a refusal: `robots`, `robots-unreachable`, `budget` (too many fetches in an hour), `busy` (the site must rest
 for longer than a caller waits), `too-many-redirects`, `not-a-page`, and the reasons of the wire (`private-address`,

@@ -60,7 +60,7 @@ _MAX_LISTED: Final = 10_000
 _DRAFT: Final = ".importing"
 
 Say = Callable[[int, int], None]
-"""Is told how many captures were imported, and of how many."""
+"""Called with how many captures were imported, and of how many."""
 
 
 class Imported(Struct, frozen=True):

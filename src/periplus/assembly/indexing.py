@@ -150,7 +150,7 @@ def follow_index(
     say: Say = log.info,
     tell: Tell = lambda _done, _of: None,
 ) -> Iterator[Indexed]:
-    """Bring the index up to date again and again, as long as `wait` returns true; what each run did that did anything.
+    """Update the index as long as `wait` returns true; yields what each run did, if it did anything.
 
     A run costs nothing while no rows are added to the tables.
     """

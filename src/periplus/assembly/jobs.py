@@ -53,7 +53,7 @@ class Job(Struct, frozen=True):
 
 
 def _wants_reputation(collection: Collection) -> bool:
-    """Only a crawl that may leave the domains of its seeds has domains with budgets."""
+    """Whether to compute reputations: only a crawl that may leave the domains of its seeds has budgets for domains."""
     config = collection.config
     return config.budgets.domain != "none" and config.scope.kind == "any"
 
@@ -88,7 +88,7 @@ def learn_reputation(collection: Collection) -> None:
 
 
 def _known_spam(collection: Collection) -> SpamScores:
-    """What was learnt of spam so far, if the crawl follows that."""
+    """The spam scores learnt so far; none if the crawl does not use them."""
     scores, files = SpamScores(), LearntFiles(collection.layout.learnt)
     generation = files.newest().get("spam", 0) if collection.config.spam.enabled else 0
     content = files.read("spam", generation) if generation else None
@@ -98,7 +98,7 @@ def _known_spam(collection: Collection) -> SpamScores:
 
 
 def _wants_spam(collection: Collection) -> bool:
-    """Only a crawl that may leave the domains of its seeds meets farms."""
+    """Whether to learn about spam: only a crawl that may leave the domains of its seeds comes across link farms."""
     config = collection.config
     return config.spam.enabled and config.spam.while_crawling and config.scope.kind == "any"
 
@@ -165,7 +165,7 @@ class BackgroundJobs:
         return True
 
     def end(self, pages: int, now: float, *, is_interrupted: bool) -> None:
-        """The crawl has ended: let the jobs see the last pages, unless a person is waiting or there are few."""
+        """Run the jobs on the last pages of a crawl that has ended, unless it was interrupted or there are few."""
         if self._running is not None:
             if is_interrupted:
                 self._running.terminate()

@@ -37,7 +37,7 @@ class Layout(Struct, frozen=True):
 
     @property
     def settings(self) -> Path:
-        """What was asked."""
+        """The settings of the crawl."""
         return self.folder / "periplus.toml"
 
     @property
@@ -75,7 +75,7 @@ class Layout(Struct, frozen=True):
         return self.folder / "state" / f"shard-{number:02d}"
 
     def local(self, disk: Path, number: int) -> Path:
-        """What a shard remembers, if it lies on a machine's own disk, where other collections may lie, too."""
+        """The state of a shard on a machine's own disk, which may also have those of other collections."""
         name = f"{self.folder.resolve().name}-{xxh3_64_hexdigest(str(self.folder.resolve()).encode())}"
         return disk / name / self.shard(number).name
 

@@ -117,9 +117,10 @@ def _found(layout: Layout, workers: int) -> None:
 
 
 def check_ordering(config: Config, layout: Layout) -> None:
-    """An ordering that learns has standings, and places in queues, that mean nothing to another.
+    """Raise `ConfigError` if the crawl cannot use, or cannot be continued with, the configured ordering.
 
-    One that goes by an earlier collection needs that, until it was asked.
+    The scores and queue positions of an ordering that learns are meaningless to another. An ordering by an earlier
+    collection needs that collection until its ranks were computed.
     """
     earlier = Layout(Path(config.ordering.by).resolve())
     if config.ordering.by and not earlier.shards and not layout.ranks(earlier.folder).is_file():

@@ -157,7 +157,7 @@ class Meter:
 
 
 def _freshness(statuses: Sequence[Status]) -> Freshness | None:
-    """Of all shards, as soon as each has reported it."""
+    """The freshness of all shards; `None` until each has reported it."""
     parts = [status.freshness for status in statuses if status.freshness is not None]
     if len(parts) < len(statuses):  # some shards have not reported yet
         return None

@@ -92,7 +92,7 @@ def scans_of_changes(
         try:
             with inventories(publisher, settings) as sources:
                 yield publisher.scan(sources)
-        except PeriplusError as error:  # a half-written folder, another scan: the next change brings another one
+        except PeriplusError as error:  # a half-written folder, another scan: the next change starts another one
             say(f"not scanned: {error}")
 
 
@@ -160,7 +160,7 @@ _TYPES: Final = ("application/json", "application/octet-stream", "text/*")
 
 
 class RangesRefreshed(Struct, frozen=True):
-    """What became of the files: `written`, `fresh` (young enough), and why the others `failed`, by URL."""
+    """The results for the files: `written`, `fresh` (young enough), and why the others `failed`, by URL."""
 
     written: int
     fresh: int

@@ -133,7 +133,7 @@ class _Survivors:
 
     @classmethod
     def read(cls, folder: Path, spooled: Spooled, table: str) -> _Survivors:
-        """Those of a table of one shard."""
+        """Read the keys of the rows in a table of one shard."""
         batches = [_keys_of(batch, table) for batch in _scan(folder, spooled, table, _KEYS[table])]
         return cls(np.concatenate([np.empty(0, np.uint64), *batches]), is_repeated=table in _REPEATED)
 
@@ -353,7 +353,7 @@ def _inputs(answers: Iterable[Applied]) -> Iterator[Adopted]:
 
 
 def _answer(archived: ArchivedAnswer) -> Answer:
-    """As an input has it. A body that cannot be found any more is not read as an empty one."""
+    """An archived answer as an input of the state machine. A lost body is not read as an empty one."""
     outcome = archived.outcome
     is_lost = isinstance(outcome, Fetched) and outcome.is_truncated and not outcome.body
     return Answer(outcome, archived.stored, archived.payload, is_read=not is_lost)

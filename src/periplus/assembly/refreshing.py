@@ -71,7 +71,7 @@ def ask_again(config: Config, layout: Layout, seeds: Sequence[Url]) -> tuple[Ref
 
 
 def gone_before(layout: Layout, plan: RefreshPlan) -> list[Url]:
-    """The URLs that were gone when they were last asked for, before the plan began."""
+    """The URLs that were gone when they were last requested, before the plan began."""
     urls: list[Url] = []
     for number in range(layout.shards):
         with opened(layout, number) as state:
@@ -82,7 +82,7 @@ def gone_before(layout: Layout, plan: RefreshPlan) -> list[Url]:
 
 
 def ask_gone(config: Config, layout: Layout, seeds: Sequence[Url], urls: Sequence[Url]) -> Config:
-    """Queue URLs that were gone, after a crawl; the settings of the crawl that asks for them."""
+    """Queue URLs that were gone, after a crawl; returns the settings of the crawl that requests them."""
     bring_to_rest(config, layout, seeds)
     sites: dict[Site, list[Url]] = {}
     for url in urls:
@@ -94,7 +94,7 @@ def ask_gone(config: Config, layout: Layout, seeds: Sequence[Url], urls: Sequenc
 
 
 def _for_asked(config: Config, layout: Layout, queued: int) -> Config:
-    """The settings of a crawl that asks for `queued` URLs again, and for as many new pages as the limit leaves."""
+    """The settings of a crawl that requests `queued` URLs again, and as many new pages as the limit leaves."""
     if not config.crawl.limit:
         return config
     fetched = sum(meta.frontier.pages_done for meta in metas(layout, layout.shards))
@@ -363,7 +363,7 @@ def _unqueue(state: DiskState, site: Site, now: float) -> None:
 
 
 def _revive(state: DiskState, site: Site) -> None:
-    """Let a site be asked again that was given up because it could not be reached."""
+    """Reset a site that was given up because it could not be reached, so that it is visited again."""
     [known] = state.sites.get([site])
     if known is not None and known.retired and is_temporary(known.retired):
         known.retired, known.failures, known.robots_tries = "", 0, 0

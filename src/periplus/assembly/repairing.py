@@ -91,7 +91,7 @@ def repair(
 ) -> Repaired:
     """Look at every part of a collection and repair what is damaged. No shard may be open.
 
-    `config` and `seeds` are those of the crawl: what the archive leads to is admitted by its filters. With `is_dry`
+    `config` and `seeds` are those of the crawl: URLs found in the archive are admitted by its filters. With `is_dry`
     nothing is changed.
     """
     say("reading every part of the collection")
@@ -153,7 +153,7 @@ class _Repair:
         return {name: rows - kept[name] for name, rows in self._expected.items() if rows > kept[name]}
 
     def run(self) -> None:
-        """All of it, in this order: each step needs those before it."""
+        """Run all steps in this order: each needs those before it."""
         for number in range(self._shards):
             if number not in self.lost_states and is_begun(self._layout.shard(number)):
                 bring_home(self._layout.shard(number))
@@ -215,7 +215,7 @@ class _Repair:
     # shards
 
     def _repair_shard(self, shard: int) -> None:
-        """Bring a whole state in line with its files, and give the tables the rows that they lack."""
+        """Make an intact state consistent with its files, and add the rows that the tables lack."""
         damaged = {_table_of(part) for part in (*self._found.of(TABLE, shard), *self._found.of(SPOOL, shard))}
         is_cut = self._cut_short(shard)
         if not damaged and not is_cut:
@@ -390,7 +390,7 @@ class _Repair:
 
 
 def _row_rebuild(whole: DiskState, machine: Machine, rows: MissingRows, checkpoint: Callable[[], None]) -> Rebuild:
-    """Adds the rows that a shard had recorded, as far as its state knows of that."""
+    """A rebuild that adds the rows that a shard had recorded, according to its state."""
     meta = whole.meta(ShardMeta) or ShardMeta()
 
     def was_refused(task: FetchTask) -> bool:

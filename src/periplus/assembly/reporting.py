@@ -167,7 +167,7 @@ def judged(
 
 
 def still_referred(collection: Collection, urls: Sequence[Url]) -> list[Url]:
-    """Those of the URLs that their sites link to, redirect to or list now."""
+    """The URLs among these that their sites link to, redirect to or list now."""
     from periplus.insight.audit.site_table import referred  # imports DuckDB: not before a crawl
     from periplus.insight.views import Views
 
@@ -179,7 +179,7 @@ def still_referred(collection: Collection, urls: Sequence[Url]) -> list[Url]:
 
 
 def _chosen(collection: Collection, counts: list[tuple[str, int]], wanted: str | None) -> list[str]:
-    """All host names of the site: the one that was asked for, or the only one."""
+    """All host names of the wanted site, or of the only one of the collection."""
     groups = grouped(counts)
     if wanted is not None:
         return names_of(groups, wanted, collection.folder)

@@ -104,7 +104,7 @@ def request(layout: Layout, shards: int) -> None:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Whole and durable, or not at all."""
+    """Write a file atomically and durably."""
     draft = path.with_name(path.name + ".new")
     with draft.open("wb") as file:
         file.write(data)
@@ -181,7 +181,7 @@ def resize(config: Config, folder: Path, seeds: Sequence[Url], shards: int, tell
 
 
 def _checked(layout: Layout, shards: int) -> int:
-    """How many shards there are; all of them must be free."""
+    """Return how many shards there are; raise an error if the new number is invalid or one of them is in use."""
     if not 1 <= shards <= MAX_SHARDS:
         raise ConfigError(f"the number of shards must be from 1 to {MAX_SHARDS}, got {shards}")
     before = layout.shards
@@ -312,9 +312,9 @@ class _Resizing:
 
 
 def _parked(state: State, meta: ShardMeta) -> ShardMeta:
-    """What a shard knows of itself when all of its sites are parked, and some of them are new to it.
+    """The metadata of a shard all of whose sites are parked, some of which are new to it.
 
-    The sample of the freshness estimator is drawn again, and its part of the visits of a watch is an equal one at
+    The sample of the freshness estimator is drawn again, and its quota of the visits of a watch is an equal share at
     first: both were those of other sites.
     """
     frontier = meta.frontier

@@ -1,6 +1,6 @@
-"""Brings the shards of a collection to rest: the log is applied, rows are in Parquet, and every batch has arrived.
+"""Settles the shards of a collection: the log is applied, rows are in Parquet, and every batch has arrived.
 
-All of it is what any crawl does, without fetching. It can be stopped anywhere and done again.
+Any crawl does the same, and fetches besides. It can be stopped anywhere and done again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .shards import ShardMaker, open_shard
 _BATCHES = 64
 """Batches that are delivered between two commits: enough to be fast, few enough to bound memory."""
 _ROUNDS = 100
-"""Times that batches are delivered to all shards, at most: each delivery may lead to more, but not forever."""
+"""Times that batches are delivered to all shards, at most: each delivery may cause more, but not forever."""
 
 
 def bring_to_rest(
@@ -108,7 +108,7 @@ def metas(layout: Layout, count: int) -> Iterator[ShardMeta]:
 
 @contextmanager
 def opened(layout: Layout, number: int) -> Iterator[DiskState]:
-    """The state of a shard, for this process alone; brought home if it is on another disk."""
+    """The state of a shard, for this process alone; moved back into the collection if it is on another disk."""
     bring_home(layout.shard(number))
     with closing(DiskState(layout.shard(number), shard=number)) as state:
         yield state

@@ -1,8 +1,8 @@
 """How well a collection's own pages are found: known-item queries made from its links and titles.
 
-A text that exactly one page uses for a link, and that leads to one page only, is a query whose answer is known; so is a
-title that one page has. The text is withheld from the index that answers. The pages are indexed twice, in a temporary
-folder: once for plain BM25 of their texts, once as `periplus search` does it.
+A link text that exactly one page uses, and that links to one page only, is a query whose answer is known; so is a title
+that one page has. The text is withheld from the index that answers. The pages are indexed twice, in a temporary folder:
+once for plain BM25 of their texts, once as `periplus search` does it.
 """
 
 from __future__ import annotations

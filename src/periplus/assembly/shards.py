@@ -82,7 +82,7 @@ class LoggedSettings(Struct, frozen=True, array_like=True):
 
 
 def open_shard(asked: ShardMaker, layout: Layout, number: int, count: int) -> Shard:
-    """Put a shard together and bring it to where the last process left it."""
+    """Put a shard together and restore it to where the last process left it."""
     engine = opened_engine(asked, layout, number, count)
     try:
         engine.submit_sitemaps()
@@ -150,7 +150,7 @@ def _log(asked: ShardMaker, layout: Layout, number: int) -> InputLog:
 
 
 def _state(asked: ShardMaker, layout: Layout, number: int) -> DiskState:
-    """In the collection, or on this machine's disk with a copy there: as it is asked for now, however it was before."""
+    """Open the state: in the collection, or on this machine's disk with a copy there, as configured now."""
     layout.check_begun(number)
     home, local = layout.shard(number), asked.config.cluster.local_state
     if local:
@@ -287,7 +287,7 @@ def weights_of(config: Config, layout: Layout, saved: RevisitState | None = None
     kept = layout.weights(name)
     ranks = KnownRanks.load(kept).get if name != "equal" and kept.is_file() else None
     mean = 1.0 if saved is None else saved.mean_weight
-    # a page without a priority is like others of its site; one that no link leads to is not
+    # a page without a priority is like others of its site; one without inlinks is not
     return PageWeights(config.refresh.weights, ranks, mean, unknown=1.0 if name == "priority" else 0.0)
 
 
@@ -306,7 +306,7 @@ def _rank_of(config: Config, layout: Layout) -> RankOf:
 
 
 def _archive(config: Config, layout: Layout, number: int, state: State, log: InputLog, meta: ShardMeta) -> Archive:
-    """Opened after the last record that either the state or the log knows of."""
+    """Open the archive after the last record that either the state or the log knows of."""
     return Archive(
         layout.warc,
         config.archive,

@@ -144,7 +144,7 @@ class BulkTarget:
 
 
 def _is_done(action: str, item: _Item) -> bool:
-    """A page that is not there is as good as deleted."""
+    """Whether an action succeeded; to delete a page that is not there counts as success."""
     return 200 <= item.status < 300 or (action == "delete" and item.status == 404)
 
 

@@ -68,7 +68,7 @@ class _Output(Console):
         self._descriptor = stream
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """As a console renders, with control characters of texts replaced. Rich's own are not text."""
+        """Render with control characters in texts replaced. Rich's own control codes are kept."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else _OBEYED.sub("\ufffd", text), style, control)
 

@@ -1,4 +1,4 @@
-"""`periplus forms`: lists the forms of a collection, what they brought, and which queries come next."""
+"""`periplus forms`: lists the forms of a collection, what they yielded, and which queries come next."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _cells(epoch: EpochFacts) -> tuple[str, str, str, str]:
 
 
 def _worth(good: int, known: int) -> str:
-    """Of the pages that were looked at, those unique and indexable."""
+    """Words for how many of the evaluated pages are unique and indexable."""
     return f"{good} of {known}" if known else "-"
 
 

@@ -104,7 +104,7 @@ class Counts:
         self.refused: Counter[str] = Counter()
 
     def add(self, verdict: Verdict) -> None:
-        """One more."""
+        """Count a URL."""
         self.urls += 1
         if verdict.reason:
             self.refused[verdict.reason] += 1
@@ -113,7 +113,7 @@ class Counts:
 def summary_of_map(
     seeds: tuple[Url, ...], ended: str, files: MapFiles, counts: Counts, judging: Judging, *, fetches: int, size: int
 ) -> MapSummary:
-    """All of it in numbers."""
+    """The numbers of a map."""
     pace, costs = judging.pace(), judging.costs()
     return MapSummary(
         seeds=seeds,
@@ -164,7 +164,7 @@ def print_json(judged: Iterable[tuple[Listed, Verdict]], files: MapFiles) -> Non
 
 
 def print_lines(judged: Iterable[tuple[Listed, Verdict]]) -> None:
-    """Without a terminal: a line for each URL, with tabs between."""
+    """Print a line for each URL, with tabs between the values: for output that is not a terminal."""
     for listed, verdict in judged:
         priority = "" if listed.priority is None else f"{listed.priority:g}"
         cells = (listed.url, written(listed), priority, _refused(verdict), listed.sitemap, str(listed.files))
@@ -213,7 +213,7 @@ def _found_by(file: MapFile, files: MapFiles) -> str:
 
 
 def print_summary(console: Console, summary: MapSummary) -> None:
-    """What there is, who would refuse it, and how long the rest would take."""
+    """Print how many URLs there are, what would refuse them, and how long the rest would take."""
     if not summary.urls:
         console.print(
             Text(f"the site lists nothing that could be read{_why(summary)}", style="bold red"), soft_wrap=True

@@ -93,7 +93,7 @@ def _rows(name: str, values: list[object], count: int) -> Table:
 
 
 def _sheet(name: str, value: object) -> Table:
-    """One value: a line for each field."""
+    """A table for one value, with a line for each field."""
     table = Table(title=name, title_justify="left", title_style="bold", box=None, show_header=False)
     table.add_column(style="dim")
     table.add_column(overflow="fold")
@@ -151,14 +151,14 @@ def _listed(values: tuple[object, ...] | list[object]) -> str:
 
 
 def _date(lastmod: Lastmod) -> str:
-    """As fine as it was written, and no finer."""
+    """A date with the granularity with which it was written."""
     at = datetime.fromtimestamp(lastmod.at, UTC)
     forms = {Granularity.YEAR: "%Y", Granularity.MONTH: "%Y-%m", Granularity.DAY: "%Y-%m-%d"}
     return at.strftime(forms.get(lastmod.granularity, "%Y-%m-%d %H:%M:%S"))
 
 
 def short(text: str) -> str:
-    """One line of at most a cell's length."""
+    """A text in one line, cut to the length of a cell."""
     folded = " ".join(text.split())
     return folded if len(folded) <= CELL else folded[: CELL - 1] + "…"
 

@@ -52,7 +52,7 @@ def repair(collection: options.Collected, dry_run: OnlyCheck = False, json: opti
 
 
 def _shards(found: Collection) -> int:
-    """As many as it was begun with, whatever folders are left of them."""
+    """The number of shards that the collection was begun with, whatever folders are left of them."""
     return found.config.crawl.workers or found.layout.shards or 1
 
 

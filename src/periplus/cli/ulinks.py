@@ -121,7 +121,7 @@ def _fetched(collection: Collection, title: str) -> None:
 def _looked_at(
     folder: Path, mapped: Collection, sample: Sample, found: list[Ulink], wanted: Wanted, wire: dict[str, object]
 ) -> list[Ulink]:
-    """The links again, once the home page and the pages of sections were looked at."""
+    """The links, chosen again after the home page and the pages of sections were fetched."""
     scheme = str(mapped.seeds[0]).partition(":")[0]
     sections = [canonical(f"{scheme}://{link.section.rstrip('/')}/") for link in found if not link.is_listed]
     nowhere = canonical(f"{scheme}://{site_of(mapped.seeds[0])}/{_NOWHERE}") or mapped.seeds[0]

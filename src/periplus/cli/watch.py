@@ -308,7 +308,7 @@ def visits_a_day(text: str) -> int:
 
 
 def _watched(folder: Path, asked: dict[str, object]) -> Collection:
-    """The collection, with what was asked of it. There must be something to come back to."""
+    """The collection with the given options. Raises `UsageError` if it has no pages to revisit."""
     if not tally_of(existing(folder).layout).pages:
         raise UsageError(
             f"{folder} has no page yet, so that there is nothing to come back to",
@@ -318,9 +318,9 @@ def _watched(folder: Path, asked: dict[str, object]) -> Collection:
 
 
 def for_this_run(collection: Collection, seconds: float | None) -> Collection:
-    """What is not written down: a watch has no limit of pages, and no end but the one that is asked for now.
+    """The collection with settings that are not saved: no limit of pages, and only the time limit given now.
 
-    How often a site may be asked becomes what it is left alone for; its neighbours at the same address are not slowed
+    The limit of visits a day to a site becomes its politeness delay; other sites at the same address are not slowed
     down by that.
     """
     settings: dict[str, object] = {"crawl.limit": 0, "crawl.for": seconds or 0.0}

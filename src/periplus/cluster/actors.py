@@ -41,7 +41,7 @@ _CLAIM_TIMEOUT = 20.0
 """Seconds for the command to claim the memory after it has started the coordinator."""
 _OPEN_TIMEOUT = 600.0
 """Seconds to wait for a locked state: a process that hangs, or a machine whose end the network has not noticed, may
-hold the lock, and the lease is ours all the same."""
+hold the lock although this process holds the lease."""
 _OVERTAKEN = ShardFailure(
     "another crawl of this collection has started, or its folder is not on every node",
     "Let one end before the next starts; every node must have the folder at the same path",
@@ -223,7 +223,7 @@ class CoordinatorActor:
         )
 
     def begin(self, number: int, version: str) -> Lease | Wait | None:
-        """A worker asks for a shard."""
+        """Give a worker the lease of a shard; see `LeasedCoordinator.begin`."""
         return self._coordinator.begin(number, version, time.monotonic()) if self._has_memory() else None
 
     def report(self, number: int, epoch: int, report: StatusReport | None) -> Renewal | None:

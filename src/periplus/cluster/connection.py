@@ -1,4 +1,4 @@
-"""To a cluster and back: Ray, found or started, and spoken to as quietly as it lets us."""
+"""Connects to a Ray cluster, or starts one, with as little output from Ray as possible, and disconnects again."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _check(address: str) -> None:
 
 
 def _is_understood(connection: socket.socket) -> bool:
-    """Whether HTTP/2 is spoken, on which Ray's calls rest (RFC 9113 3.4: each side begins with its settings)."""
+    """Whether the other end supports HTTP/2, as Ray's calls need (RFC 9113 3.4: each side begins with its settings)."""
     connection.sendall(_PREFACE + _NO_SETTINGS)
     answer = b""
     with suppress(ConnectionError):
@@ -99,5 +99,5 @@ def _is_understood(connection: socket.socket) -> bool:
 
 
 def processors(ray: ModuleType) -> int:
-    """How many the cluster has."""
+    """The number of processors of the cluster."""
     return int(ray.cluster_resources().get("CPU", 0))

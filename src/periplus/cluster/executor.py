@@ -23,9 +23,9 @@ Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 
 ATTEMPTS: Final = 4
-"""How often a job is begun whose workers die, if nothing else is said."""
+"""Attempts at a job whose workers die, by default."""
 _AHEAD: Final = 2
-"""Jobs for each processor: the one that is done, and the next."""
+"""Jobs for each processor: the one that runs, and the next."""
 
 
 class RayExecutor:
@@ -44,7 +44,7 @@ class RayExecutor:
         self._task = self._ray.remote(num_cpus=1, max_retries=attempts - 1, retry_exceptions=False)(_do)
 
     def map(self, work: Callable[[Job, Shared], Result], jobs: Iterable[Job], shared: Shared) -> Iterator[Result]:
-        """What comes of each job, in order."""
+        """The results of the jobs, in order."""
         lent = self._ray.put(shared)
         under_way: deque[Any] = deque()
         try:
@@ -59,7 +59,7 @@ class RayExecutor:
                 self._ray.cancel(task)
 
     def _answer(self, task: Any) -> Any:
-        """What came of a task. Ray's own exceptions become ours here; what a job raised is raised as it was."""
+        """The result of a task. Ray's own exceptions become ours here; what a job raised is raised as it was."""
         failures = self._ray.exceptions
         try:
             return self._ray.get(task)
@@ -74,7 +74,7 @@ class RayExecutor:
             ) from error
 
     def close(self) -> None:
-        """Nothing is held between one `map` and the next."""
+        """Do nothing: nothing is held between one `map` and the next."""
 
 
 def _do(work: Callable[[Any, Any], Result], job: object, shared: object) -> Result:

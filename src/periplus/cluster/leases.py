@@ -118,7 +118,7 @@ _MAX_WAIT = 1.0
 
 
 class _Hold(Struct):
-    """Until when a shard is held, and since when, and when last, another worker has asked for it."""
+    """The time until which a shard is held, and the first and last time that another worker has asked for it."""
 
     until: float = 0.0
     wanted_since: float = 0.0
@@ -129,7 +129,7 @@ class _Hold(Struct):
         return now - self.wanted_at < 2 * _MAX_WAIT + lease / 4 and now - self.wanted_since > DEPOSED * lease
 
     def wait(self, now: float) -> Wait:
-        """Note that another worker asks, and when it may ask again."""
+        """Record that another worker asks for the shard, and return when it may ask again."""
         if now - self.wanted_at > 2 * _MAX_WAIT:
             self.wanted_since = now
         self.wanted_at = now
@@ -137,9 +137,9 @@ class _Hold(Struct):
 
 
 class LeasedCoordinator:
-    """A coordinator of which only the holders of leases get orders. `incarnation` tells it from other coordinators.
+    """A coordinator that sends orders only to holders of leases. `incarnation` distinguishes it from others.
 
-    `save` stores what must not be forgotten; it returns whether the memory still belongs to this coordinator.
+    `save` stores what must survive a crash; it returns whether the memory still belongs to this coordinator.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class LeasedCoordinator:
         self._stop: float | None = None
 
     def begin(self, number: int, version: str, now: float) -> Lease | Wait | None:
-        """A worker asks for a shard. `None`: it must end."""
+        """Give a worker the lease of a shard, or a time to wait. `None`: it must end."""
         hold = self._holds[number]
         if version != __version__:
             self._coordinator.fail(_other_version(number, version))

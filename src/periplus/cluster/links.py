@@ -1,8 +1,8 @@
 """Batches, receipts and scope extensions from one shard directly to another, at least once and in order.
 
-A `Link` leads to one other shard. It holds what that shard has not acknowledged (a shard offers a window of batches at
-a time) and sends it again whenever it may have been lost. The receiver's state knows the numbers of batches and takes
-each once, so only their order matters here.
+A `Link` connects to one other shard. It holds what that shard has not acknowledged (a shard offers a window of batches
+at a time) and sends it again whenever it may have been lost. The receiver's state knows the numbers of batches and
+takes each once, so only their order matters here.
 
 At most one `Transfer` is under way on a link, with everything there is to send, up to a bound. The receiver's `Inbox`
 answers with its epoch once it has the transfer in memory, or with 0 if it is full or not ready; the link then waits a
@@ -11,9 +11,8 @@ the transfer, since it may depend on something that was lost. Everything is then
 an empty transfer to all others, so that they see its epoch; and a shard that owes receipts and is silent for a while is
 sent an empty transfer, so that it answers with its epoch.
 
-Nothing here knows Ray, and time is an argument.
-
-All others are those of every transport (`periplus.crawl.sharding.messages`).
+Nothing here depends on Ray, and time is an argument. The messages that all transports share are in
+`periplus.crawl.sharding.messages`.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Watchdog:
         self._end = end
 
     def renew(self, lease: Lease, asked_at: float) -> None:
-        """The lease counts from when it was asked for."""
+        """Extend the lease, counted from the time of the request for it."""
         self._until = max(self._until, asked_at + _USABLE * lease.seconds)
 
     def check(self) -> None:

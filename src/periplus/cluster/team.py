@@ -1,7 +1,8 @@
 """The shards of a crawl as Ray actors, for the command that runs it.
 
-It starts the actors, asks the coordinator how the crawl goes, and tells it when to stop. Nothing else passes through
-the command but announcements. When this process dies, Ray ends its actors; everything they committed is kept.
+It starts the actors, polls the coordinator for the progress of the crawl, and sends it the order to stop. Nothing else
+passes through the command but announcements. When this process dies, Ray ends its actors; everything they committed is
+kept.
 """
 
 from __future__ import annotations
@@ -129,11 +130,11 @@ class RayTeam:
         return self._announcements.are_kept_to(number)
 
     def extend_scope(self, places: Sequence[Url]) -> None:  # noqa: ARG002
-        """Not on a cluster."""
+        """Raise an error: not supported on a cluster."""
         raise _not_here("widen the scope")
 
     def control(self, controls: Controls) -> None:  # noqa: ARG002
-        """Not on a cluster."""
+        """Raise an error: not supported on a cluster."""
         raise _not_here("pause, pace, exclude or prefer")
 
     follows_controls = True
@@ -143,7 +144,7 @@ class RayTeam:
         return 0
 
     def replies(self) -> list[Reply]:
-        """None."""
+        """An empty list: there are no controls on a cluster."""
         return []
 
     def poll(self, timeout: float) -> None:

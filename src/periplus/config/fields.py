@@ -1,10 +1,10 @@
-"""What can be said of a setting: its name in a file, its type, its default, and the line that explains it.
+"""Describes settings (name in a file, type, default, explanation), and parses durations and sizes.
 
 The explanation is the docstring under the field, read from the source, so that it is written once, beside the code that
-obeys it. (A class may also explain its fields in its own docstring, as `name`: what it is.) Where the source is not at
-hand nothing is explained and everything else works.
+uses it. (A class may also explain its fields in its own docstring, as `name`: what it is.) Without the source nothing
+is explained and everything else works.
 
-A number alone is seconds, or a plain count. Sizes know both families of prefixes: `k M G T` are powers of 1000, and
+A number alone is seconds, or a plain count. Sizes accept both families of prefixes: `k M G T` are powers of 1000, and
 `Ki Mi Gi Ti` of 1024 (IEC 80000-13); a `B` may follow.
 """
 
@@ -44,7 +44,7 @@ def parse_duration(text: str) -> float:
 
 
 def duration_text(seconds: float) -> str:
-    """The shortest way to type it that says exactly the same."""
+    """The shortest text that parses to exactly this duration."""
     if seconds <= 0 or seconds != int(seconds):
         return f"{seconds!r}s"
     rest, pieces = int(seconds), []
@@ -66,7 +66,7 @@ def parse_size(text: str) -> int:
 
 
 def size_text(size: int) -> str:
-    """With the largest binary prefix that divides it; without one where none does."""
+    """A size with the largest binary prefix that divides it; without one where none does."""
     for name, factor in _BINARY:
         if size >= factor and size % factor == 0:
             return f"{size // factor}{name}"
@@ -111,7 +111,7 @@ def _settings_of(settings: type[Struct]) -> dict[str, SettingField]:
 
 
 def _docs(settings: type[Struct]) -> dict[str, str]:
-    """What stands under each field, or what the docstring of the class says of it."""
+    """The docstring under each field, or its explanation in the docstring of the class."""
     text = inspect.getdoc(settings) or ""
     docs: dict[str, str] = dict(re.findall(r"`(\w+)`: (.+?)(?=\s`\w+`: |\Z)", text, re.DOTALL))
     try:

@@ -263,7 +263,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def parse(cls, text: str, source: str = "the settings") -> Self:
-        """As `load`, from a text; `source` is what errors call it."""
+        """Like `load`, but from a text; `source` is its name in errors."""
         return toml_files.parse(cls, text, source)
 
     def with_options(self, options: Mapping[str, object], source: str = "the options") -> Self:
@@ -271,7 +271,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         return toml_files.with_options(self, options, source)
 
     def dump(self) -> str:
-        """As a file that says every setting and explains it; defaults are commented out."""
+        """The text of a file with every setting and its explanation; defaults are commented out."""
         return toml_files.dump(self)
 
     def check(self) -> None:

@@ -40,7 +40,7 @@ _EXPECTED = {
 
 
 def load(config: type[C], path: Path) -> C:
-    """What a file says, over the defaults."""
+    """Read settings from a file, over the defaults."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE + 1)
@@ -58,7 +58,7 @@ def load(config: type[C], path: Path) -> C:
 
 
 def parse(config: type[C], text: str, source: str) -> C:
-    """What a text says, over the defaults."""
+    """Read settings from a text, over the defaults."""
     try:
         tree = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -69,7 +69,7 @@ def parse(config: type[C], text: str, source: str) -> C:
 
 
 def with_options(config: C, options: Mapping[str, object], source: str) -> C:
-    """Some settings changed, named as `table.key`."""
+    """The configuration with some settings changed, named as `table.key`."""
     tree: dict[str, dict[str, object]] = {}
     for name, value in options.items():
         table, _, key = name.partition(".")

@@ -61,7 +61,7 @@ class Pages(Protocol):
         """Their columns."""
 
     def compared(self, at: Places) -> Compared:
-        """Some of them."""
+        """Some of these pages."""
 
 
 def clusters_of(
@@ -164,7 +164,7 @@ def _leaders(pages: Compared, count: int) -> Places:
 
 
 def _led(pairs: Pairs, count: int) -> Places:
-    """Each page belongs to the most similar page that begins a cluster; of equals, the oldest."""
+    """The first page of each page's cluster: the most similar that begins one; of equals, the oldest."""
     order = np.lexsort((pairs.earlier, -pairs.likeness, pairs.later))
     leader = list(range(count))
     for start in range(0, len(order), _PAIRS_AT_ONCE):

@@ -37,8 +37,8 @@ def codes(column: pa.Array) -> tuple[NDArray[np.int64], list[str | None]]:
 def endings(column: pa.Array) -> NDArray[np.uint64]:
     """A 64-bit number for each string of a column, made from its length and its last 16 bytes in one array operation.
 
-    Equal strings have equal numbers, and collisions are rare: a prefilter for URLs, as good as the whole for digests.
-    An empty string and null are 0.
+    Equal strings have equal numbers, and collisions are rare: a prefilter for URLs, and enough to compare digests. An
+    empty string and null are 0.
     """
     column = plain(column)
     _, offsets, data = column.buffers()

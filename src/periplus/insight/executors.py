@@ -48,7 +48,7 @@ class Workplace(Struct, frozen=True):
     job_bytes: int = 512 << 20
 
     def parts(self, total_bytes: int, least: int = 1) -> int:
-        """Into how many parts to cut something so that each is small enough for a job; a power of two."""
+        """How many parts make each small enough for a job; a power of two."""
         wanted = max(-(-total_bytes // max(1, self.job_bytes)), least)
         return 1 << (min(wanted, MOST_PARTS) - 1).bit_length()
 
@@ -96,7 +96,7 @@ _LINE: Final = 64
 
 
 class SerialExecutor:
-    """One job after the other, in this process."""
+    """Runs one job after the other, in this process."""
 
     workers = 1
     most_under_way = 1
@@ -131,7 +131,7 @@ class ProcessExecutor:
         self._pool = ProcessPoolExecutor(self.workers, multiprocessing.get_context("spawn"), initializer=_begin)
 
     def map(self, work: Callable[[Job, Shared], Result], jobs: Iterable[Job], shared: Shared) -> Iterator[Result]:
-        """What comes of each job, in order."""
+        """The result of each job, in order."""
         lent = _lend(shared, Path(self._folder.name) / str(next(self._numbers)))
         under_way: deque[Future[Result]] = deque()
         try:

@@ -158,7 +158,7 @@ def _site_ranks(links: Links, sites: Numbers, count: int) -> Ranks:
 
 
 def _between(block: Block, shared: tuple[Numbers, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each pair of sites that links join, as one number, and how many do."""
+    """Each pair of sites with links between them, as one number, and how many links there are."""
     sites, count = shared
     froms, tos = sites[block.heads], sites[block.tails]
     apart = np.flatnonzero((froms != tos) & (froms >= 0) & (tos >= 0))

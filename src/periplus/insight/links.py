@@ -102,7 +102,7 @@ def _batch(rows: pa.RecordBatch, newest: Newest | None) -> LinkBatch:
 
 
 def _current(batch: pa.RecordBatch, newest: Newest | None) -> pa.RecordBatch:
-    """Without nofollow links and, if pages were read again, without links of earlier readings."""
+    """The links of a batch without nofollow and, if pages were read again, without those of earlier readings."""
     rels = batch["rel"].dictionary.to_pylist()
     is_followed = np.array([not _NOFOLLOW.search(rel or "") for rel in rels], np.bool_)
     kept = is_followed[batch["rel"].indices.to_numpy()] if len(rels) else np.ones(len(batch), np.bool_)
@@ -202,7 +202,7 @@ class WholeLinks:
         return np.bincount(self._block.tails, minlength=self.count).astype(np.int32)
 
     def each(self, work: Callable[[Block, Shared], Result], shared: Shared) -> Iterator[Result]:
-        """What comes of work on all links at once."""
+        """The result of work on all links at once."""
         yield work(self._block, shared)
 
     def pagerank(self, tolerance: float) -> Ranks:

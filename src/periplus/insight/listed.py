@@ -1,10 +1,10 @@
 """Every URL that the sitemaps of a collection list, each once, in the order of the lists, in constant memory.
 
-A site may list ten million URLs, many of them in several files. So they are told apart outside of memory, in three
-passes over the table `sitemap_entries`: the fingerprints of all entries are dealt out by their first bits into files on
-disk; each of these is small enough to be sorted, and says which row is the first of its URL and how many files have it;
-then the rows are read once more, and the first ones are given. What a caller needs on disk meanwhile is some 21 bytes
-an entry, in a folder of its own.
+A site may list ten million URLs, many of them in several files. So they are deduplicated outside of memory, in three
+passes over the table `sitemap_entries`: the fingerprints of all entries are partitioned by their first bits into files
+on disk; each of these is small enough to be sorted, which yields the first row of each URL and how many files list it;
+then the rows are read once more, and the first ones are returned. This takes some 21 bytes an entry of temporary disk
+space, in a folder that the caller names.
 
 Only readings that came to their end count, the last of each file (see `survey.readings`). A URL whose files disagree on
 whether they may list it (`Judge`) counts as listed by the first that may.
@@ -71,7 +71,7 @@ class _Entries(Struct, frozen=True):
 
 
 def listed_urls(tables: Path, scratch: Path, judge: Judge, *, spooled: Sequence[Spooled] = ()) -> Iterator[Listed]:
-    """Every URL. `scratch` is an empty folder, whose files are of no use afterwards."""
+    """Every listed URL once. `scratch` is an empty folder for temporary files."""
     whole = _whole_readings(tables, spooled)
     entries = _deal(_entries(tables, spooled, whole, judge), scratch)
     if not entries:
@@ -147,7 +147,7 @@ def _deal(entries: Iterator[_Entries], scratch: Path) -> int:
 
 
 def _notes(some: _Entries, file: int) -> NDArray[np.void]:
-    """One for each distinct URL, so that a list that repeats one URL a million times costs no more than another."""
+    """A note for each distinct URL, so that a list that repeats one URL a million times costs no more than another."""
     prints, first = np.unique(np.array(fingerprints(map(Url, some.urls)), np.uint64), return_index=True)
     notes = np.zeros(len(prints), _NOTE)
     notes["print"], notes["row"], notes["file"] = prints, first + some.row, file

@@ -167,7 +167,7 @@ def _last_uses(pairs: Sequence[tuple[Site, Site]]) -> dict[Site, int]:
 def _compared(
     one: tuple[Site, dict[str, SitePage]], other: tuple[Site, dict[str, SitePage]], settings: MirrorSettings
 ) -> list[MirrorFound]:
-    """The whole hosts, or else the parts for which their common texts speak."""
+    """The mirrors between two hosts: the whole hosts, or else the parts that their common texts suggest."""
     whole = verify(one, other, ("/", "/"), settings)
     if whole is not None:
         return [whole]
@@ -215,7 +215,7 @@ def _pages_of(views: Views, site: Site) -> dict[str, SitePage]:
 
 
 def _facts(views: Views, sites: set[Site], trust: dict[Domain, float], domain: DomainOf) -> dict[Site, HostFacts]:
-    """What speaks for each host of a pair."""
+    """Collect the evidence for each host: trust of its domain, hosts that link to it, and whether sitemaps list it."""
     if not sites:
         return {}
     wanted: dict[str, object] = {"sites": sorted(sites)}
@@ -248,7 +248,7 @@ def _counted(rows: list[dict[str, Any]]) -> dict[Site, int]:
 
 
 def _mirror_verdicts(found: Sequence[MirrorFound], rules: Sequence[Any], now: float) -> Iterable[Judged]:
-    """One for each host that is renamed."""
+    """A verdict for each host that is renamed."""
     by_pair = {frozenset((each.one, each.other)): each for each in found}
     for rule in rules:
         each = by_pair[frozenset((rule.site, rule.target))]

@@ -1,16 +1,16 @@
-"""The links of a collection in partitions on disk: when all of them are more than one memory holds.
+"""The links of a collection in partitions on disk, for when they do not all fit into memory.
 
 URLs are numbered by the order of their fingerprints, so that a partition is a range of fingerprints and one of numbers:
-it has the links that lead to its URLs. Jobs make the partitions in three stages, as in any sort outside of memory:
+it has the links to its URLs. Jobs make the partitions in three stages, as in any external sort:
 
-    spill     a file of the table each: its links by where they lead, and the fingerprints of all ends
+    spill     a file of the table each: its links by target, and the fingerprints of all sources and targets
     number    a partition each: the fingerprints of its URLs, each once
-    compress  a partition each: from which URLs links lead to each of its own, as numbers (4 bytes a link)
+    compress  a partition each: which URLs link to each of its own, as numbers (4 bytes a link)
 
 A product of PageRank is then a job for each partition: all have the vector in common, and each answers for its own
 range. So no job holds more than `BYTES_A_LINK` for each link of its partition, or of one file of the table, and the
 vectors that all jobs of a machine read together; the caller holds about 120 bytes a URL, and nothing for links. A URL
-to which more links lead than fit into a job makes a partition that is as much larger.
+with more inlinks than fit into a job makes its partition that much larger.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Spilled(Struct, frozen=True):
 
     @property
     def parts(self) -> int:
-        """How many partitions."""
+        """The number of partitions."""
         return int(self.edges.shape[1]) - 1
 
 
@@ -78,7 +78,7 @@ class _Layout(Struct, frozen=True):
         return load(self.folder / f"keys-{part}.npy")
 
     def rows(self, part: int) -> tuple[Places, Numbers]:
-        """Where the links to each of its URLs end, and begin for the next; and where they come from."""
+        """Where the links to each of its URLs end, and those to the next begin; and the sources of the links."""
         return load(self.folder / f"ends-{part}.npy"), load(self.folder / f"heads-{part}.npy")
 
 
@@ -120,7 +120,7 @@ class PartedLinks:
         return np.concatenate(counts)
 
     def each(self, work: Callable[[Block, Shared], Result], shared: Shared) -> Iterator[Result]:
-        """What comes of work on the links of each partition."""
+        """The results of work on the links of each partition."""
         yield from self._executor.map(_on_block, self._parts, (self._layout, work, shared))
 
     def pagerank(self, tolerance: float) -> Ranks:
@@ -157,7 +157,7 @@ def _spill_file(job: tuple[int, Path], shared: tuple[Path, int, Newest | None]) 
 
 
 def spill(name: Path, parts: int, batches: Iterable[LinkBatch]) -> tuple[Places, Places]:
-    """Where the links of each partition are in the file, and its fingerprints in the other."""
+    """Write links and fingerprints to two files, sorted; returns where each partition begins in either."""
     heads, tails, keys = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
     for batch in batches:
         heads.append(np.repeat(batch.pages, batch.counts))

@@ -60,7 +60,7 @@ class _Briefs(Struct, frozen=True):
     starts: Rows
 
     def of(self, rows: Rows) -> Briefs:
-        """Those of some rows."""
+        """The briefs of some rows."""
         found = np.empty((len(rows), VALUES), np.uint8)
         files = np.searchsorted(self.starts, rows, "right") - 1
         for number in np.unique(files).tolist():

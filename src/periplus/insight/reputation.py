@@ -6,9 +6,9 @@ reads what is new of the tables (`DomainGraph`), scores all domains (`policy.rep
 budgets, of which the caller writes the bytes as the learnt file "reputation". It also writes verdicts of the judge
 "reputation", for people.
 
-The graph has registrable domains as nodes: who links to whom, and whose sitemaps list whom. Only Parquet files that
-were not read before are read; the graph is kept beside the other results in `insight/`, as two files that belong
-together:
+The graph has registrable domains as nodes; an edge is a link from one domain to another, or a listing in its sitemaps.
+Only Parquet files that were not read before are read; the graph is kept beside the other results in `insight/`, as two
+files that belong together:
 
     insight/domains.parquet         the name of each domain, and which shards have sites of it
     insight/domain-edges.parquet    pairs of domains: links, and listings; in its metadata the files that were read
@@ -65,7 +65,7 @@ Keys = NDArray[np.uint64]
 
 
 class _Read(Struct, frozen=True):
-    """Of what the kept graph was made: files with their sizes; public suffixes and shards that it was made with."""
+    """What the stored graph was made from: files with their sizes, public suffixes, and the number of shards."""
 
     spec: int = _SPEC
     files: dict[str, int] = {}
@@ -290,7 +290,7 @@ class Reputation(Struct, frozen=True):
     shards: NDArray[np.int64]
 
     def known(self) -> KnownReputation:
-        """As shards look it up: each has its part of a budget."""
+        """The table that shards look up budgets in: each shard has its part of a budget."""
         hashes = np.fromiter(map(domain_hash, self.names), np.uint64, len(self.names))
         budgets = np.maximum(self.budgets // self.shards, 1).astype(np.uint32)
         return KnownReputation(hashes, budgets, self.scores.astype(np.float32))
@@ -339,7 +339,7 @@ def _honest_links(graph: DomainGraph, spam: SpamScores | None) -> tuple[NDArray[
 
 
 def _verdicts(found: Reputation, score: str, now: float) -> list[Judged]:
-    """What is to be said of the most reputable domains."""
+    """The verdicts on the most reputable domains."""
     best = np.argsort(-found.scores, kind="stable")[:MAX_VERDICTS]
     highest = max(float(found.scores.max(initial=0.0)), 1e-300)
     return [

@@ -56,7 +56,7 @@ class Facts(Struct, frozen=True):
     times: NDArray[np.int64]
 
     def chosen(self, at: Places) -> Facts:
-        """Some of them, in order."""
+        """The facts at some places, in order."""
         return Facts(*(column[at] for column in self._columns()))
 
     def _columns(self) -> tuple[NDArray[Any], ...]:
@@ -64,7 +64,7 @@ class Facts(Struct, frozen=True):
 
 
 def joined(parts: list[Facts]) -> Facts:
-    """One after the other."""
+    """Concatenate the facts of all parts."""
     columns = zip(*(part._columns() for part in [_NONE, *parts]), strict=True)
     return Facts(*(np.concatenate(column) for column in columns))
 
@@ -123,7 +123,7 @@ class Pairs(Struct, frozen=True):
 
 
 def all_pairs(parts: list[Pairs], count: int) -> Pairs:
-    """All of them, each once: copies share most of their bands. `count` is how many pages there are."""
+    """All pairs, each once: copies share most of their bands. `count` is how many pages there are."""
     earlier = np.concatenate([np.empty(0, np.intp), *(part.earlier for part in parts)])
     later = np.concatenate([np.empty(0, np.intp), *(part.later for part in parts)])
     likeness = np.concatenate([np.empty(0, np.float32), *(part.likeness for part in parts)])
@@ -150,7 +150,7 @@ def candidates(keys: Hashes, is_first: Claims, behind: int = 0) -> Iterator[tupl
 
 
 def _runs(keys: Hashes) -> tuple[Places, Places]:
-    """For each of sorted keys where those that are equal to it begin, and which of them it is."""
+    """For each of sorted keys, where the run of keys equal to it begins, and its index in that run."""
     at = np.arange(len(keys))
     begins = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
     run = np.maximum.accumulate(np.where(begins, at, 0))

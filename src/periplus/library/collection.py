@@ -171,12 +171,12 @@ class Collection:
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """The folder of the collection."""
         return self._found.folder
 
     @property
     def seeds(self) -> tuple[Url, ...]:
-        """Where its crawl began."""
+        """The seeds of its crawl."""
         return self._found.seeds
 
     @property
@@ -253,7 +253,7 @@ class Collection:
         return update_index(self._found, rebuild=rebuild)
 
     def forms(self, site: str | None = None) -> list[FormFacts]:
-        """The forms of the collection or of a site: what each is for, what its queries brought, and which come next.
+        """The forms of the collection or of a site: what each is for, what its queries yielded, and which come next.
 
         Not while a crawl of this process writes the collection.
         """

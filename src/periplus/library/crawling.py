@@ -73,7 +73,7 @@ class Handover:
 
 
 def _begin(layout: Layout, spooled: Sequence[Spooled], *, extracts: bool) -> Positions:
-    """Where the last program stopped; in a collection that none has iterated over, after what it holds now."""
+    """The positions where the last program stopped; in a collection that none has iterated over, its present end."""
     saved = _saved(layout)
     if saved is None:
         return ends(spooled)
@@ -99,7 +99,7 @@ def furthest(one: Mapping[int, Position], other: Mapping[int, Position]) -> Posi
 
 
 class RunningCrawl(Protocol):
-    """What a collection asks of a crawl that runs."""
+    """The part of a running crawl that a collection uses."""
 
     @property
     def spooled(self) -> tuple[Spooled, ...]:
@@ -115,7 +115,7 @@ def register(folder: Path, crawl: RunningCrawl) -> None:
 
 
 def unregister(folder: Path) -> None:
-    """It has ended."""
+    """Remove the crawl of a folder, which has ended."""
     _CRAWLS.pop(folder.resolve(), None)
 
 
@@ -286,7 +286,7 @@ class Crawl:
         return self._stream
 
     def _handed_over(self) -> Iterator[Page]:
-        """Hand over page after page. A page is handled when the next is asked for."""
+        """Yield page after page. A page counts as handled when the next is requested."""
         for arrival in self._arrivals():
             page = Page(arrival.capture, self._layout.warc, self._with_body)
             self._pending = arrival, page, items_of(self._extract, page)

@@ -1,4 +1,4 @@
-"""The publisher's half: sitemaps, archives and feeds that tell crawlers the truth about what changed.
+"""The publisher's half: sitemaps, archives and feeds that report correctly to crawlers what changed.
 
     from periplus.publish import FolderInventory, Publisher, settings_for
 

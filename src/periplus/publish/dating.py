@@ -35,7 +35,7 @@ CHURN_SCANS: Final = 5
 CHURN_SHARE: Final = 0.8
 """A block is churn if it changed on this share of its pages in this share of at least this many scans."""
 NEW_PART: Final = (0.02, 0.25)
-"""Shares of a page's words: a block of this size that was written again is a change. Of larger ones, sketches tell."""
+"""Shares of a page's words: a rewritten block between these sizes is a change. Sketches detect larger ones."""
 MOST_MASKED: Final = 0.5
 """If blocks with a larger share of a page's words have changed, they are what the page is about."""
 BUILD_SHARE: Final = 0.5
@@ -196,7 +196,7 @@ def changed_date(source_date: float | None, seen_before: float, now: float) -> f
 
 
 def _has_new_part(before: bytes, after: bytes) -> bool:
-    """Whether a part of the page is new: the sketch of a whole page is too coarse to tell.
+    """Whether a part of the page is new: the sketch of a whole page is too coarse to detect that.
 
     Of 128 values two may differ by chance where a twenty-fifth of a page is new.
     """

@@ -59,9 +59,9 @@ def refusal(method: str, headers: Mapping[str, str], token: str) -> Answer | Non
 
 
 def receive(body: bytes, ledger: Ledger, base_url: str, now: float, hidden: Callable[[str], str]) -> Answer:
-    """Note what is reported, and answer; nothing is noted if one address is wrong.
+    """Record the reported changes, and answer; nothing is recorded if one address is wrong.
 
-    `hidden` tells why an address is not published.
+    `hidden` returns why an address is not published.
     """
     try:
         report = _decode(body)

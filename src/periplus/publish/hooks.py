@@ -121,7 +121,7 @@ def observe(ledger: Ledger, url: str, body: bytes, now: float, *, adds_new: bool
         what, minor, lastmod = "first", row.minor, row.lastmod
         if row.content is not None and row.content.digests is not None:
             if row.content.digests.main == page.digests.main and is_heading_same(row.content.version, page):
-                return "same text"  # one page alone cannot tell a new link of its own from a new menu; a scan can
+                return "same text"  # on one page, a new link of its own looks like a new menu; a scan can tell
             what, minor = what_happened(judge(row.content, content, page), row.minor, _churn(ledger, content.blocks))
         if what == "changed":
             lastmod = now

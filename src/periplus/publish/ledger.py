@@ -69,7 +69,7 @@ class LedgerBusy(PeriplusError):  # noqa: N818 - reads as what is the case
 
 
 class Details(Struct, frozen=True, omit_defaults=True):
-    """What else a sitemap can tell of a resource."""
+    """What else a sitemap can state about a resource."""
 
     images: tuple[str, ...] = ()
     alternates: tuple[tuple[str, str], ...] = ()
@@ -171,7 +171,7 @@ class Ledger:
         return [_row(found) for found in self.db.execute(f"select {_COLUMNS} from resources where {where}", (limit,))]
 
     def stamps(self, urls: Sequence[str]) -> dict[str, tuple[int, int, int, str, float | None]]:
-        """What tells whether to look closer at resources: their id, size, stamp, digest and date."""
+        """What shows whether resources must be read again: their id, size, stamp, digest and date."""
         marks = ",".join("?" * len(urls))
         sql = f"select url, id, size, stamp, digest, source_date from resources where gone is null and url in ({marks})"
         return {

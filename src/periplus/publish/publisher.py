@@ -46,7 +46,7 @@ class Change(Struct, frozen=True):
 
 
 class CrawlerDay(Struct, frozen=True):
-    """Visits of a crawler on the last day: from verified addresses, from others that claim its name, and in vain."""
+    """Visits of a crawler on the last day: all, from verified addresses, from others with its name, and needless."""
 
     name: str
     visits: int
@@ -104,7 +104,7 @@ class Published(Struct, frozen=True):
 class Publisher:
     """Publishes one site into a folder that its web server serves at the base URL.
 
-    `ledger`: the folder of the ledger, by default inside `folder`. `clock` tells the time.
+    `ledger`: the folder of the ledger, by default inside `folder`. `clock` returns the time.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class Publisher:
             lock.close()
 
     def changed(self, url: str, *, title: str = "") -> None:
-        """Report that a page is new or has changed now. `write` then brings the files up to date."""
+        """Report that a page is new or has changed now. `write` then updates the files."""
         found = hooks.address(url, self.base_url)
         hooks.changed(self.ledger, found, self.clock(), title=title, hidden=lambda: self._hidden(found))
 
@@ -188,7 +188,7 @@ class Publisher:
         hooks.moved(self.ledger, old, found, self.clock(), hidden=lambda: self._hidden(found))
 
     def write(self) -> Written:
-        """Write the files that tell of what was reported since they were written."""
+        """Update the files with what was reported since they were last written."""
         lock = FolderLock(self._home, "scanning")
         try:
             return self._write()[0]
@@ -196,7 +196,7 @@ class Publisher:
             lock.close()
 
     def is_written(self) -> bool:
-        """Whether the files tell of all that happened."""
+        """Whether the files include every event."""
         last = self.ledger.db.execute("select coalesce(max(id), 0) from events").fetchone()[0]
         return bool(last == (self.ledger.note("listed_event") or 0))
 

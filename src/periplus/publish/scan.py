@@ -215,7 +215,7 @@ def scan(
     wants_images: bool = False,
     allows_removals: bool = False,
 ) -> ScanResult:
-    """Scan all sources of a site at a time, and bring the ledger up to date.
+    """Scan all sources of a site at once, and bring the ledger up to date.
 
     `is_deep`: read also what has the same size and modification time. `allows_removals`: believe a source that lacks
     most of the site. Raises `TooManyGone` otherwise, with the ledger as it was.
@@ -425,7 +425,7 @@ def what_happened(judged: Judgement, minor: float, chrome: Chrome) -> tuple[str,
 
 
 def event_kind(what: str, *, is_hidden: bool, was_hidden: bool) -> str:
-    """The event that readers of the site are told of."""
+    """The kind of event to publish for a page; empty if there is nothing to publish."""
     if is_hidden:
         return "" if was_hidden else "removed"
     if was_hidden or what == "returned":
@@ -434,7 +434,7 @@ def event_kind(what: str, *, is_hidden: bool, was_hidden: bool) -> str:
 
 
 def event(db: sqlite3.Connection, url: str, title: str, kind: str, at: float, lastmod: float | None) -> None:
-    """Note what readers of the site are told of."""
+    """Add an event to those that feeds, archives and messages publish."""
     db.execute("insert into events(url, title, kind, at, lastmod) values(?,?,?,?,?)", (url, title, kind, at, lastmod))
 
 

@@ -34,7 +34,7 @@ _PERSONAL: Final = ("private", "no-store")
 
 
 class Known(Struct, frozen=True, gc=False):
-    """What the ledger knows of a page that is published. `confirmed`: when a source last said so."""
+    """What the ledger knows of a published page. `confirmed`: when a source last confirmed it."""
 
     etag: str
     lastmod: float | None

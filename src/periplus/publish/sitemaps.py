@@ -269,7 +269,7 @@ class SitemapFiles:
         self._db.executemany("insert into listed values(?, ?)", [(number, row[0]) for row in rows])
 
     def _put_alone(self, name: str, kind: str, body: bytes, now: float) -> None:
-        """Write a file that readers are told of by name, after all that it names."""
+        """Write a file with a fixed name that readers know, after all files that it names."""
         path = self._folder / name
         digest = digest_of(body)
         before = self._db.execute("select digest from files where name = ? and dropped_at is null", (name,)).fetchone()

@@ -1,4 +1,4 @@
-"""Waits until files below a folder change: told by the system if `watchfiles` is installed, else by looking.
+"""Waits until files below a folder change: notified by the system if `watchfiles` is installed, else by polling.
 
 A build writes many files in a few seconds: a change counts once nothing has changed for `DEBOUNCE` seconds.
 """
@@ -17,9 +17,9 @@ from xxhash import xxh3_64_intdigest
 DEBOUNCE: Final = 2.0
 """Seconds without a change after which a build is taken to be complete."""
 POLL: Final = 60.0
-"""Seconds between two looks at the modification times, where the system does not tell of changes."""
+"""Seconds between two polls of the modification times, where the system does not report changes."""
 LONGEST_BUILD: Final = 600.0
-"""Seconds after which a folder that never comes to rest is scanned all the same."""
+"""Seconds after which a folder is scanned even if its files keep changing."""
 _MASK: Final = (1 << 64) - 1
 
 
@@ -31,9 +31,9 @@ def folder_changes(
     poll: float = POLL,
     debounce: float = DEBOUNCE,
 ) -> Iterator[None]:
-    """Yield each time that files below a folder have changed and come to rest, until `stop` is set.
+    """Yield each time that files below a folder have changed and then stayed the same, until `stop` is set.
 
-    `skip` tells which paths, relative to the folder, do not count: those that are written here.
+    `skip` returns whether a path, relative to the folder, is ignored, as are those that the publisher writes.
     """
     stop = stop or Event()
     try:

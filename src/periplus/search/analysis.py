@@ -4,7 +4,7 @@ A term is a lower-case word without its ending. Languages written without spaces
 a character, and phrases of them make words. Engines store terms as they are: the rules are here, and `VERSION` names
 them, so that an index made by other rules is made again.
 
-The most frequent function words of some languages: left out of queries, and used to tell languages apart.
+The most frequent function words of some languages are left out of queries, and used to tell languages apart.
 """
 
 from __future__ import annotations

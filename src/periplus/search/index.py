@@ -274,7 +274,7 @@ class Index:
         self.close()
 
     def _begin(self) -> None:
-        """Take the lock of the one who changes the index."""
+        """Take the writer lock of the index."""
         if self._lock is not None:
             return
         lock = os.open(self.folder / "writer.lock", os.O_RDWR | os.O_CREAT, 0o644)

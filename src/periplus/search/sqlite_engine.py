@@ -127,7 +127,7 @@ class SqliteEngine:
 
 
 def _source(question: Question) -> str:
-    """Where matches are read; what is known of a document beside its terms only if there is a condition on it."""
+    """The tables that matches are read from; `entries` is joined only if there is a condition on it."""
     conditions = (question.site, question.language, question.media_type, question.after, question.before)
     if any(condition not in ("", None) for condition in conditions):
         return f"terms join entries on entries.id = terms.rowid where terms match :match {_CONDITIONS}"

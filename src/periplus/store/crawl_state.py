@@ -98,7 +98,7 @@ class MemoryRevisitQueue:
         self._waiting: list[tuple[float, Url]] = []
 
     def move(self, moves: Sequence[tuple[Url, float | None, float | None]]) -> None:
-        """Each from the time that it had to the one that it gets."""
+        """Move each URL from its old time to its new one. `None`: it was not, or is no longer, queued."""
         for url, _, after in moves:
             if after is None:
                 self._times.pop(url, None)
@@ -164,7 +164,7 @@ class SiteState(Struct, array_like=True):
 
     `traps` is what the trap filters have learnt, `balance` how the budget is shared between links and sitemaps, and
     `priorities` counts the priorities that its sitemaps state. `signals` is how far its signals of change can be
-    trusted, `archives` whether its metadata archives are exact, and `gains` what visits have brought. Of pages that
+    trusted, `archives` whether its metadata archives are exact, and `gains` what visits have yielded. Of pages that
     were compared with their last version, `stuck` counts those that changed while their validators did not, `moved`
     those that changed together with them, and `quiet` those where neither changed. `churn` is which parts of its pages
     differ at every visit. `visits_since_estimate` counts revisits since the change rates of its pages were last

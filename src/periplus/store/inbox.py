@@ -43,7 +43,7 @@ _discoveries = msgspec.json.Decoder(tuple[Discovery, ...])
 
 
 class Claim(Struct, frozen=True, array_like=True):
-    """A key that a message came with: the host it speaks for, and the URL of the file that proves it."""
+    """A key sent with a message: the host that it is valid for, and the URL of the file that proves it."""
 
     host: str
     key: str

@@ -122,7 +122,7 @@ class _Line:
         return waiting if not gaps else (ticket for ticket in waiting if ticket.place not in gaps)
 
     def remove(self, ticket: Ticket) -> bool:
-        """Whether it was there. Places count up, so that those in front are compared at once."""
+        """Remove an entry, and return whether it was there. Places count up, so the first and last bound the search."""
         level, place = ticket.entry.level, ticket.place
         waiting, gaps = self._levels.get(level), self._gaps.get(level)
         if not waiting or not waiting[0].place <= place <= waiting[-1].place or (gaps and place in gaps):
@@ -190,7 +190,7 @@ class MemoryQueues:
                     del self._lines[name]
 
     def length(self, site: Site, lane: Lane) -> int:
-        """How many wait there."""
+        """How many URLs wait in the queue of a site and lane."""
         line = self._lines.get((site, lane))
         return 0 if line is None else line.length
 
@@ -355,7 +355,7 @@ class MemoryExchange:
         return self._numbers.get(receiver, 0)
 
     def reopened(self) -> None:
-        """As after a restart: batches without an acknowledgement are offered again."""
+        """Offer batches without an acknowledgement again, as after a restart."""
         self._offered.clear()
 
     def acknowledged(self, receiver: int, number: int) -> None:
@@ -420,11 +420,11 @@ class MemoryState:
 
     @property
     def uncommitted(self) -> int:
-        """Nothing waits to become durable."""
+        """Always 0: memory has no commits."""
         return 0
 
     def commit(self) -> None:
         """Nothing to do: see the module."""
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""

@@ -50,7 +50,7 @@ class KnownRanks:
 
     @classmethod
     def load(cls, path: Path) -> KnownRanks:
-        """As `save` wrote them."""
+        """Read ranks that `save` wrote."""
         try:
             rows = np.load(path, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError) as error:
@@ -62,7 +62,7 @@ class KnownRanks:
         return cls(rows)
 
     def save(self, path: Path) -> None:
-        """Whole or not at all."""
+        """Write the ranks to a file, atomically."""
         rows = np.empty(len(self._urls), _ROW)
         rows["url"], rows["rank"] = self._urls, self._ranks
         draft = path.with_name(path.name + ".new")
@@ -97,7 +97,7 @@ def known_ranks(tables: Path, spooled: Sequence[Spooled] = (), damping: float = 
 
 
 def known_links(tables: Path, spooled: Sequence[Spooled] = ()) -> tuple[Fingerprints, Fingerprints]:
-    """From where to where all links and redirects of a collection lead."""
+    """The sources and targets of all links and redirects of a collection."""
     pairs = [pair for pair in (*_links(tables, spooled), *_redirects(tables, spooled)) if len(pair[0])]
     nothing: Fingerprints = np.empty(0, np.uint64)
     sources = np.concatenate([nothing, *(source for source, _ in pairs)])
@@ -121,7 +121,7 @@ def _pair(batch: pa.RecordBatch, source: str, target: str) -> tuple[Fingerprints
 
 
 def _fingerprints(column: pa.Array) -> Fingerprints:
-    """Of every row; each distinct URL is looked at once."""
+    """The fingerprint of every row; each distinct URL is hashed once."""
     if not isinstance(column, pa.DictionaryArray):
         column = column.dictionary_encode()
     distinct = [xxh3_64_intdigest(url.encode()) for url in column.dictionary.to_pylist()]

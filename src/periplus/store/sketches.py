@@ -1,11 +1,11 @@
-"""Clusters of pages that say nearly the same, on any three maps of bytes; and the port in memory.
+"""Clusters of near-duplicate pages, on any three maps of bytes; and the port in memory.
 
     pages      key of a URL -> number of its cluster, whether it counts as the original, how like it is
-    clusters   number -> brief of what its first page said, then the rest of the cluster
+    clusters   number -> brief of the text of its first page, then the rest of the cluster
     bands      band of a brief -> the numbers of clusters with that band (see `bands`)
 
-Only what the first page of a cluster said is filed under its bands: copies take no room there, and a new page is
-compared with clusters, not with pages. It is compared with at most `MAX_COMPARED`, those that share most bands first.
+Only the first page of a cluster is indexed by its bands: copies take no room there, and a new page is compared with
+clusters, not with pages. It is compared with at most `MAX_COMPARED`, those that share most bands first.
 
 What makes a cluster is decided in `policy.duplicates`.
 """
@@ -113,7 +113,7 @@ class SketchBook:
         return answers
 
     def get(self, urls: Sequence[Url]) -> list[Placement | None]:
-        """Where each is now, aligned with `urls`."""
+        """The placement of each URL, aligned with `urls`."""
         places = self._keys_of(urls, False)
         known = self._pages.get_many(places)
         return [self._placement_of(url, known.get(place)) for url, place in zip(urls, places, strict=True)]
@@ -319,7 +319,7 @@ def _left(url: Url, cluster: Cluster, was_first: bool) -> Cluster:
 
 
 def _without(goes: Callable[[Url], bool], cluster: Cluster, was_first: bool) -> Cluster:
-    """Without one of the pages that go; by name, without all of them."""
+    """The cluster with one page less; of its named members, all that go are removed."""
     members = tuple([each for each in cluster.members if not goes(each.url)])
     has_first = cluster.has_first and not was_first
     return msgspec.structs.replace(cluster, size=cluster.size - 1, has_first=has_first, members=members)

@@ -55,7 +55,7 @@ class MemoryUrlScores:
                 self._targets.append(end)
 
     def known(self) -> KnownLinks:
-        """All of it, as numbers."""
+        """All links and scores, as arrays of numbers."""
         scores = self._in_order
         return KnownLinks(
             np.array(self._sources, np.int32),
@@ -77,5 +77,5 @@ class MemoryUrlScores:
 
     @property
     def pooled(self) -> int:
-        """How many wait for the next batch."""
+        """How many URLs wait for the next batch."""
         return sum(score.stage == Stage.POOLED for score in self._in_order)

@@ -2,8 +2,8 @@
 
 `served` is what is served: collections by name, opened when they are first used, and the settings of the server. `app`
 puts the routes of its siblings together (`app.MODULES`), does what holds for every request and turns errors into pages
-or JSON; `auth` finds out who asks, `routing` says who may, `rendering` makes pages from `pages/*.html`, `running` runs
-all of it in uvicorn. Needs the extra `web` (`extra` says so in a sentence).
+or JSON; `auth` authenticates requests, `routing` states the audience of each route, `rendering` makes pages from
+`pages/*.html`, `running` runs all of it in uvicorn. Needs the extra `web`; `extra` raises an error if it is missing.
 
 How a module adds pages:
 

@@ -128,7 +128,7 @@ class Middleware:
             self._log(scope, status, time.perf_counter() - began)
 
     def _is_expected(self, scope: Scope) -> bool:
-        """Whether the Host header names this server. A name of others that leads to 127.0.0.1 does not (rebinding)."""
+        """Whether the Host header names this server. A foreign name that resolves to 127.0.0.1 does not (rebinding)."""
         if self._hosts is None:
             return True
         found = _HOST.fullmatch(Headers(scope=scope).get("host", "").lower())

@@ -1,4 +1,4 @@
-"""Who asks: tokens, login cookies, failed attempts, and the origin of forms.
+"""Authentication: tokens, login cookies, failed attempts, and the origin of forms.
 
 A token is compared in constant time. A cookie holds the audience and an expiry time under an HMAC whose key is derived
 from the tokens: it survives a restart, and ends when a token changes. Without a token the key is random.
@@ -83,7 +83,7 @@ class Auth:
         return f"periplus_{self._settings.port}"
 
     def audience_of(self, request: Request) -> Audience:
-        """Who sends a request. Raises 401 for a wrong token and 429 after too many."""
+        """The audience that a request belongs to. Raises 401 for a wrong token and 429 after too many."""
         if not self.needs_token:
             return Audience.OPERATOR
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -92,7 +92,7 @@ class Auth:
         return self.visitor(request)
 
     def visitor(self, request: Request) -> Audience:
-        """Who looks at a page that is for anyone: by the cookie alone."""
+        """The audience of a request for a page that is open to anyone: by the cookie alone."""
         if not self.needs_token:
             return Audience.OPERATOR
         return self._session(request.cookies.get(self.cookie, "")) or self._stranger
@@ -155,7 +155,7 @@ def auth_of(request: Request) -> Auth:
 
 
 def address_of(request: Request) -> str:
-    """Where a request comes from; of an IPv6 address the network, which one person has whole."""
+    """The address of a client; for IPv6 its /64 network, all of which one person may use."""
     host = request.client.host if request.client else ""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])

@@ -90,7 +90,7 @@ def page_parameter(table: str) -> str:
 
 
 def asked_of(request: Request) -> Asked:
-    """What a request asks."""
+    """The collection and parameters of a request."""
     collection = chosen_collection(request)
     parameters = dict(request.query_params)
     place = {name: str(value) for name, value in request.path_params.items()}

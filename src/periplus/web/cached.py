@@ -35,7 +35,7 @@ def base_url(request: Request) -> str:
 
 
 def copy_url(request: Request, url: str, timestamp: str) -> str:
-    """Where the copy of that time is."""
+    """The URL of the copy of that time."""
     name = request.query_params.get("collection", "") if request.url.path == "/cached" else ""
     chosen = f"&collection={quote(name, safe='')}" if name else ""
     return f"{base_url(request)}/cached?url={quote(url, safe='')}&at={timestamp}{chosen}"

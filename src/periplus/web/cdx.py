@@ -138,7 +138,7 @@ def _written(
 
 
 def _streamed(pieces: Iterator[bytes], kind: str) -> Response:
-    """An answer whose first piece is there: what cannot be asked is refused before it begins."""
+    """A streamed answer whose first piece is already made, so that an invalid query is refused before it begins."""
     first = next(pieces, b"")
     return StreamingResponse(chain([first], pieces), media_type=kind)
 

@@ -174,7 +174,7 @@ def _queue_text(request: Request) -> Response:
 
 
 class EventStream(StreamingResponse):
-    """Server-sent events for one listener, who is counted until the connection ends."""
+    """Server-sent events for one listener, which is counted until the connection ends."""
 
     def __init__(self, feeds: Feeds, events: AsyncIterator[bytes]) -> None:
         super().__init__(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})

@@ -125,7 +125,7 @@ EVERY_AT_REST = 10.0
 HEARTBEAT = 15.0
 """Seconds after which a comment is sent if nothing has changed: proxies close silent connections after 30 s or more."""
 _NOTES = 50
-"""Notes that are kept for listeners who were slow."""
+"""Notes that are kept for slow listeners."""
 _HISTORY = 300
 """Samples of pages and rate that a new page begins its curves with: five minutes."""
 _CLIENT_TIMEOUT = 10.0
@@ -158,7 +158,7 @@ class LiveFeed:
         return self.view
 
     def forget(self) -> None:
-        """Something was changed: look again when the next view is asked for."""
+        """Discard the cached view, because something was changed: the next one is read again."""
         self._looked_at = -EVERY_AT_REST
 
     def _look(self) -> tuple[View, list[dict[str, Any]]]:

@@ -31,11 +31,11 @@ _SQL = {
         where refused = $reason group by url order by seen_at desc limit $most""",
 }
 KINDS = tuple(_SQL)
-"""Tables of the live page whose reasons lead to URLs."""
+"""Tables of the live page whose reasons link to lists of URLs."""
 
 
 def routes() -> list[Route]:
-    """One page for all kinds."""
+    """The route of the page, which is the same for all kinds."""
     return [route("/live/urls", _urls, audience=Audience.VIEWER)]
 
 

@@ -100,7 +100,7 @@ class Readiness(Struct, frozen=True):
 
 
 def routes() -> list[Route]:
-    """For machines."""
+    """The routes for monitoring."""
     return [
         route("/metrics", _metrics, audience=Audience.VIEWER),
         route("/healthz", _healthz, audience=Audience.ANYONE),
@@ -158,7 +158,7 @@ class Figures(Collector):
         self._served = served
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing is asked when this is registered."""
+        """Return no metrics, so that registering this reads no collection."""
         return ()
 
     def collect(self) -> Iterator[Metric]:

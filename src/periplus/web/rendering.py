@@ -78,7 +78,7 @@ def outside(url: str) -> str:
 
 
 def number(value: float | None) -> str:
-    """With commas between thousands; a dash if it is unknown."""
+    """A number with commas between thousands; a dash if it is unknown."""
     return "–" if value is None else f"{value:,}"
 
 

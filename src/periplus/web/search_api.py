@@ -139,7 +139,7 @@ def answer_of(collection: ServedCollection, asked: Asked, *, explains: bool = Fa
 
 
 def _without_next(hits: tuple[Hit, ...], count: int) -> list[Hit]:
-    """The results of this page; what the first of the next says of its site goes to the last of that site here."""
+    """The results of this page; the count of more results in the next hit is added to the last hit of its site."""
     shown = list(hits[:count])
     if len(hits) > count:
         following = hits[count]

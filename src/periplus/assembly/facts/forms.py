@@ -33,9 +33,10 @@ class NextQuery(Struct, frozen=True):
 class FormFacts(Struct, frozen=True):
     """A form. `status` is found, checking, open, ended or refused, `reason` why it was refused or has ended.
 
-    `queries` counts submissions, `requests` all pages of results, `records` what these lead to, and `new_records` those
-    of them that no link and no sitemap had led to before. `estimate` is about how many records there are, between `low`
-    and `high` (95 %). `templates` says how each combination of fields did; `next` are the queries that come next.
+    `queries` counts submissions, `requests` all pages of results, `records` the URLs found in these, and `new_records`
+    those of them that were not known from a link or a sitemap before. `estimate` is about how many records there are,
+    between `low` and `high` (95 %). `templates` has the results of each combination of fields; `next` are the queries
+    that come next.
     """
 
     site: Site

@@ -40,9 +40,9 @@ class SignalFacts(Struct, frozen=True):
     """How far one kind of signal can be trusted on a site: `verdict` in a word.
 
     `precision` is the share of its signals that are right, with 95 % probability between `low` and `high`, from
-    `judged` of them; `recall` the share of changes that it tells; `lag` how many seconds after the time that they name
-    its signals are heard. `polls`: how often it was asked, `moved` of how many of its pages it said then that they
-    changed, lately. `is_heard`: whether what it says counts.
+    `judged` of them; `recall` the share of changes that it signals; `lag` how many seconds after the time that they
+    state its signals arrive. `polls`: how often the source was fetched; `moved`: the share of its pages that recent
+    polls reported as changed. `is_heard`: whether its signals count.
     """
 
     kind: str
@@ -59,10 +59,10 @@ class SignalFacts(Struct, frozen=True):
 
 
 class SiteFreshness(Struct, frozen=True):
-    """How often the pages of a site change (`rate`, a day, told or not), as `pages` of them show, and its signals.
+    """How often the pages of a site change (`rate`, a day, signalled or not), from `pages` of them, and its signals.
 
     `rate` is null as long as too few were visited again. `churning` is how many parts of its pages are different at
-    every visit, so that changes in them do not count, as `compared` pairs of versions show.
+    every visit, so that changes in them do not count, from `compared` pairs of versions.
     """
 
     rate: float | None
@@ -91,7 +91,7 @@ class PageFreshness(Struct, frozen=True):
 
 
 def of_collection(states: Iterable[State], now: float, settings: RefreshSettings) -> Freshness | None:
-    """Of all pages together; `None` if there is none. The share that is fresh is estimated once a page is `checked`."""
+    """The freshness of all pages together; `None` if there are none. It is estimated once a page is `checked`."""
     shards = list(states)
     parts = [_of_shard(state, now, settings.shortest, is_stated=False) for state in shards]
     if any(part.checked for part in parts):
@@ -104,7 +104,7 @@ def of_collection(states: Iterable[State], now: float, settings: RefreshSettings
 
 
 def _of_shard(state: State, now: float, shortest: float, *, is_stated: bool) -> Freshness:
-    """From as many pages as stand for all while it is watched."""
+    """The freshness of a shard, from a sample of pages of the size that a watch uses."""
 
     def evidence_of(site: Site) -> SiteEvidence:
         kept = state.sites.get([site])[0]
@@ -118,7 +118,7 @@ def _of_shard(state: State, now: float, shortest: float, *, is_stated: bool) -> 
 
 
 def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings | None = None) -> SiteFreshness | None:
-    """Of a site; `None` if nothing was learnt yet. What its indexes say of files lies in the `state`."""
+    """The freshness of a site; `None` if nothing was learnt yet. The trust in its indexes is read from `state`."""
     evidence = kept.signals or NO_EVIDENCE
     kinds = [kind for kind in SignalKind if evidence.of(kind).polls or evidence.of(kind).judged]
     others = [*_header(kept), *(() if state is None else _index(state, kept.site))]
@@ -143,7 +143,7 @@ def _header(kept: SiteState) -> Iterable[SignalFacts]:
 
 
 def _index(state: State, site: Site) -> Iterable[SignalFacts]:
-    """What indexes say of files: those are then read at once, so that it says nothing of pages that they do not."""
+    """The trust in lastmod of files in indexes. Such files are read at once, so it is not a signal for pages."""
     first = IndexTrust().silent.changes
     trusts = [node.trust for node in SitemapStore(state).of_site(site)]
     right, wrong = sum(trust.right for trust in trusts), sum(trust.wrong for trust in trusts)
@@ -172,7 +172,7 @@ def _signal(kind: str, known: KindEvidence, recall: float) -> SignalFacts:
 def of_page(
     state: State, record: UrlRecord, settings: RefreshSettings, now: float, weigh: PageWeights | None = None
 ) -> PageFreshness | None:
-    """Of a page; `None` if it was never seen."""
+    """The freshness of a page; `None` if it was never seen."""
     if not record.evidence:
         return None
     page = unpack_page(record.evidence)

@@ -1,8 +1,7 @@
 """What is known of a collection, a site or a URL as labelled lines: what `periplus info` prints and web pages show.
 
-Phrases what is known of the near-duplicates of a page.
-
-What a site's two sources brought, and how its budget moved between them and why, in words.
+Also the lines on the near-duplicates of a page, and on what links and sitemaps contributed to a site, with the reasons
+why its budget moved between them.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ MOVES_BY_WORD = {move.word: why for move, why in MOVES.items()}
 
 
 def source_lines(facts: SourceFacts) -> list[tuple[str, str]]:
-    """What links and sitemaps brought, each and together; nothing where there are links alone."""
+    """Lines on the URLs found by links and by sitemaps, each and together; none where there are links alone."""
     if not facts.files and not facts.sitemaps_only.known and not facts.both.known:
         return []
     by_links, by_sitemaps = count(facts.first_by_links), count(facts.first_by_sitemaps)

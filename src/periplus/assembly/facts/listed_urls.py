@@ -123,7 +123,7 @@ class Judging:
         return ALLOWED
 
     def _has_asked(self, site: Site) -> bool:
-        """Whether the robots.txt of a site is known: a map asks only sites that are named or have files."""
+        """Whether the robots.txt of a site is known: a map fetches it only for sites that are named or have files."""
         known = self._is_asked.get(site)
         if known is None:
             state = self._opened.get(owner_of(site, self._shards))
@@ -193,9 +193,9 @@ _decode = msgspec.msgpack.Decoder(SitemapNode).decode
 
 
 class MapFile(Struct, frozen=True):
-    """A file. `found_by` is who named it, or the tree that it is in: `robots`, `well-known`, `submitted`.
+    """A sitemap or feed. `trouble`: why it was not read; empty if it was.
 
-    `trouble`: why it was not read; empty if it was.
+    `found_by` is where it, or the root of its tree, was discovered: `robots`, `well-known`, `submitted` and others.
     """
 
     number: int
@@ -259,7 +259,7 @@ def _trouble(node: SitemapNode) -> str:
 
 
 def _in_order(nodes: list[SitemapNode], known: dict[str, SitemapNode]) -> Iterator[SitemapNode]:
-    """Roots in the order in which they were met, each followed by what it leads to; loops are cut."""
+    """Roots in the order in which they were seen, each followed by the files below it; loops are cut."""
     below: dict[str, list[SitemapNode]] = {}
     roots = []
     for node in nodes:
@@ -268,7 +268,7 @@ def _in_order(nodes: list[SitemapNode], known: dict[str, SitemapNode]) -> Iterat
         else:
             roots.append(node)
     seen: set[str] = set()
-    for root in (*roots, *nodes):  # all nodes once more: those that lead to each other have no root
+    for root in (*roots, *nodes):  # all nodes once more: those that name each other have no root
         waiting = [root]
         while waiting:
             node = waiting.pop()

@@ -1,8 +1,8 @@
-"""What a site's two sources of URLs have brought, and how its budget moved between them: facts for `periplus info`.
+"""What links and sitemaps contributed to a site, and how its budget moved between them: facts for `periplus info`.
 
-Read from what the shards have committed, as everything in `facts`. URLs are counted from their records, pages by where
-they were put among those that say the same. A URL that only waits in a list on disk has no record yet; how many there
-are in the files is said instead (`listed`).
+Read from what the shards have committed, as everything in `facts`. URLs are counted from their records, pages by their
+places in clusters of near-duplicates. A URL that only waits in a list on disk has no record yet; `listed` counts the
+entries in the files instead.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class SourceCounts(Struct):
 
 
 class SourceFacts(Struct, frozen=True):
-    """What links and sitemaps brought of a site; seeds and redirects count as links, feeds as sitemaps.
+    """What links and sitemaps contributed to a site; seeds and redirects count as links, feeds as sitemaps.
 
     Of the URLs that both know, `first_by_links` and `first_by_sitemaps` are those that one knew before the other.
     `files` are the sitemap files that were read, `listed` the entries in them. `is_partial`: the site has more URLs
@@ -53,7 +53,7 @@ class SourceFacts(Struct, frozen=True):
 
 
 class EpochFacts(Struct, frozen=True):
-    """One epoch: its shares, what came of the lowest-scored pages of either source, and what followed.
+    """One epoch: its shares, the results for the lowest-scored pages of either source, and what followed.
 
     `*_utility` is the share of these pages that entered the collection as unique and indexable.
     """
@@ -101,7 +101,7 @@ def _epoch_facts(epoch: Epoch) -> EpochFacts:
 
 
 def sources_of(state: DiskState, site: Site) -> SourceFacts:
-    """What each source brought of a site."""
+    """Count what each source contributed to a site."""
     files = {twin_key(node.url): node for node in SitemapStore(state).of_site(site)}
     counts = {_LINKS: SourceCounts(), _SITEMAPS: SourceCounts(), _LINKS | _SITEMAPS: SourceCounts()}
     first = {Lane.DISCOVERY: 0, Lane.SITEMAPS: 0}

@@ -4,6 +4,6 @@
 pages say as data, and keeps it short. `verbs` calls the rooms below; `crawl_jobs` runs crawls in the background.
 `mcp_server` offers the verbs as tools (the extra `mcp`), `rest` as routes of `periplus serve`.
 
-What a page says is data here: it comes between two lines with a random word, after a line that says who wrote it, and
-nothing acts on it. Errors are values with a `reason` and a `hint`.
+The text of a page is data here: it is returned between two lines with a random word, after a line that names its
+author, and nothing acts on it. Errors are values with a `reason` and a `hint`.
 """

@@ -57,7 +57,7 @@ class CrawlJobs:
             return self._status(job)
 
     def status(self, id_: str) -> CrawlJob | Refusal:
-        """How a job is doing."""
+        """The status of a job."""
         with self._lock:
             job = self._jobs.get(id_)
             return (

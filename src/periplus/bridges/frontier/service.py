@@ -428,7 +428,7 @@ def _key_of(params: Any) -> str:
 
 
 def _id_of(item: Any) -> str:
-    """By what a client recognises the acknowledgement of an item."""
+    """The id by which a client recognises the acknowledgement of an item."""
     return str(item.ID or (item.known if item.WhichOneof("item") == "known" else item.discovered).info.url)
 
 

@@ -32,7 +32,7 @@ _Step = tuple[Callable[[], Any], "asyncio.Future[Any]", bool]
 
 
 class Refusal(Exception):  # noqa: N818 - reads as what is the case
-    """What a client asks for cannot be done; the text says why."""
+    """A request of a client cannot be done; the text gives the reason."""
 
 
 class Closing(Refusal):

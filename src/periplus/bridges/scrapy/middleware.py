@@ -160,7 +160,7 @@ def outcome_of(task: FetchTask, request: Request, response: Response, now: float
 
 
 def _quiet(request: Request, why: str) -> IgnoreRequest:
-    """An end that the spider does not hear of."""
+    """The exception that drops a request without calling the spider's `errback`."""
     request.errback = None
     return IgnoreRequest(why)
 

@@ -109,7 +109,7 @@ class Scheduler(BaseScheduler):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Scheduler:
-        """As Scrapy makes it."""
+        """Create the scheduler, as Scrapy calls it."""
         folder = crawler.settings.get("PERIPLUS_DIR")
         if not folder:
             raise NotConfigured("PERIPLUS_DIR is not set: give the folder of a collection")
@@ -186,7 +186,7 @@ class Scheduler(BaseScheduler):
         return True
 
     def redirected(self, outcome: Redirected) -> None:
-        """The answer leads elsewhere: the same callback is asked for that URL."""
+        """Keep the request of a redirected URL, with its callback, for the target."""
         body = self._requests.raw(outcome.task.url)
         if body is not None:
             before = self._requests.get(outcome.task.url, self._spider)
@@ -195,7 +195,7 @@ class Scheduler(BaseScheduler):
         self.wire.end(outcome)
 
     def _is_asked_for(self, url: Url, _found: Found) -> bool:
-        """Only what the spider asked for is fetched; links that we read are not enough."""
+        """Whether the spider requested a URL; links that Periplus finds are not fetched otherwise."""
         return url in self._pending or url in self._requests
 
     def _flush(self) -> None:
@@ -240,7 +240,7 @@ class Scheduler(BaseScheduler):
                 break
 
     def _nudge_later(self) -> None:
-        """Scrapy asks again after a response, or every five seconds: too seldom for delays of a second."""
+        """Wake Scrapy when the next visit is due: by itself it polls only after a response, or every five seconds."""
         next_at = self._engine.machine.frontier.next_at
         now = self.now()
         at = now + _LONGEST_WAIT if next_at is None else min(max(now + _SHORTEST_WAIT, next_at), now + _LONGEST_WAIT)

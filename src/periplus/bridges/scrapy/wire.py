@@ -56,7 +56,7 @@ class ScrapyWire:
         return bool(self._done)
 
     def start(self, task: FetchTask) -> None:
-        """Queue a task for Scrapy; one that asks for an address is answered at once."""
+        """Queue a task for Scrapy; one that needs only an address is answered at once."""
         if task.ip is None:
             self._done.append(Located(task, host_of(task.url), self._clock.now() + _NAME_LIFETIME))
             return
@@ -90,7 +90,7 @@ class ScrapyWire:
             self._on_end()
 
     def refuse(self, task: FetchTask, reason: str) -> None:
-        """A task that Scrapy is not asked for."""
+        """End a task as excluded, without a request of Scrapy."""
         self.end(Excluded(task, reason))
 
     def cancel_all(self) -> None:
@@ -101,7 +101,7 @@ class ScrapyWire:
             waiting.clear()
 
     def wake(self) -> None:
-        """Nothing ever waits here."""
+        """Do nothing: nothing ever waits here."""
 
     def close(self) -> None:
         """Scrapy closes its own connections."""

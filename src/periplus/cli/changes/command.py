@@ -364,7 +364,7 @@ def _print(
 
 
 def _changes(found: Collection, asked: Asked, limit: int | None, counts: Counts) -> Iterator[ChangeWithDetail]:
-    """What was asked for; with a limit the newest, in the order of time.
+    """The changes that were asked for; with a limit the newest, in the order of time.
 
     Texts are compared only where that is needed: of all to know which are large enough, else of those that are shown.
     """

@@ -177,7 +177,7 @@ def write_feed(
 def feed_of(
     changes: Iterable[tuple[Change, Detail | None]], collection: Collection, updated_at: float, asked: Asked
 ) -> feed.Feed:
-    """The feed as a value. Who asks for the same of the same collection gets the same feed, at another time."""
+    """The feed as a value. The same query of the same collection gives the same feed, at another time."""
     which = [*asked.sites, *asked.paths, *(kind.value for kind in asked.kinds if set(asked.kinds) != set(Kind))]
     name = collection.folder.resolve().name
     return feed.Feed(

@@ -51,7 +51,7 @@ def why_vanished(change: Change) -> str:
 
 
 def what_changed(change: Change, detail: Detail) -> str:
-    """How much of the text, and what besides."""
+    """Words for how much of the text changed, and what else."""
     if detail.problem:
         return f"{change.level}; {_PROBLEMS.get(detail.problem, detail.problem)}"
     parts = []
@@ -117,7 +117,7 @@ def print_changes(
     nothing: str = "nothing",
     is_diff: bool,
 ) -> None:
-    """All that is shown, by site; and how many there are besides. `nothing` is printed if there is none."""
+    """Print the shown changes by site, and how many more there are. `nothing` is printed if there are none."""
     by_site: defaultdict[str, list[tuple[Change, Detail | None]]] = defaultdict(list)
     for change, detail in reversed(shown):
         by_site[change.site].append((change, detail))
@@ -221,5 +221,5 @@ def moment(at: float) -> str:
 
 
 def clean(text: str) -> str:
-    """One line without what a terminal would obey."""
+    """A text in one line, without control characters."""
     return text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)

@@ -127,7 +127,7 @@ def crawl(
 
 
 def _extractor(name: str | None) -> Callable[[Collection], Extraction | None]:
-    """What begins the extraction of a collection; the function is loaded now, so that a mistake is found at once."""
+    """A function that starts the extraction of a collection; it is loaded now, so that a mistake is found at once."""
     if name is None:
         return lambda _collection: None
     from periplus.library.extracting import Extraction, load_extractor  # loads more than a crawl needs

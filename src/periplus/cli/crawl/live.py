@@ -77,7 +77,7 @@ class SeedFailures:
         self._shown: set[tuple[str, str]] = set()
 
     def new(self, setbacks: Iterable[Setback], *, has_pages: bool = True) -> Iterator[Setback]:
-        """Those that are new. `has_pages`: some page was fetched."""
+        """The setbacks that were not shown yet. `has_pages`: some page was fetched."""
         is_watched = self._sites.__contains__ if has_pages or not self._sites else lambda _site: True
         news = (each for each in setbacks if is_watched(each.site) and (each.site, each.reason) not in self._shown)
         for setback in islice(news, MAX_SHOWN - len(self._shown)):
@@ -104,7 +104,7 @@ PLAIN_EVERY = 10.0
 WIDE = 100
 """Minimum columns for two facts a line, unless a view has its own."""
 _UNREAD = "sitemaps list more"
-"""Said instead of the time left while sitemaps have URLs that are not counted yet."""
+"""Shown instead of the time left while sitemaps have URLs that are not counted yet."""
 _BAR_WIDTH = 40
 """Columns of the progress bar, at most."""
 

@@ -3,7 +3,7 @@
 The command that runs a crawl looks for a request between two status reports of the shards (`until_asked`), lets the
 crawl end as if its time were over, resizes, and continues.
 
-Ray is loaded only here, and only for who asks for it.
+Ray is loaded only here, and only if a cluster is asked for.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .live import PLAIN_EVERY
 
 @contextmanager
 def gathering(address: str | None, collection: Collection) -> Iterator[tuple[Collection, Gather | None, int]]:
-    """The collection, who brings its shards together (`None`: this machine does), and how many shards there can be.
+    """The collection, the function that runs its shards (`None`: on this machine), and the maximum number of shards.
 
     A collection that is begun on a cluster without a number of shards gets one for each of its processors.
     """
@@ -114,14 +114,14 @@ class ProgressReporter:
         self._next = time.monotonic() + self._every
 
     def __call__(self, step: Step) -> None:
-        """It goes on."""
+        """Print the progress, if the last time is long enough ago."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + self._every
             say(self._console, words_of(step))
 
 
 def words_of(step: Step) -> str:
-    """How far it is."""
+    """Words for the progress of a resize."""
     if step.doing == "rest":
         return f"shard {step.shard} of {step.shards} comes to rest"
     sites, urls, rows = step.moved.sites, step.moved.urls, step.moved.rows
@@ -140,5 +140,5 @@ def line_of(done: Resized, seconds: float) -> str:
 
 
 def say(console: Console, line: str) -> None:
-    """One line that is not broken."""
+    """Print a line without wrapping it."""
     console.print(Text(line), soft_wrap=True)

@@ -45,7 +45,7 @@ def run(
     tell: Callable[[Progress], None] = lambda _progress: None,
     follow: Callable[[Sequence[Status]], None] | None = None,
 ) -> Summary:
-    """Crawl, and show the progress. The caller holds the lock of the collection. `tell` is called with all progress.
+    """Crawl, and show the progress. The caller holds the lock of the collection. `tell` is called at every step.
 
     `gather` runs the shards, by default as processes of this machine; `most` is the maximum number of shards.
     `follow` is called with the statuses of all shards after each commit.
@@ -111,7 +111,7 @@ def _stoppable(crawl: Crawl, display: Display, console: Console) -> Iterator[Non
 
 
 def _end_at_once(console: Console) -> None:
-    """As if killed, which the collection is made to survive; the shards with us, so that it is not in use any more."""
+    """Exit as if killed, which a collection survives; the shards are killed, too, so that it is no longer in use."""
     for child in multiprocessing.active_children():
         child.kill()
     console.show_cursor(True)

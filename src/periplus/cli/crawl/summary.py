@@ -137,7 +137,7 @@ def print_end(summary: Summary, *, is_json: bool) -> None:
 
 
 def print_places(console: Console, summary: Summary) -> None:
-    """Where things lie, and what is worth typing next."""
+    """Print the paths of the results, and the commands to try next."""
     folder = shlex.quote(summary.collection)
     lines = [
         (f"  {folder}/warc/           every answer, as it came (WARC 1.1, with a CDXJ index)", "dim"),

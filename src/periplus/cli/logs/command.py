@@ -127,7 +127,7 @@ def _wanted(asked: Sequence[str]) -> frozenset[str]:
 
 
 def _refresh_ranges(ledger: Path) -> None:
-    """Fetch what operators publish; what fails is said, and the older file is used."""
+    """Fetch the address ranges that operators publish; failures are printed, and the older file is used."""
     from periplus.assembly.publishing import range_requests, refresh_ranges
     from periplus.publish.logs.identity import range_urls
 

@@ -16,7 +16,7 @@ MOST_ROWS = 200
 
 
 def crawlers(report: LogReport) -> Part:
-    """Who came, and how often."""
+    """The crawlers that came, and how often."""
     rows = [
         {
             "name": each.name,

@@ -1,4 +1,4 @@
-"""Prints a log report on a terminal: who came, what to act on, and what the numbers leave open."""
+"""Prints a log report on a terminal: which crawlers came, what to act on, and what the numbers leave open."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def run_small(
 
 @contextmanager
 def stoppable(files: Files) -> Iterator[None]:
-    """Let Ctrl-C end an experiment with what to know of it; name what was written in any case."""
+    """End an experiment on Ctrl-C with an explanation; list the files that were written in any case."""
     try:
         yield
     except KeyboardInterrupt:

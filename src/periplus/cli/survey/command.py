@@ -231,7 +231,7 @@ def survey(
 
 
 def _survey_settings(out: Path, well_known: bool) -> dict[str, object]:
-    """What makes a crawl a survey. What was asked at its beginning holds when it goes on."""
+    """The settings that make a crawl a survey. Those given at its beginning hold when it is continued."""
     path = Layout(out).settings
     is_begun = path.is_file()
     if is_begun and not Config.load(path).sitemaps.only:

@@ -35,7 +35,7 @@ _FILE: Final = "checks.json"
 _ALIVE: Final = frozenset({401, 403, 405, 429, 501})
 """Statuses that refuse the request, or the method HEAD, without saying that the file is missing."""
 _OURS: Final = frozenset({"over-budget", "cancelled", "proxy"})
-"""Failures on our side, which are no evidence about the URL."""
+"""Failures on our side, which are not evidence about the URL."""
 
 
 class UrlCheck(msgspec.Struct, frozen=True):

@@ -1,8 +1,8 @@
 """Checks of lastmod, from the readings of the sitemaps and from visits to the pages.
 
-One reading shows dates that are missing, in the future, or all the same. Dates that are all the same are those of a
-build, or the time of the request. The latter is claimed only with evidence: two readings of one file, each with dates
-within `_NOW_SECONDS` of the reading, and different ones. Dates only minutes older than the only reading prove neither,
+One reading shows dates that are missing, in the future, or identical. Identical dates are those of a build, or the time
+of the request. The latter is claimed only with evidence: two readings of one file, each with dates within
+`_NOW_SECONDS` of the reading, and different ones. Dates only minutes older than the only reading prove neither,
 because a sitemap may have been written just before an audit; a second look (`SitemapLook`) decides.
 
 Where pages were visited again, each visit is compared with the two readings before it and before the previous visit:
@@ -25,7 +25,7 @@ from .site_table import Found, SiteTable, finding
 _MIN_DATES: Final = 10
 """Pages, updates or changes below which a share proves nothing."""
 _SAME_SHARE: Final = 0.9
-"""Share of the dates within one minute from which on they count as all the same."""
+"""The dates count as identical if at least this share of them is within one minute."""
 _NOW_SECONDS: Final = 10.0
 """Seconds between a date and the reading of it for the time of the request: the answer, plus clocks slightly off."""
 _RECENT_SECONDS: Final = 300.0
@@ -126,7 +126,7 @@ def check_lastmod(table: SiteTable, looks: Sequence[SitemapLook]) -> LastmodChec
 
 
 def _uniform_name(table: SiteTable, shape: dict[str, object], looks: Sequence[SitemapLook]) -> str:
-    """The finding for dates that are all the same; empty if one reading is not enough evidence."""
+    """The finding for identical dates; empty if one reading is not enough evidence."""
     columns = {
         "sitemap": pa.array([look.sitemap for look in looks], pa.string()),
         "read_at": pa.array([look.read_at for look in looks], pa.float64()),

@@ -48,13 +48,13 @@ _ORPHANS: Final = """
 is_listed and is_good and is_first and first_source <> 'seed' and cluster not in (
     select audited.cluster from audited join audited_reached using (url))
 """
-"""No link leads to the page, nor to another URL of the same page."""
+"""Condition for a page without links to it, or to another URL of the same page."""
 _COPIES: Final = "is_page and not is_soft_error and not is_first and coalesce(canonical = url, true) and not noindex"
 _COPY_KIND: Final = "case when is_parameter_of_same then 'by a parameter' else 'by another path' end"
 
 
 class LinkChecks(Struct, frozen=True):
-    """The findings, how many URLs of the site links lead to, how many were fetched, and how many are still to fetch."""
+    """The findings, and how many URLs of the site are linked to, were fetched, and are still to fetch."""
 
     findings: list[Finding]
     linked: int

@@ -59,7 +59,7 @@ _ROW: Final = ("url", "site", "purpose", "outcome", "status", "reason", "target"
 
 
 class _History(Struct):
-    """All that happened: places in `visits`, in order of fingerprint and time, with what each means."""
+    """All visits in order of fingerprint and time, with the kind and level of change that each found."""
 
     visits: Visits
     kinds: NDArray[np.uint8]

@@ -49,7 +49,7 @@ _MOST_LINKS: Final = 50
 
 
 class LinkChange(Struct, frozen=True):
-    """Where a page leads and did not before, or no more; how many of each, and the first of them."""
+    """The links that a page gained and lost: how many of each, and the first of them."""
 
     added: int = 0
     removed: int = 0
@@ -60,8 +60,9 @@ class LinkChange(Struct, frozen=True):
 class Detail(Struct, frozen=True):
     """What a change is about.
 
-    `title` is that of the later version which is there, `title_before` another that it had before; `excerpt` the
-    beginning of a page that appeared; `difference` is there for what changed. `problem`: why there is less than that.
+    `title` is that of the later version, or of the only one that can be read, `title_before` the earlier one if it
+    differs; `excerpt` is the beginning of a page that appeared; `difference` compares the two texts of a page that
+    changed. `problem`: why some of that is missing.
     """
 
     title: str = ""

@@ -1,12 +1,12 @@
-"""The visits to pages as numbers: what `fetches` says of them, and only that which tells whether a page was there.
+"""The visits to pages as numbers: the rows of `fetches` that show whether a page was there.
 
-A collection may have had a hundred million visits, so a visit is a row of an array and not an object, and of the time
-before the one that is asked about only the last visits count: to each URL the last of all, and the last that brought a
-page. Memory then grows with the visits of the time that is asked about, not with the collection.
+A collection may have a hundred million visits, so a visit is a row of an array and not an object, and of the time
+before the queried span only the last visits count: to each URL the last of all, and the last that returned a page.
+Memory then grows with the visits in the queried span, not with the collection.
 
-What a visit says of its page: it is there (`GOOD`, a status of 2xx; `SAME`, 304), or it is not (`GONE`, 404 or 410;
-`MOVED`, a redirect; `FORBIDDEN`, by robots.txt). Failures and other statuses say nothing: a server that is ill for an
-hour has not thrown its pages away.
+What a visit shows of its page: it is there (`GOOD`, a status of 2xx; `SAME`, 304), or it is not (`GONE`, 404 or 410;
+`MOVED`, a redirect; `FORBIDDEN`, by robots.txt). Failures and other statuses show nothing: an outage of an hour does
+not mean that the pages are gone.
 
 The types of changes: their kinds, versions of pages, and the change itself.
 """
@@ -107,7 +107,7 @@ class Files:
         return self._numbers[name]
 
     def stored(self, visits: Visits) -> list[Stored | None]:
-        """Where the answers of visits lie. Digests are not kept."""
+        """The locations of the answers of visits. Digests are not kept."""
         columns = (visits[name].tolist() for name in ("file", "offset", "length", "is_revisit"))
         return [
             None if file == _NOWHERE else Stored(self._names[file], offset, length, "", bool(is_revisit))
@@ -116,14 +116,14 @@ class Files:
 
 
 class Span(Struct, frozen=True):
-    """From a moment to another, which does not belong to it, in microseconds."""
+    """A half-open interval of time, in microseconds."""
 
     since: int
     until: int
 
 
 class Asked(Struct, frozen=True):
-    """Some URLs: their fingerprints, and what of their texts a row can be sieved by; both sorted."""
+    """Some URLs: their fingerprints, and their `endings`, by which rows are prefiltered; both sorted."""
 
     prints: NDArray[np.uint64]
     endings: NDArray[np.uint64]
@@ -136,7 +136,7 @@ class Asked(Struct, frozen=True):
 def visits_in(
     folder: Path, span: Span, files: Files, *, spooled: Sequence[Spooled] = (), wanted: Wanted | None = None
 ) -> tuple[Visits, Asked]:
-    """The visits of a span of time that say something of their pages; and which pages those are."""
+    """The visits of a span of time that show whether their pages were there; and the URLs of those pages."""
     found, known = [np.empty(0, VISIT)], [np.empty(0, np.uint64)]
     for batch in _informative_rows(folder, span, spooled, wanted):
         found.append(_visits(batch, files))
@@ -146,7 +146,7 @@ def visits_in(
 
 
 def visits_before(folder: Path, span: Span, files: Files, asked: Asked, *, spooled: Sequence[Spooled] = ()) -> Visits:
-    """Of some URLs, the last visits before a span of time begins: the last of all, and the last that brought a page."""
+    """Of some URLs, the last visits before a span of time: the last of all, and the last that returned a page."""
     last, last_good = (np.zeros(len(asked.prints), VISIT) for _ in range(2))
     for batch in _informative_rows(folder, Span(0, span.since), spooled, asked.may_hold):
         some = _visits(batch, files)
@@ -166,7 +166,7 @@ def _keep_latest(known: Visits, visits: Visits, prints: NDArray[np.uint64]) -> N
 
 
 def in_order(visits: Visits) -> Visits:
-    """By URL, then by time. Mostly they come in order of time, and then one sort is enough."""
+    """Sort visits by URL, then by time. Mostly they come in order of time, and then one sort is enough."""
     times, prints = (np.ascontiguousarray(visits[name]) for name in ("at", "print"))
     is_timely = bool((times[1:] >= times[:-1]).all())
     return visits[np.argsort(prints, kind="stable") if is_timely else np.lexsort((times, prints))]
@@ -181,7 +181,7 @@ def contains(known: NDArray[np.uint64], asked: NDArray[np.uint64]) -> NDArray[np
 
 
 def originals(folder: Path, visits: Visits, files: Files, *, spooled: Sequence[Spooled] = ()) -> Visits:
-    """Where the bodies lie that revisits among these refer to, by digest; sorted by it, each once."""
+    """The stored bodies that revisits among these refer to, by digest; sorted by it, each once."""
     asked = np.unique(visits["digest"][(visits["is_revisit"] == 1) & (visits["digest"] != 0)])
     found = [np.empty(0, VISIT)]
     for batch in scan(folder, "fetches", spooled=spooled, columns=_PLACES) if len(asked) else ():
@@ -210,7 +210,7 @@ def _informative_rows(
 
 
 def states_of(batch: pa.RecordBatch) -> NDArray[np.uint8]:
-    """What each row of `fetches` says about its page; 0: nothing, or it is not a page."""
+    """The state of the page that each row of `fetches` shows; 0: none, or it is not a page."""
     outcome = _among(batch["outcome"], ("fetched", "not-modified", "redirected", "excluded"))
     status = pc.fill_null(batch["status"], 0).to_numpy(zero_copy_only=False)
     is_robots = _among(batch["reason"], ("robots",)) == 0
@@ -225,7 +225,7 @@ def states_of(batch: pa.RecordBatch) -> NDArray[np.uint8]:
 
 
 def _among(column: pa.Array, chosen: Sequence[str]) -> NDArray[np.int8]:
-    """Each word of a column as its place among some; -1 for any other."""
+    """The index of each value of a column in `chosen`; -1 for any other."""
     numbers, words = codes(column)
     places = np.array([chosen.index(word) if word in chosen else -1 for word in words], np.int8)
     return places[numbers]
@@ -240,7 +240,7 @@ def _visits(batch: pa.RecordBatch, files: Files) -> Visits:
 
 
 def _placed(batch: pa.RecordBatch, files: Files) -> Visits:
-    """What of a visit says where its answer lies."""
+    """The visits with only the columns that locate their answers."""
     visits = np.zeros(batch.num_rows, VISIT)
     visits["digest"] = endings(batch["digest"])
     visits["file"] = files.numbers(batch["warc_file"])

@@ -183,7 +183,7 @@ def formats(rows: Sequence[Row], label: str) -> str:
 
 
 def fields(rows: Sequence[Row], label: str) -> str:
-    """Of few sites the entries that have each field, of more the sites: else one endless sitemap would be all."""
+    """Bars of the entries that have each field; of many sites, bars of sites, or one large sitemap would dominate."""
     if len(rows) < FEW_SITES:
         return _fields_of_entries(rows, label)
     bars = []

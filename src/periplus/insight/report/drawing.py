@@ -114,7 +114,7 @@ def _cumulative(rows: Sequence[Row], label: str) -> str:
 
 
 def _form_records(rows: Sequence[Row], label: str) -> str:
-    """A curve for each form, and the fewest requests that lead to as many records."""
+    """A curve for each form, and the fewest requests that yield as many records."""
     by_form: dict[str, list[Row]] = {}
     for row in rows:
         by_form.setdefault(row["form"], []).append(row)

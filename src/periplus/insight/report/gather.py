@@ -26,7 +26,7 @@ from .summary import PROBLEMS, problems_of
 from .values import Column, CrawlState, Part, Question, Report, Row, UsefulLinks
 
 _MOST_STEPS: Final = 60
-"""Steps of a plot over time at most: as many as can be told apart on a phone."""
+"""Steps of a plot over time at most: as many as can be distinguished on a phone."""
 _SITES: Final = "select site, count(*) as urls from crawled group by site order by urls desc, site"
 
 

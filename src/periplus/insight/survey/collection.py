@@ -7,9 +7,9 @@ A robots.txt is looked for as the crawl did: at the domain, where redirects lead
 place, under `www.`; the whole chain is in `fetches`. Sitemaps stand in trees as `trees` says. A file that no other
 named counts only if it could be read: that a guess was wrong says nothing of a domain.
 
-A file stands where the shortest way from a robots.txt leads to it, once: so loops end. One that several domains name is
-of a domain on whose hosts it lies, if one of them does, else of the first of the list. A file that no robots.txt and no
-index names (a guess, a submission) begins a tree of its own, and is of the domain on whose host it lies.
+A file is placed once in the trees, on the shortest path from a robots.txt: so loops end. One that several domains name
+belongs to the one on whose hosts it is, if any, else to the first of the list. A file that no robots.txt and no index
+names (a guess, a submission) begins a tree of its own, and belongs to the domain on whose host it is.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class _Owners:
 
 
 def _hops(key: str, answers: Answers) -> Iterator[str]:
-    """Where redirects lead from a file, one after the other."""
+    """The targets of the redirects from a file, one after the other."""
     for _ in range(MOST_HOPS):
         asked = answers.sitemaps.get(key)
         if asked is None or asked.outcome != "redirected" or asked.target is None:

@@ -140,8 +140,8 @@ def robots_fact(
 def agent_name(written: str) -> str:
     """An agent as it is counted: one name for all letter cases, blanks and versions, as in the report.
 
-    What follows `/`, `(` or `;` tells versions and platforms, and so does a number at the end: `Mozilla/4.0 (...)` is
-    mozilla, `Teleport Pro 1.29` is teleport pro.
+    What follows `/`, `(` or `;` is left out as a version or platform, and so is a number at the end:
+    `Mozilla/4.0 (...)` is mozilla, `Teleport Pro 1.29` is teleport pro.
     """
     match = _BEFORE_VERSION.match(written[:LONGEST_AGENT])
     name = " ".join((match[0] if match else "").lower().split())

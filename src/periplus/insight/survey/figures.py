@@ -41,7 +41,7 @@ class Figure(Struct, frozen=True):
 
 
 def figures_of(survey: Survey) -> tuple[Figure, ...]:
-    """Those that have anything to show, in the order of the report."""
+    """The figures that have anything to show, in the order of the report."""
     agents = [occurrences for _, _, occurrences in survey.agents.by_occurrences()]
     figures = (
         _ranks(survey),
@@ -73,7 +73,7 @@ def _ranks(survey: Survey) -> Figure:
 
 
 def _spread(name: str, title: str, x_label: str, y_label: str, values: Distribution) -> Figure:
-    """How many have at least each number: what a heavy tail is seen by, since its single counts are all ones.
+    """A plot of how many have at least each number, which shows a heavy tail, where single counts are all ones.
 
     The number 0 has no place on a logarithmic axis.
     """

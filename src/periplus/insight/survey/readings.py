@@ -142,7 +142,7 @@ def _claims(batch: pa.RecordBatch, is_page: NDArray[np.bool_], is_child: NDArray
 
 
 def _segments(codes: NDArray[np.intp], times: NDArray[np.int64], closes: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Where readings begin: at another sitemap, at another time, or behind a summary."""
+    """The rows where readings begin: at another sitemap, at another time, or after a summary."""
     begins = np.ones(len(codes), np.bool_)
     begins[1:] = (codes[1:] != codes[:-1]) | (times[1:] != times[:-1]) | closes[:-1]
     return np.flatnonzero(begins)

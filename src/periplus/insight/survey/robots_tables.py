@@ -35,7 +35,7 @@ _STEPS: Final = (1, 2, 3, 5)
 
 
 def sitemap_tables(survey: Survey) -> Iterator[Table]:
-    """All of them, in the order of the report."""
+    """All tables about sitemaps, in the order of the report."""
     yield counted(survey.file_outcomes, "sitemap_outcomes", "Outcomes of sitemap files", "files")
     yield problems("sitemap_problems", "What is wrong with sitemap files", survey.file_problems)
     yield _levels(survey)
@@ -156,7 +156,7 @@ RANK_GROUPS: Final = 20
 
 
 def robots_tables(survey: Survey) -> Iterator[Table]:
-    """All of them, in the order of the report."""
+    """All tables about robots.txt, in the order of the report."""
     yield _outcomes(survey)
     yield _tlds(survey.domains.values())
     yield ranks(survey.domains.values())
@@ -218,7 +218,7 @@ def _tlds(rows: Iterable[DomainRow]) -> Table:
 
 
 def _count(counts: list[int], row: DomainRow) -> None:
-    """One more domain; with a robots.txt; with sitemaps."""
+    """Count a domain: in all, with a robots.txt, and with sitemaps."""
     counts[0] += 1
     counts[1] += row.has_robots
     counts[2] += row.sitemaps > 0

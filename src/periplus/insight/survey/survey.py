@@ -96,7 +96,7 @@ class Distribution:
         self._counts: dict[int, int] = {}
 
     def add(self, value: int) -> None:
-        """One more number."""
+        """Count a number."""
         self.count += 1
         self.total += value
         self._squares += value * value

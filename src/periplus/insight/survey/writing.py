@@ -5,11 +5,11 @@
     DIR/report.md
     DIR/summary.json
 
-Each file is written whole under another name and then renamed: a reader never meets half of one. What domains wrote
-stands in Parquet and CSV as it is (a spreadsheet may take a hostile field name for a formula), and in the report
-without anything that would be markup.
+Each file is written whole under another name and then renamed: a reader never sees half of one. What domains wrote
+is unchanged in Parquet and CSV (a spreadsheet may take a hostile field name for a formula), and in the report without
+anything that would be markup.
 
-A survey in one table: every number that the Berkeley report has in its text, with the report's beside it.
+The first table, `summary`, has every number that the Berkeley report has in its text, with the report's beside it.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def shape_of(name: str) -> str:
 
 
 def has_figures(name: str) -> bool:
-    """Whether a component is of a shape that numbers its bearers."""
+    """Whether a component has a shape with digits, such as the number of an item."""
     return bool(shape_of(name)) and any(letter.isdigit() for letter in name)
 
 
@@ -104,7 +104,7 @@ class TreeStatistics(Struct, frozen=True):
 
 
 def tree_statistics(urls: Iterable[str]) -> TreeStatistics:
-    """Of URLs in canonical form. The report counts trees of at most 20,000 URLs."""
+    """Statistics of the tree of some canonical URLs. The report counts trees of at most 20,000 URLs."""
     tree = UriTree()
     total = 0
     for url in urls:

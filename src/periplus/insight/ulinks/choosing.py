@@ -15,7 +15,7 @@ that cannot fold when its turn comes never can, since leaves only become fewer.
 `/san-francisco-ca/movies`, `/chicago-il/movies`: the report's algorithm answers with cities, because the tree has them
 above. Here the tree is transposed: where a name recurs under three siblings and under at least 30 % of them, the parts
 of that name become one branch beside the siblings, with all their weight, which the siblings lose. The shorter axis
-wins: names that recur must not be more than the siblings that have them. Numbers are no facets (the months under the
+wins: names that recur must not be more than the siblings that have them. Numbers are not facets (the months under the
 years of a blog), nor are the parts that each of many items has (`/product/red-shoe/reviews`).
 """
 
@@ -182,7 +182,7 @@ def ulinks(
 
 
 def exact_ulinks(sample: Sample, k: int, m: int) -> list[Ulink]:
-    """As the report has it: fold, then the heaviest leaves."""
+    """The report's algorithm: fold, then choose the heaviest leaves."""
     paths = [(tuple(components(Url(one.url))[:MAX_DEPTH]), one.url) for one in sample.urls]
     drawn = dict(paths)
     root = grown((path, 1.0) for path, _ in paths)
@@ -205,7 +205,7 @@ def exact_ulinks(sample: Sample, k: int, m: int) -> list[Ulink]:
 def chosen_ulinks(
     sample: Sample, k: int, m: int, *, is_page: IsPage | None = None, as_of: float | None = None
 ) -> list[Ulink]:
-    """By the improved way, from a sample."""
+    """The links that the improved algorithm chooses from a sample."""
     listed = sample.urls
     if not listed:
         return []
@@ -236,7 +236,7 @@ def _weights(listed: Sequence[Listed], as_of: float | None) -> list[float]:
 
 
 def _newest(dates: list[float]) -> float:
-    """Of a hundred dates the last but one: one of the year 2099 must not make all others old."""
+    """The 99th percentile of the dates: one of the year 2099 must not make all others old."""
     return sorted(dates)[(len(dates) - 1) * 99 // 100] if dates else 0.0
 
 
@@ -263,7 +263,7 @@ def _diverse(candidates: list[Branch], k: int) -> list[Branch]:
 
 
 def _order(branch: Branch) -> tuple[float, bool, int, Path]:
-    """As `by_weight`, but names of places before those of items."""
+    """The sort key of `by_weight`, but names without numbers before those with."""
     return -branch.weight, has_figures(branch.path[-1]), len(branch.path), branch.path
 
 

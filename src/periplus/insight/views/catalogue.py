@@ -4,11 +4,11 @@ The nine tables come as the crawl wrote them (`docs/tables.md`). `urls` and `sit
 (`making`); all others are views on these, written down here and in `docs/measures.md`.
 
 The words are those of Schonfeld & Shivakumar (2009). *Sitemaps* stands for all that sites say of themselves (sitemaps,
-feeds, pings, archives), *Discovery* for all else (seeds, links, redirects, forms). *Seen* is a URL that a source told
-of, within what the crawl was asked for; *crawled*, one that was asked for; *unique*, one page of each cluster of
+feeds, pings, archives), *Discovery* for all else (seeds, links, redirects, forms). *Seen* is a URL that was discovered
+in a source, within the scope of the crawl; *crawled*, one that was requested; *unique*, one page of each cluster of
 near-duplicates; *indexed*, one page of each cluster that may be indexed: it is there (200), does not forbid it
 (noindex, or a preference against search), and names no other URL as its canonical. That stands in for the index of a
-search engine, which we have not.
+search engine, which we do not have.
 """
 
 # ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is quoted

@@ -4,8 +4,8 @@ Nothing is loaded that was not asked for. A table or view is put in place when i
 that only looks like one costs time, nothing else); `urls` and what rests on it are computed at that moment, once, and
 kept in the folder `insight` of the collection (`kept`).
 
-Nothing is downloaded: extensions are neither installed nor loaded. Our own queries go by `ask`; a query that a user
-wrote goes by `select`, which lets it read the collection and nothing else (see there). DuckDB's own errors
+Nothing is downloaded: extensions are neither installed nor loaded. Our own queries use `ask`; a query that a user
+wrote uses `select`, which lets it read the collection and nothing else (see there). DuckDB's own errors
 become a `UsageError` there, because the user's SQL was wrong; in `ask` they would be a bug of ours.
 """
 
@@ -172,7 +172,7 @@ class Views:
             return Answer(self._run(sql, ()), self._noticing_damage)
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
-        """As `select`, as a DuckDB relation. It is valid until this is closed."""
+        """Like `select`, but returns a DuckDB relation, which is valid until this is closed."""
         self._admit(sql)
         with _as_usage_errors(), self._noticing_damage():
             return self.database.sql(sql)

@@ -108,11 +108,11 @@ class Kept:
             self.folder.mkdir(exist_ok=True)
 
     def draft(self, name: str) -> Path:
-        """Where to write something; it counts from `publish` on. Threads of one process may write at once."""
+        """The path to write a file to before `publish`. Threads of one process may write at once."""
         return self.folder / f".{name}.{os.getpid()}-{threading.get_ident()}.parquet"
 
     def publish(self, names: Sequence[str]) -> None:
-        """All are whole now, and of these tables."""
+        """Rename the drafts, and record which tables they were computed from."""
         for name in names:
             self.draft(name).replace(self.path(name))
         draft = self.folder / f".{_NOTE}.{os.getpid()}-{threading.get_ident()}"

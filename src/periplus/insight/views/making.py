@@ -1,12 +1,11 @@
-"""How `urls` is made: one row for every URL that was seen, out of the tables, the graph and the clusters.
+"""Makes `urls`: one row for every URL that was seen, from the tables, the graph and the clusters.
 
 *Seen* leaves out what the crawl was not asked for: URLs that are out of scope, excluded, too far away, over a budget,
-or that end like a picture. What was refused because its kind had brought nothing (`low-yield` and the like) was seen
-all the same: it is the noise that a source makes. What keeps a URL from being visited is decided when it is offered
-(`discoveries`), or when its turn comes: by robots.txt, or by what its kind has brought since (`fetches`, excluded).
-`refused` is either.
+or that end like a picture. What was refused because its kind had yielded nothing (`low-yield` and the like) still
+counts as seen: it is the noise that a source makes. A URL is refused when it is discovered (`discoveries`), or when
+its turn comes: by robots.txt, or by what its kind has yielded since (`fetches`, excluded). `refused` is either.
 
-How a URL is doing is what its last visit says that had a lasting answer: a timeout today does not unmake the page of
+The status of a URL is that of its last visit with a lasting answer: a timeout today does not remove the page of
 yesterday. Clusters and PageRank come from `insight.clusters` and `insight.graph`, which know URLs by fingerprints; the
 tables are joined by the MD5 of URLs, because DuckDB's own hash gives many that differ in two places the same number.
 """

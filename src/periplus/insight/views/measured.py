@@ -37,7 +37,7 @@ _FIRST, _LATER = "sitemaps_at < discovery_at", "discovery_at < sitemaps_at"
 
 
 def _share(first: str, later: str, ping: str) -> str:
-    """Of URLs that one source saw before the other: how many Sitemaps saw first."""
+    """SQL for the share that Sitemaps saw first, of the URLs that one source saw before the other."""
     ahead = _of("*", f"{first}{ping}")
     return f"{ahead} / nullif({_of('*', f'({first} or {later}){ping}')}, 0)"
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 
 class Question(Struct, frozen=True):
-    """One of them. `says`: what the answer shows; `advice`: what to do about it."""
+    """A question in SQL. `says`: what the answer shows; `advice`: what to do about it."""
 
     name: str
     says: str

@@ -1,11 +1,11 @@
 """A batch of pages and how busy it keeps the robots: Figures 7 to 9 of Castillo et al. (2004).
 
-In the middle of a crawl by *Length* a batch is formed of what waits, by the same rule: a page of the site whose queue
-is longest, then of the one that is longest now, and so on. Most of it lies on few sites then (Figure 7). The batch is
+In the middle of a crawl by *Length* a batch is formed from the queues, by the same rule: a page of the site whose queue
+is longest, then of the one that is longest now, and so on. Most of it is then on few sites (Figure 7). The batch is
 fetched to its last page before anything else: at the end only the sites with most pages are left, each of which allows
 one robot at a time, and that only for a moment every w seconds (Figure 8); unless a visit takes many pages (Figure 9).
 
-How many robots the figures are about is not said; nor is the unit of the bandwidth, which is bytes a second here.
+The paper does not state how many robots the figures are about, nor the unit of the bandwidth: bytes a second here.
 """
 
 from __future__ import annotations

@@ -12,14 +12,12 @@ Brandman et al. (2000), section 4. A page that changes C times while it is asked
 least R - (C + 1) times: the first request is for the first version. (The paper's condition, R > C - 1, would let that
 be negative: it is at least zero.) Figure 3 is that bound over the pages of Figure 2, for 100 days.
 
-Who wants images and has no list of them must fetch every HTML page to find them: section 4.2.
+A crawler that looks for images and has no list of them must fetch every HTML page to find them: section 4.2.
 
 The paper assumes a description of 64 bytes, compressed to a third, on pages of 13 KB. We make sites with paths as long
 as it supposes (some thirty characters: two directories with several files in each, invented words), sizes around its
 mean and dates over some years, and measure what `formats.metadata_archive` makes of them. A kilobyte is 1,024 bytes:
 only so are the paper's numbers consistent.
-
-What is measured and how it compares with the paper is in `brandman`; here it is only laid out.
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@ defaults of `generated`, which was made after what the paper prints. `scale` pag
 site, batches (m) and, in the real crawl of section VII, connections in proportion; r and w of the simulations are the
 paper's. Table I is taken of the same web, to the last page.
 
-Where a value differs, one assumption is changed and the value told again in the note: so one sees what it hangs on.
+Where a value differs, one assumption is changed and the note has the new value, which shows what the result depends on.
 What is left out: the batches of the real crawl (*Length* runs without them), rows 5 and 6 of Table I (as printed they
 are not monotone), Figures 1 to 4 (drawings) and 11 (another view of 10).
 
-The figures of Castillo et al. (2004), drawn again from what was run.
+The figures of Castillo et al. (2004) are drawn again from the results.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NAMES = {"length": "Length", "depth": "Depth", "batch": "Batch", "partial": "Par
 
 
 def plots_of(evidence: Evidence) -> list[Plot]:
-    """All of them, in the paper's order."""
+    """All plots, in the paper's order."""
     return [
         _figure_5(evidence),
         _figure_5_in_time(evidence),

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 def findings_of(evidence: Evidence) -> list[Finding]:
-    """All of them, in the paper's order."""
+    """All findings, in the paper's order."""
     return [
         *figure_5(evidence),
         *figure_6(evidence),

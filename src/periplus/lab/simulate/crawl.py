@@ -105,7 +105,7 @@ class SimulatedPages:
         self.learns = self.keeps_links = False
 
     def read(self, answers: Sequence[Answer], at: float) -> list[Processed]:
-        """Only read: the same."""
+        """The same as `process`."""
         return self.process(answers, at)
 
     def process(self, answers: Sequence[Answer], at: float) -> list[Processed]:  # noqa: ARG002
@@ -151,7 +151,7 @@ class SimulatedPages:
         self._seen = bytearray(len(self._web))
 
     def flush(self) -> None:
-        """Nothing is stored."""
+        """Do nothing: nothing is stored."""
 
 
 MakePages = Callable[[Sequence[Url], Mapping[Url, int]], SimulatedPages]
@@ -236,7 +236,7 @@ class SimulatedCrawl:
             self._state.robots.put(RobotsFile(site, "all", b"", 0.0, FOREVER))
 
     def run(self, progress: Progress | None = None) -> Trace:
-        """From the seeds until nothing is left, or the limit is reached."""
+        """Crawl from the seeds until nothing is left, or the limit is reached."""
         slots = self._network.connections
         free = list(range(slots - 1, -1, -1))
         under_way: dict[int, tuple[FetchTask, float]] = {}

@@ -152,7 +152,7 @@ def topical_web(
 
 
 def _with_layers(view: TopicView, links: Sequence[Sequence[int]], counts: Sequence[Counts]) -> TopicView:
-    """Train on a part of the pages of each layer, and tell the layer of every page by its words."""
+    """Train a classifier on a part of the pages of each layer, and predict the layer of every page from its words."""
     sources: list[list[int]] = [[] for _ in links]
     for page, targets in enumerate(links):
         for target in dict.fromkeys(targets):

@@ -260,7 +260,7 @@ def freshness_curves(
 
 
 def gain(freshness: Floats, plain: Floats) -> Floats:
-    """How much fresher, as a share of what the plain one reaches; no number where that is nothing."""
+    """The gain in freshness, as a share of that of the plain policy; NaN where that is 0."""
     gained: Floats = np.divide(freshness - plain, plain, out=np.full(np.shape(plain), np.nan), where=plain > 0)
     return gained
 
@@ -275,12 +275,12 @@ def budget_for(level: float | Sequence[float], budgets: Floats, freshness: Float
 
 
 def saved(level: float | Sequence[float], budgets: Floats, freshness: Floats, plain: Floats) -> Floats:
-    """The share of the plain one's bandwidth that is not needed for the same freshness."""
+    """The share of the plain policy's bandwidth that is not needed for the same freshness."""
     return 1 - budget_for(level, budgets, freshness) / budget_for(level, budgets, plain)
 
 
 def _saved_curve(name: str, budgets: Floats, rows: Floats, plain: Floats) -> Curve:
-    """Only where both are known for all seeds."""
+    """The curve of the saved bandwidth, only where both policies are known for all seeds."""
     values = np.array([saved(LEVELS, budgets, row, base) for row, base in zip(rows, plain, strict=True)])
     known = np.flatnonzero(np.isfinite(values).all(axis=0))
     return mean_curve(name, np.array(LEVELS)[known], values[:, known])

@@ -82,7 +82,7 @@ class _Attraction(Struct, frozen=True):
 def links(
     layout: Layout, settings: LinkSettings, is_ok: NDArray[np.bool_], random: np.random.Generator
 ) -> tuple[Ints, NDArray[np.int32]]:
-    """Where the links of each page begin, and where they lead, ascending. Pages that fail have none."""
+    """Where the links of each page begin, and their targets, ascending. Pages that fail have none."""
     pages = len(layout.site)
     attraction = _attraction(layout, settings, random)
     counts = np.zeros(pages, np.int64)
@@ -283,10 +283,10 @@ def paper_settings(seed: int = 0) -> WebSettings:
 
 
 def small_settings(seed: int = 0) -> WebSettings:
-    """19,582 pages on 800 sites, on which orderings can be told apart in seconds.
+    """Settings for 19,582 pages on 800 sites, on which orderings can be compared in seconds.
 
     Home pages matter here, unlike in the paper's sample: sites link to their own and to others'. So breadth-first is
-    good early. Which ordering beats which is to be expected of it, not a figure known from another graph of this size.
+    good early. The order of the results can be expected to hold, their values cannot.
     """
     return WebSettings(pages=19_582, sites=800, seed=seed, zipf=1.0, home=0.4, home_of_others=0.8, unlinked=0.0)
 
@@ -329,7 +329,7 @@ def site_sizes(pages: int, sites: int, zipf: float, largest: int) -> NDArray[np.
 
 
 def _evened(sizes: NDArray[np.int64], pages: int, largest: int) -> NDArray[np.int64]:
-    """The sizes with a page more or less here and there, so that their sum is right."""
+    """The sizes, of which some have a page added or removed so that their sum is `pages`."""
     while missing := pages - int(sizes.sum()):
         open_to_it = np.flatnonzero(sizes < largest if missing > 0 else sizes > 1)[: abs(missing)]
         sizes[open_to_it] += 1 if missing > 0 else -1

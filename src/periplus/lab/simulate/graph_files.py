@@ -64,7 +64,7 @@ class RankedWeb(Struct, frozen=True):
 
 
 def ranked(web: Web) -> RankedWeb:
-    """PageRank over all links of the web. A page can be fetched if it answers well and such pages lead to it."""
+    """PageRank over all links of the web. A page can be fetched if its status is OK and such pages link to it."""
     sources, targets = web.edges
     rank = pagerank(sources, targets, len(web))
     is_ok = web.status == OK
@@ -86,7 +86,7 @@ def store_web(ranked_web: RankedWeb, folder: Path) -> None:
 
 
 def stored_web(folder: Path) -> RankedWeb:
-    """Read it back; columns stay on disk until they are looked at."""
+    """Read a stored web; columns stay on disk until they are used."""
     sites, urls = msgpack.decode((folder / "names.msgpack").read_bytes(), type=tuple[list[Site], list[Url] | None])
     took = _column(folder, "took") if (folder / "took.npy").exists() else None
     columns = {name: _column(folder, name) for name in _COLUMNS}

@@ -35,9 +35,9 @@ class Histories(Struct, frozen=True):
     """Page `p` is `pages[p]` of `sites[site[p]]` and changed at `times[starts[p]:starts[p + 1]]`, ascending.
 
     Times are seconds. A page exists from `begins_at`; a time that equals it is the page's birth, not a change. Nothing
-    is known after `ends_at`. `is_gone` tells, where it is known, that a page had vanished by then: its last time is
-    when. `weights` are how important each page is, 1 in the mean; `None`: all alike. `left_out` counts, by reason, what
-    could not be read.
+    is known after `ends_at`. `is_gone` states, where that is known, that a page had vanished by then, at its last time.
+    `weights` are how important each page is, 1 in the mean; `None`: all alike. `left_out` counts, by reason, what could
+    not be read.
     """
 
     sites: list[str]

@@ -29,7 +29,7 @@ from .noisy_refresh import SignalQuality, quality
 class Today(Struct):
     """One day, at its end: up to `limit` of the pages that are `here` may be fetched.
 
-    `is_stale` tells which of the copies are out of date, and `next_change` on what day pages change again: the truth,
+    `is_stale` states which of the copies are out of date, and `next_change` on what day pages change again: the truth,
     for policies with metadata. `now` is the day's end.
     """
 
@@ -122,7 +122,7 @@ class Learned:
         self._kind, self._rate = self._ledger.outlooks(self._tables)
 
     def cost(self, sites: int) -> float:  # noqa: ARG002 - no metadata is read
-        """Nothing."""
+        """The cost is 0: no metadata is read."""
         return 0.0
 
     def choose(self, today: Today) -> Ints:
@@ -167,7 +167,7 @@ class Informed:
         self._kind, self._rate = self._tables.outlooks(np.maximum(alpha, 1e-9), gamma, self._kappa)
 
     def cost(self, sites: int) -> float:  # noqa: ARG002 - no metadata is read
-        """Nothing."""
+        """The cost is 0: no metadata is read."""
         return 0.0
 
     def choose(self, today: Today) -> Ints:
@@ -194,7 +194,7 @@ class Trusting(Informed):
 
 
 def _best(worth: Floats, today: Today) -> Ints:
-    """As many as may be fetched, of those that are there."""
+    """The pages with the highest values that are there, as many as may be fetched."""
     worth = np.where(today.here, worth, -1.0)
     chosen = np.argpartition(-worth, min(today.limit, len(worth) - 1))[: today.limit]
     return chosen[worth[chosen] >= 0.0]

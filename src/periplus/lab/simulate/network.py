@@ -2,9 +2,9 @@
 
 The model of Castillo et al. (2004): r connections at once, at most one to a site, w seconds between two visits of a
 site, k pages on one connection. A new connection costs the site's latency; then bytes flow at the site's speed, unless
-all together would be more than the crawler's line carries. Then the line is shared max-min fairly: everyone gets the
-same, and who cannot use it leaves the rest to the others. That is what TCP does to first order; how the paper's
-simulator shared its line is not said.
+all together would be more than the crawler's line carries. Then the line is shared max-min fairly: every connection
+gets the same, and one that cannot use all of that leaves the rest to the others. That is what TCP does to first order;
+the paper does not state how its simulator shared the line.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class SharedLine:
         self._first = (self._now + float(waits[slot]), slot)
 
     def _level(self) -> float:
-        """What everyone may have at most, so that all together have what the line carries."""
+        """The largest share of a connection with which all together use the whole line."""
         speeds = np.sort(self._speed[self._speed > 0.0])
         before = np.concatenate(([0.0], np.cumsum(speeds)[:-1]))
         levels = (self._bandwidth - before) / np.arange(len(speeds), 0, -1)

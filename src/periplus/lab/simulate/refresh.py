@@ -45,7 +45,7 @@ class Conventional:
         self._ring = _Ring(random.permutation(pages))
 
     def cost(self, sites: int) -> float:  # noqa: ARG002 - no metadata is read
-        """Nothing."""
+        """The cost is 0: no metadata is read."""
         return 0.0
 
     def choose(self, today: Today) -> Ints:
@@ -77,7 +77,7 @@ class Uniform:
         self._round: Ints = np.zeros(0, np.int64)
 
     def cost(self, sites: int) -> float:  # noqa: ARG002 - no metadata is read
-        """Nothing."""
+        """The cost is 0: no metadata is read."""
         return 0.0
 
     def choose(self, today: Today) -> Ints:
@@ -102,7 +102,7 @@ class Regular:
         self._visited_at = born_at - np.divide(phase, frequencies, out=np.zeros_like(phase), where=frequencies > 0)
 
     def cost(self, sites: int) -> float:  # noqa: ARG002 - the rates are known
-        """Nothing."""
+        """The cost is 0: no metadata is read."""
         return 0.0
 
     def choose(self, today: Today) -> Ints:
@@ -124,7 +124,7 @@ class Adaptive:
         self._visited_at = np.full(pages, -1.0)
 
     def cost(self, sites: int) -> float:  # noqa: ARG002 - no metadata is read
-        """Nothing."""
+        """The cost is 0: no metadata is read."""
         return 0.0
 
     def choose(self, today: Today) -> Ints:
@@ -151,7 +151,7 @@ class Oracle:
         self._weights, self._days = window.weights, window.days
 
     def cost(self, sites: int) -> float:  # noqa: ARG002 - no metadata is read
-        """Nothing."""
+        """The cost is 0: no metadata is read."""
         return 0.0
 
     def choose(self, today: Today) -> Ints:

@@ -30,7 +30,7 @@ HONEST: Final = 2_000
 LINKS: Final = 8.0
 """Mean number of domains that an honest domain links to (geometric): the median domain is then linked from two."""
 ZIPF: Final = 1.0
-"""Exponent of the popularity of honest domains: a link leads to the r-th with a probability of 1 / r^ZIPF."""
+"""Exponent of the popularity of honest domains: a link goes to the r-th with a probability of 1 / r^ZIPF."""
 SEEDS: Final = 20
 """Domains of seeds, sampled from the honest ones whatever their popularity."""
 FARM_LINKS: Final = 40
@@ -202,7 +202,7 @@ def _bought_links(farm: Farm, chance: Generator) -> tuple[Numbers, Numbers]:
 
 
 def supporters(web: DomainWeb) -> Scores:
-    """The number of other domains from which one or two links lead to each domain."""
+    """The number of other domains that reach each domain over one or two links."""
     near = np.zeros((web.n, web.n), bool)
     near[web.targets, web.sources] = True
     rows = np.packbits(near, axis=1)

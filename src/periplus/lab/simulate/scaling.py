@@ -1,4 +1,4 @@
-"""What 10, 100 and 1,000 shards would do: a model of one crawl divided among more and more of them.
+"""A model of one crawl divided among more and more shards, up to 10, 100 and 1,000 of them.
 
 Sites are placed by the hash that real crawls use (`placed`); how long the crawl takes is a flow of pages
 (`pace`), the messages between shards follow from the links of a generated web (`scaling_traffic`), and the
@@ -6,8 +6,9 @@ coordinator's load from what a status was measured to cost. Olston & Najork (201
 unit: politeness and all large structures stay within a shard, and so do most links. UbiCrawler (Boldi et al. 2004)
 places hosts by a hash that moves few of them when machines come and go, as ours does.
 
-The coordinator hears of every shard several times a second. To hear one costs `status_seconds` and, where a limit of
-pages is dealt out, `status_seconds_a_shard` for each shard, so that its load grows with the square of their number.
+The coordinator receives a status from every shard several times a second. Each costs `status_seconds` and, where a
+limit of pages is divided among the shards, `status_seconds_a_shard` for each shard, so that the load of the coordinator
+grows with the square of their number.
 """
 
 from __future__ import annotations
@@ -207,11 +208,11 @@ def saturated_at(settings: CoordinatorSettings) -> float:
 
 
 def placing_share(settings: ScalingSettings, web: ScalingWeb, owner: NDArray[np.int32], shards: int) -> float:
-    """How much of its time a shard spends on whose the sites are that it meets, in a crawl of this web.
+    """The share of its time that a shard spends on finding the owners of sites, in a crawl of this web.
 
-    A site costs the more the more shards there are, and only when it is met for the first time, or is forgotten. Sites
-    with links from a shard are counted for the shard with the most pages; where they are too many to be remembered,
-    every link to another site costs as much as a new one, which is more than it does.
+    A lookup costs more the more shards there are, and is only made when a site is seen for the first time, or was
+    forgotten. Sites with links from a shard are counted for the shard with the most pages; where they are too many to
+    be remembered, every link is taken to cost a lookup, which is an overestimate.
     """
     if shards == 1:
         return 0.0

@@ -282,10 +282,11 @@ class ExchangeSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class Traffic(Struct, frozen=True):
     """The traffic of all shards. `told[i, j]`: discoveries from shard i to shard j in the whole crawl.
 
-    `foreign` is the share of the links between sites that lead to another shard, `spared` the share of those that were
-    not told because that had been done. Rates are those of one shard, in the mean: `discoveries`, `batches`, `messages`
-    and `bytes` a second that leave it; as many arrive. `fill` is how many discoveries a batch has; `a_commit` how many
-    batches each commit of a shard lets go; `share` which part of a core it takes to send and to receive them.
+    `foreign` is the share of the links between sites whose target is on another shard, `spared` the share of those that
+    were not sent because they had been sent before. Rates are those of one shard, in the mean: `discoveries`,
+    `batches`, `messages` and `bytes` a second that leave it; as many arrive. `fill` is how many discoveries a batch
+    has; `a_commit` how many batches each commit of a shard releases; `share` the part of a core that it takes to send
+    and to receive them.
     """
 
     told: NDArray[np.int64]
@@ -363,7 +364,7 @@ def _messages(
 
 
 def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each of them once; sorting is several times as fast as the table of `np.unique` where most are different."""
+    """The distinct numbers; sorting is several times as fast as the table of `np.unique` where most are different."""
     numbers.sort()
     is_first = np.ones(len(numbers), np.bool_)
     np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])

@@ -151,7 +151,7 @@ class Scenario(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def seeds(self) -> range:
-        """Of the repetitions."""
+        """The seeds of the repetitions."""
         return range(self.experiment.seed, self.experiment.seed + self.experiment.repetitions)
 
     def orderings(self, default: Iterable[str] = FIRST_ORDERINGS) -> list[PolicyChoice]:
@@ -228,7 +228,7 @@ def split_policies(text: str) -> tuple[str, ...]:
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """Each once, in order."""
+    """The names without repeats, in order."""
     return list(dict.fromkeys(names))
 
 

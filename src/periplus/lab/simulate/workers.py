@@ -57,7 +57,7 @@ def run_jobs(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[Done[ResultT]]:
-    """Do the jobs, each as soon as a worker is free, and give what comes of them as it comes.
+    """Run the jobs, each as soon as a worker is free, and yield the results as they arrive.
 
     `jobs` is read one by one, when a job can begin, and has `total` of them. `progress` is called with the steps of all
     together, where a job counts as `steps` however many steps it has itself.
@@ -99,7 +99,7 @@ class _Meter:
             self._progress(sum(self._done.values()), self._total)
 
     def finish(self, number: int) -> None:
-        """All of it is."""
+        """Note that a job is complete."""
         self.note(number, 1, 1)
 
 
@@ -126,7 +126,7 @@ class _Crew(Generic[JobT, ResultT]):
                 theirs.close()
 
     def run(self, jobs: Iterable[JobT], meter: _Meter) -> Iterator[Done[ResultT]]:
-        """Hand out the jobs and collect what comes of them."""
+        """Send the jobs to the workers and yield the results."""
         for number, job in enumerate(jobs):
             while not self._idle:
                 yield from self._receive(meter)
@@ -200,10 +200,11 @@ def _remembered_interrupt() -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until this is over.
+    """Delay Ctrl-C (SIGINT) until the block has ended.
 
-    What is born meanwhile has it blocked. To block it is not enough for ourselves: where there are other threads (who
-    show progress, say), the system gives it to one of them, and Python then interrupts this one.
+    Processes started meanwhile inherit the blocked signal. For this process blocking is not enough: where there are
+    other threads (that show progress, say), the system delivers the signal to one of them, and Python then interrupts
+    the main thread.
     """
     if current_thread() is not main_thread():
         yield
@@ -221,8 +222,8 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _serve(connection: Connection, work: Work[JobT, ResultT]) -> None:
-    """A worker: jobs in, results out, until the other end is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it was born with it blocked
+    """Run jobs from the connection and send the results, until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # blocked since the process was started
     try:
         while True:
             job = connection.recv()

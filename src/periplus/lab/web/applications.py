@@ -1,11 +1,11 @@
 """Sites that are applications: the server sends a shell, and scripts show the pages.
 
     world = ApplicationWorld(seed=7, sites=1)
-    world.pages()                       the truth: every page of the application, and where it leads
+    world.pages()                       the truth: every page of the application, and its links
 
 `APPLICATION` has 300 pages. Most have a path of their own (`/item/17`, shown by the history API), the others are behind
 `#!` (`/#!/note/203`); the data of each come from `/api/pages/17`. `TROUBLE` has pages that are hard on a browser: one
-asks for news for ever, one loops, one fills the memory, one never finishes loading, one grows while it is scrolled.
+polls forever, one loops, one fills the memory, one never finishes loading, one grows while it is scrolled.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ _TROUBLES: Final = {
 
 
 class ApplicationPage(Struct, frozen=True):
-    """The truth about a page: the URL by which a crawler knows it, its title, and the URLs it leads to."""
+    """The truth about a page: the URL by which a crawler knows it, its title, and the URLs it links to."""
 
     url: str
     title: str
@@ -161,7 +161,7 @@ class ApplicationWorld(World):
         return [prose(at(self._key, 10_000 + 10 * number + part), _SENTENCES // 2) for part in range(2)]
 
     def _numbers(self, number: int) -> list[int]:
-        """The pages that a page leads to: the next one, so that all are reached, and some further ones."""
+        """The pages that a page links to: the next one, so that all are reached, and some further ones."""
         size = self.size
         chosen = [(number + 1) % size, *((number * 7 + 31 * step) % size for step in range(1, _LINKS))]
         return list(dict.fromkeys(each for each in chosen if each != number))

@@ -39,13 +39,13 @@ _PHASE_BITS = 20
 
 
 def span_of(key: int) -> tuple[int, int]:
-    """How long each page of the slot lives, and how far the first of them had come at the origin."""
+    """How many ticks each page of the slot exists, and the age of the first of them at the origin."""
     span = SPANS[key & 15]
     return span, (key >> 64 - _PHASE_BITS) * span >> _PHASE_BITS
 
 
 def is_lasting(key: int) -> bool:
-    """Whether the slot's pages are of those that stay."""
+    """Whether the slot's pages have the longest lifetime."""
     return SPANS[key & 15] == SPANS[-1]
 
 
@@ -326,7 +326,7 @@ class History:
         return cls([sorted(map(int, line[3].split())) for line in lines if len(line) > 3 and line[3].strip()])
 
     def recent(self, key: int, tick: int, since: int, limit: int) -> list[Change]:
-        """As `Changes.recent`."""
+        """See `Changes.recent`."""
         times = self._times[key % len(self._times)]
         end, begin = bisect_right(times, tick), bisect_right(times, since)
         return [(times[index], index) for index in range(end - 1, max(begin, end - limit) - 1, -1)]

@@ -166,7 +166,7 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self.deadline = self._loop.time() + service.limits.longest_idle
 
-    # What the event loop tells.
+    # Callbacks of the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has connected."""
@@ -278,7 +278,7 @@ class Connection(asyncio.Protocol):
             self._give(exchange, reply)
 
     def _give_later(self, exchange: _Exchange, reply: Reply) -> None:
-        """The delay is over; then pending requests are handled."""
+        """Send a delayed reply, then handle pending requests."""
         self._later = None
         self._give(exchange, reply)
         if self._player is None:

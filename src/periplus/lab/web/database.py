@@ -1,7 +1,7 @@
-"""A searchable database behind GET forms: records that no link leads to but those of result pages.
+"""A searchable database behind GET forms: records that only result pages link to.
 
-The words of titles are as unevenly used as words are, and a query shows at most `MOST_SHOWN` of what it finds, so that
-a crawler has to choose its queries (Ntoulas, Zerfos, Cho 2005; Madhavan et al. 2008).
+The words of titles are as unevenly distributed as in natural language, and a query shows at most `MOST_SHOWN` of its
+matches, so that a crawler has to choose its queries (Ntoulas, Zerfos, Cho 2005; Madhavan et al. 2008).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Record(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Where it can be read."""
+        """The path of its page."""
         return f"/record/{self.number}"
 
 

@@ -125,7 +125,7 @@ def _ends(pieces: list[str], target: str) -> bool:
 
 
 def _find(pieces: Iterable[str], target: str) -> int | None:
-    """Where the pieces end, one after the other, the first at the very beginning; each as early as it can be."""
+    """The end of the pieces in the target, in order, the first at its very beginning; `None` if one is missing."""
     at = 0
     for number, piece in enumerate(pieces):
         at = target.find(piece, at) if number else (0 if target.startswith(piece) else -1)

@@ -80,7 +80,7 @@ _LOCATION = re.compile(r"https?://([\w.-]{1,253}\.lab\.test)(?::\d+)?(?=[/?#]|$)
 
 
 def path_of(host: str, target: str = "/") -> str:
-    """Where a host's page is to be seen."""
+    """The path of a host's page on the index server."""
     return f"/~{host}{target}"
 
 
@@ -271,7 +271,7 @@ class Lab(Protocol):
     authority_pem: bytes
 
     def address(self, host: str) -> str:
-        """Where a host is to be found."""
+        """The address of a host."""
 
 
 class Index:

@@ -1,4 +1,4 @@
-"""A site at a moment: which page a slot has, when it last changed, what is new, and which links lead to it.
+"""A site at a moment: which page a slot has, when it last changed, what is new, and which links point to it.
 
 `LiveSite` answers for one site; pages are written in `pages`, sitemaps in `sitemaps`. An anchor (`Signposts`) names the
 page that a slot held when the text around it was written, so several generations of one slot are needed at a time. All
@@ -27,7 +27,7 @@ _ALWAYS = 1 << 62
 
 
 class Anchor(Struct, frozen=True, gc=False):
-    """A link to the page that a slot holds from `born` until `ends`; `detour` goes by its second spelling."""
+    """A link to the page that a slot holds from `born` until `ends`; `detour` uses the second spelling of its URL."""
 
     slot: int
     born: int
@@ -60,7 +60,7 @@ class Signposts:
         return name if listing < len(site.sections) else b"%b %d" % (name, listing)
 
     def anchor(self, slot: int, moment: int) -> Anchor:
-        """How to point at what the slot holds at a moment."""
+        """The link to the page that the slot holds at a moment."""
         place = self._base + _GENERATIONS * slot
         if slot < self._slots.first_article:
             return self._kept.get(place) or self._keep(place, self._to_fixed(slot))

@@ -23,7 +23,7 @@ PARAGRAPHS = 4
 _PASSAGE, _SENTENCE = PASSAGES - 1, 2 * PASSAGES - 1
 _TEXT_SALT, _CHURN_SALT = 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
 _FAR, _DETOUR = 4096, 1 << 15
-"""One link in 16 leads to another site; one in two takes a page's second spelling, where it has one."""
+"""One link in 16 goes to another site; one in two uses the second spelling of a page's URL, where it has one."""
 
 _IN_NAVIGATION = 6
 _DOCTYPE = b'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>'

@@ -180,7 +180,7 @@ def with_parameter(path: bytes, parameter: bytes) -> bytes:
 
 ORPHAN_EVERY = 16
 _SICK = (401, 403, 404, 451, 500, 502, 503)
-_LISTED = 244  # of 256; with the orphans left out, nine of ten new pages are told by hubs
+_LISTED = 244  # of 256; with the orphans left out, hubs list nine of ten new pages
 _EXACT, _PRINT = 15, 44  # of 256
 
 
@@ -229,7 +229,7 @@ class Slots:
         return slots, at_all(self._site.key, slots)
 
     def is_orphan(self, slot: int) -> bool:
-        """Whether no link leads to the slot's pages."""
+        """Whether the slot's pages have no inlinks."""
         place = slot - self.first_article
         return self._has_orphans and place >= 0 and place % ORPHAN_EVERY == ORPHAN_EVERY - 1
 

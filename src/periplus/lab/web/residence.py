@@ -44,7 +44,7 @@ class Stamp(Struct, frozen=True):
     modified_at: int | None = None
 
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """As header fields."""
+        """The validators as header fields."""
         fields = []
         if self.etag is not None:
             fields.append(("ETag", self.etag))
@@ -180,7 +180,7 @@ class Residence:
         return self._notice("Sorry, this page is not here")
 
     def _gone(self, status: int) -> Answer:
-        """Some sites answer errors with status 200."""
+        """The error page; some sites send it with status 200."""
         return Answer(status, (HTML,), self.apology)
 
     def _notice(self, text: str) -> bytes:

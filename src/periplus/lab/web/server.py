@@ -89,7 +89,7 @@ _DEVICE = b"lo"
 
 
 def open_loopback(port: int) -> tuple[socket.socket, bool]:
-    """A socket bound to `port` (0: any), and whether every address of 127.0.0.0/8 leads to it."""
+    """A socket bound to `port` (0: any), and whether it is reached at every address of 127.0.0.0/8."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -285,17 +285,17 @@ class RunningLab:
 
     @property
     def port(self) -> int:
-        """Where plain HTTP is spoken; also a proxy for every host of the lab."""
+        """The port of plain HTTP; also a proxy for every host of the lab."""
         return self.server.port
 
     @property
     def tls_port(self) -> int | None:
-        """Where TLS is spoken, if it is; its authority is `server.authority_pem`."""
+        """The port of TLS, if there is one; its certificate authority is `server.authority_pem`."""
         return self.server.tls_port
 
     @property
     def base(self) -> str:
-        """The index page; given as a proxy (`http_proxy`), it leads to every host of the lab."""
+        """The URL of the index page; used as a proxy (`http_proxy`), it reaches every host of the lab."""
         return f"http://{HOME}:{self.port}/"
 
     @property

@@ -8,7 +8,7 @@
 * partial (microsoft.com): one page in twenty, honestly. stale: written once, long ago. none: nothing.
 
 Of all URLs in sitemaps 58 % come with a lastmod, 61 % with a priority and 7 % with a changefreq (Schonfeld & Shivakumar
-2009), and few of these tell pages apart. Profiles that are what they are by their lastmod always write one; the others
+2009), and few of these differ between pages. Profiles that are defined by their lastmod always write one; the others
 make up for it, so that the shares hold in the whole world.
 
 Gzip is written without compression (stored blocks, RFC 1951 section 3.2.4), because the same seed must give the same
@@ -44,7 +44,7 @@ _FREQUENCIES = (ChangeFreq.DAILY, ChangeFreq.WEEKLY, ChangeFreq.MONTHLY, ChangeF
 
 
 class Presence(Struct, frozen=True):
-    """Of 256 URLs that are free to have a field, how many do."""
+    """How many of 256 URLs have each field, where the profile does not decide it."""
 
     lastmod: int
     priority: int

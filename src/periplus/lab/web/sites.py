@@ -1,9 +1,9 @@
 """What a site is, everything about it that does not change, and which sites a world has.
 
-A site's pages are numbered slots: the home page, then hubs that tell what is new, then listings, then articles.
+A site's pages are numbered slots: the home page, then hubs that list what is new, then listings, then articles.
 
-Sizes follow Zipf: a few sites of ten thousands of pages, most of ten to a hundred. Everything else about a site is
-drawn from the world's seed and the site's number, but for what it says about itself (`Profile`), which the first sites
+Sizes follow Zipf: a few sites of tens of thousands of pages, most of ten to a hundred. Everything else about a site is
+derived from the world's seed and the site's number, except the kind of its sitemaps (`Profile`), which the first sites
 take in a fixed order, so that small worlds have all of them.
 """
 
@@ -118,7 +118,7 @@ class Site(Struct, frozen=True):
 
     @property
     def has_orphans(self) -> bool:
-        """Whether its sitemaps show pages that no link leads to."""
+        """Whether its sitemaps list pages that no page links to."""
         return self.profile not in (Profile.NONE, Profile.PARTIAL, Profile.STALE)
 
     def moment(self, tick: int) -> int:

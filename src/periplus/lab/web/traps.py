@@ -7,7 +7,7 @@
 * spam farm: many hosts, stuffed with key words, that link to each other and to nothing else; any page name exists.
 * cloaker: one page for crawlers, another for people.
 
-No site of the world links here: a crawl meets them if it is told to.
+No site of the world links here: a crawl reaches them only if they are among its seeds.
 """
 
 from __future__ import annotations

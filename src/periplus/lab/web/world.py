@@ -211,7 +211,7 @@ class World:
         return body if isinstance(body, bytes) else b"".join(body)
 
     def links(self, url: str, at: float) -> tuple[str, ...]:
-        """Where the anchors of a page lead, absolute, in order, with repeats."""
+        """The absolute targets of the anchors of a page, in order, with repeats."""
         match = _URL.fullmatch(url)
         if match is None or not self.exists(url, at):
             return ()
@@ -247,7 +247,7 @@ class World:
         return tuple(database.record(number) for number in range(len(database)))
 
     def is_orphan(self, url: str) -> bool:
-        """Whether no link leads to a page, ever."""
+        """Whether a page never has an inlink."""
         found = self._find(url)
         meant = found[0].live.paths.read(found[1]) if found else None
         return found is not None and meant is not None and found[0].live.slots.is_orphan(meant.slot)

@@ -22,8 +22,8 @@ _COLUMNS = ("url", "updated_at", "digest", "mime", "size", "title", "images", "p
 class RowInventory:
     """Resources from rows, mappings with `url` and what is known of the others in `_COLUMNS`.
 
-    A tuple has them in that order. Addresses may be relative to the base. With a `digest` only that tells of changes,
-    whatever `updated_at` says; without it, `updated_at` does. `is_complete`: whether the rows are all there are.
+    A tuple has them in that order. Addresses may be relative to the base. With a `digest`, only a change of it counts,
+    whatever `updated_at` is; without it, `updated_at` counts. `is_complete`: whether the rows are all there are.
     """
 
     def __init__(

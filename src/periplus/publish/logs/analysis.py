@@ -44,7 +44,7 @@ def read_logs(
     shows_addresses: bool = False,
     agents: AgentTable | None = None,
 ) -> LogReport:
-    """Read access logs: which crawlers came, whether they are who they claim to be, and what they asked for in vain.
+    """Read access logs: which crawlers came, whether they are genuine, and which of their requests were needless.
 
     `ledger` is the folder of a published site's ledger; requests before `since` (POSIX time) are left out;
     `robots_file` is the robots.txt that was in force all the time. Addresses are looked up with `resolver` if one is

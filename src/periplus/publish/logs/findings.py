@@ -125,7 +125,7 @@ def _names(crawlers: list[CrawlerReport]) -> str:
 MOST_TRACKED: Final = 250_000
 """Pairs of crawler and URL that are tracked exactly, about 100 MB; above it, a sample of the URLs is."""
 _MOST_SIZES: Final = 64
-"""Different sizes of one URL that are told apart: enough for a page that changes twice a day for a month."""
+"""Different sizes of one URL that are distinguished: enough for a page that changes twice a day for a month."""
 
 
 def min_needless(changes: int, requests: int) -> int:

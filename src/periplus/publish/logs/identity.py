@@ -60,7 +60,7 @@ class NoResolver:
     """Looks nothing up."""
 
     def answers(self, addresses: Sequence[str]) -> Mapping[str, Answer]:  # noqa: ARG002 - the interface has it
-        """Nothing."""
+        """An empty mapping: nothing is looked up."""
         return {}
 
 

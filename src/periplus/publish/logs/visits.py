@@ -204,7 +204,7 @@ class Tally:
         self.first_at, self.last_at = first, last
 
     def _from(self, hits: Iterable[Hit | Problem], since: float) -> Iterator[Hit | Problem]:
-        """Those that are not older."""
+        """The hits since a time, and all problems; older hits are only counted."""
         for hit in hits:
             if isinstance(hit, Hit) and hit.at < since:
                 self.before_since += 1

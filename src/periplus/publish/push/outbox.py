@@ -29,7 +29,7 @@ class Target(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """How the outbox names it."""
+        """The name of the target in the outbox."""
         return f"{self.protocol} {self.address}"
 
 
@@ -52,10 +52,10 @@ def targets_of(settings: PublishSettings) -> tuple[Target, ...]:
 
 
 def feed(ledger: Ledger, settings: PublishSettings, base_url: str, now: float) -> int:
-    """Put what has happened since the last time into the outbox; returns how many messages were added.
+    """Add a message for each event since the last call to the outbox; returns how many messages were added.
 
     Called when the files are written, so that nothing is sent that is not published. A page that already waits is not
-    added again. An IndexNow endpoint hears of what happens after it was added to the settings, not of the whole site.
+    added again. An IndexNow endpoint is sent the changes after it was added to the settings, not the whole site.
     """
     added = 0
     with ledger.writing() as db:

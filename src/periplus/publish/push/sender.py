@@ -47,7 +47,7 @@ class Outcome(Struct, frozen=True):
 
 
 def outcome(status: int, retry_after: float | None, attempts: int, now: float, detail: str = "") -> Outcome:
-    """What becomes of a message after an answer; status 0 is no answer. `attempts` counts this one."""
+    """Whether and when a message is sent again after an answer; status 0: no answer. `attempts` counts this one."""
     if 200 <= status < 300:
         return Outcome(True, None, f"{status}: accepted, the key is not checked yet" if status == 202 else f"{status}")
     if status in (400, 422):

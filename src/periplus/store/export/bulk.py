@@ -115,7 +115,7 @@ def delete_line(index: str, url: str) -> bytes:
 
 
 def preference_words(preferences: Preferences) -> dict[str, str]:
-    """What is said about the use of a page, without what is unknown."""
+    """The stated preferences on the use of a page, by name; unknown ones are left out."""
     uses = (
         ("search", preferences.search),
         ("ai_input", preferences.ai_input),

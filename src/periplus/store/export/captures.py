@@ -43,7 +43,7 @@ class Capture(Struct, frozen=True):
 
     @property
     def body_at(self) -> Stored | None:
-        """Where the body is, if it is anywhere."""
+        """The location of the body, if it is stored."""
         return self.original if self.stored.is_revisit else self.stored
 
 
@@ -143,7 +143,7 @@ _STATED_COLUMNS = ["url", "read_at", "search", "ai_input", "train", "use", "tdm"
 
 
 class StatedPreferences:
-    """The preferences of the last version of every page about which anything was ever said.
+    """The preferences of the last version of every page for which any were ever stated.
 
     Memory grows with those pages by two numbers each; equal preferences are kept once.
     """
@@ -156,11 +156,11 @@ class StatedPreferences:
                 self._read(batch.to_pylist(), is_stated=is_stated)
 
     def of(self, url: Url) -> Preferences:
-        """What is said about a page."""
+        """The preferences stated for a page; `NO_PREFERENCES` if there are none."""
         return self._stated.get(fingerprint(url), (0.0, NO_PREFERENCES))[1]
 
     def _read(self, rows: list[dict[str, Any]], *, is_stated: bool) -> None:
-        """First the rows that say something; then those that say nothing, for pages about which something was said."""
+        """Read rows that state preferences, or those that state none, which only count for pages already read."""
         for row in rows:
             if bool(row["said_by"]) is not is_stated:
                 continue

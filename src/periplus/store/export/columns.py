@@ -262,7 +262,7 @@ _NO_FACTS: Final = _Facts()
 
 
 class _PageFacts:
-    """What pages said of themselves, by URL and time: 20 bytes a page, and each combination of facts once."""
+    """What pages state about themselves, by URL and time: 20 bytes a page, and each combination of facts once."""
 
     def __init__(self, tables: Path, spooled: Sequence[Spooled]) -> None:
         keys, times, places = [np.empty(0, np.uint64)], [np.empty(0, np.int64)], [np.empty(0, np.int32)]

@@ -59,7 +59,7 @@ _DIGEST_BYTES: Final = 16
 
 
 class Selection(Struct, frozen=True):
-    """What is asked for; an empty field selects all pages.
+    """Which pages to export; an empty field selects all pages.
 
     `sites` are hosts (with a port that is not the default), subdomains included. `include` are URL patterns as of a
     crawl. `languages` are tags as pages declare them: `de` selects `de-AT`, too. `dedupe`: of pages with the same main
@@ -132,7 +132,7 @@ _ROWS_PER_GROUP: Final = 100_000
 
 
 class Committed(Struct, frozen=True):
-    """How far the shards of a collection had come when they last committed. Nothing: it came to rest, all counts."""
+    """The positions of the shards of a collection at their last commits. Empty: the crawl has ended, all rows count."""
 
     spooled: tuple[Spooled, ...] = ()
     archive: tuple[WarcEnd, ...] = ()
@@ -247,7 +247,7 @@ def export_documents(
 
 
 def _compact(tables: Path, table: str, folder: Path, spooled: Sequence[Spooled]) -> int:
-    """One file of a whole table, a row group in memory at a time."""
+    """Write a whole table to one file, a row group in memory at a time."""
     file = ParquetFile(folder / f"{table}.parquet", SCHEMAS[table])
     group: list[pa.RecordBatch] = []
     rows = 0
@@ -264,7 +264,7 @@ def _compact(tables: Path, table: str, folder: Path, spooled: Sequence[Spooled])
 
 
 def _copy_archive(folder: Path, out: BinaryIO, ends: Sequence[WarcEnd]) -> int:
-    """Every file as far as it was committed: gzip members follow each other, so that files may, too."""
+    """Copy the committed part of every file into one: gzip members can be concatenated, so files can, too."""
     lengths = {end.file: end.length for end in ends if end.file}
     last = {name.shard: name.serial for name in map(read_name, lengths) if name}
     copied = 0

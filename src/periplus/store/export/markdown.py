@@ -403,7 +403,7 @@ class _Writer:
 
 
 def _own_link(styles: Iterable[Style | Link]) -> Link | None:
-    """The link around a text, if it leads to a place on the same page."""
+    """The link around a text, if its target is on the same page."""
     return next((style for style in styles if isinstance(style, Link) and style.is_own), None)
 
 

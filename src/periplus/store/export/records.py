@@ -171,7 +171,7 @@ _DEEPEST = 16
 
 
 def file_of(url: Url, suffix: str) -> PurePosixPath:
-    """Where this URL goes, below the folder of an export. `suffix` has its dot."""
+    """The path of a URL's file, below the folder of an export. `suffix` has its dot."""
     path, _, query = url[url.index("/", 8) :].partition("?")
     *folders, name = path.split("/")[1:]
     wanted = [*folders, name or "index"] if not query else [*folders, f"{name or 'index'}_{query}"]
@@ -184,7 +184,7 @@ def file_of(url: Url, suffix: str) -> PurePosixPath:
 
 
 def other_file_of(url: Url, suffix: str) -> PurePosixPath:
-    """Where it goes if that place is taken: `http` and `https` may differ, and some file systems ignore case."""
+    """The path if that of `file_of` is taken: `http` and `https` may differ, and some file systems ignore case."""
     return PurePosixPath(_safe(site_of(url).replace(":", "_")), f"~{fingerprint(url):016x}{suffix}")
 
 

@@ -142,7 +142,7 @@ class _Package:
             return self._add_blocks(chain(first, lines))
 
     def _lines(self, stack: ExitStack) -> Iterator[bytes]:
-        """All lines of the index in order, as packages have them."""
+        """All lines of the index in order, in the form that packages use."""
         hidden = self._hidden
         for line in merge(*(_index_lines(path, length, stack) for path, length in self._files)):
             read = read_line(line)
@@ -300,7 +300,7 @@ class _FetchTimes:
 
 
 def _noarchive(tables: Path, spooled: Sequence[Spooled]) -> frozenset[int]:
-    """Fingerprints of pages of which a version asked not to be shown as a copy."""
+    """Fingerprints of pages of which a version has `noarchive`."""
     found: set[int] = set()
     for batch in scan(tables, "pages", spooled=spooled, columns=["url", "noarchive"]):
         some = batch.filter(pc.fill_null(batch["noarchive"], False))

@@ -1,8 +1,8 @@
 """The captures of foreign archives as the wire would have returned them.
 
-A capture is a `response`, `revisit` or `resource` record; `request` and `metadata` records beside it tell what was sent
-and how deep it was found, if they follow at once and name it. Bodies lose their chunks, if they still have them. The
-body of a revisit is read from the record that its digest names, in any of the files.
+A capture is a `response`, `revisit` or `resource` record. The request and the depth are read from `request` and
+`metadata` records, if they follow it directly and refer to it. Chunked bodies are decoded. The body of a revisit is
+read from the record with its digest, in any of the files.
 
 What cannot be used is a `Problem`, with the reasons of the reader (`store.warc.reading`) and these:
 
@@ -102,7 +102,7 @@ class ForeignAnswer(NamedTuple):
 
 
 class _Capture(Struct):
-    """A record and what lies beside it, as far as it was read."""
+    """A record, and what was read of the request and metadata records beside it."""
 
     record: WarcRecord
     file: int
@@ -197,7 +197,7 @@ class _Reader:
         self._latest = time.time() + _DAY
 
     def answer(self, capture: _Capture) -> ForeignAnswer | Problem:
-        """One capture as an answer, or why it is none."""
+        """One capture as an answer, or the problem with it."""
         record = capture.record
         at = seconds_of(record.fields.get("warc-date", ""))
         url = canonical(record.url)
@@ -290,7 +290,7 @@ def _depth(hops: str) -> int:
 
 
 def _purpose(url: Url, status: int, body: bytes, fields: Mapping[str, str]) -> Purpose:
-    """What it was fetched for: told by our own metadata, else by its path and its first bytes."""
+    """What the URL was fetched for, according to our own metadata, else to its path and the first bytes of its body."""
     value = fields.get("purpose", "")
     if value in (Purpose.PAGE.value, Purpose.ROBOTS.value, Purpose.SITEMAP.value):
         return Purpose(value)

@@ -95,7 +95,7 @@ def _members(path: Path, package: zipfile.ZipFile, scratch: Path) -> Iterator[Ar
 
 
 def slice_of(path: Path, member: zipfile.ZipInfo) -> FileSlice:
-    """Where the bytes of a stored member lie in its package."""
+    """The slice of a package that holds the bytes of a stored member."""
     with path.open("rb") as file:
         file.seek(member.header_offset)
         header = file.read(_LOCAL_HEADER)

@@ -293,7 +293,7 @@ class _Check:
         return self._slices[name]
 
     def _check_blocks(self, name: str) -> Iterator[Problem]:
-        """Each line of the second level leads to a block of the first, which begins with the same key."""
+        """Check that each line of the second level points to a block of the first that begins with the same key."""
         with self._package.open(name) as lines:
             for line in lines:
                 if line.startswith(b"!"):

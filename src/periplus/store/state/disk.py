@@ -52,7 +52,7 @@ class DiskRevisitQueue:
         self._table = environment.table("calendar")
 
     def move(self, moves: Sequence[tuple[Url, float | None, float | None]]) -> None:
-        """Each from the time that it had to the one that it gets."""
+        """Move each URL from its old time to its new one. `None`: it was not, or is no longer, queued."""
         rows = []
         for url, before, after in moves:
             key = url.encode()

@@ -56,10 +56,10 @@ class Log(Protocol):
     """Copies what a commit changes elsewhere, before it is committed here (`replica`)."""
 
     def append(self, changes: Changes) -> None:
-        """Durable when this returns; the commit here follows. What is put meanwhile is part of it, but not logged."""
+        """Append the changes of a commit, durably; LMDB commits afterwards. Rows put meanwhile are not logged."""
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Close the log."""
 
 
 class Environment:
@@ -133,7 +133,7 @@ class Environment:
         return self._transaction
 
     def commit(self) -> None:
-        """All since the last commit, durable when this returns. A reader moves on to what is committed now."""
+        """Make all changes durable. A read-only environment moves on to the last commit."""
         self._check_usable()
         if self._transaction is None:
             return
@@ -185,7 +185,7 @@ class Environment:
             raise CollectionDamaged(f"the tables of {self._folder} cannot be listed: {error}") from error
 
     def log_to(self, log: Log) -> None:
-        """From now on every commit is given to this log first."""
+        """Append every commit to this log first, from now on."""
         self._log, self.changed = log, defaultdict(dict)
 
     def copy(self, folder: Path) -> Path:
@@ -215,7 +215,7 @@ class Environment:
             raise
 
     def close(self) -> None:
-        """Drop what is not committed, and let others have the folder."""
+        """Discard what is not committed, and release the folder."""
         self._abort()
         is_intact, self._is_broken = not self._is_broken, True
         try:
@@ -223,7 +223,7 @@ class Environment:
                 self._log.close()
             self._close_lmdb()
             if is_intact and not self._readonly:
-                with suppress(OSError):  # a full disk: the state is whole all the same, only not sealed
+                with suppress(OSError):  # a full disk: the state is complete, only not sealed
                     seal(self._folder / DATA)
         finally:
             self._unlock()
@@ -354,7 +354,7 @@ class Table:
             raise self._environment.failed(error) from error
 
     def _walker(self) -> lmdb.Cursor[bytes]:
-        """One cursor a transaction: making one costs as much as a look-up."""
+        """The cursor of the transaction, made once: making one costs as much as a lookup."""
         transaction = self._environment.transaction()
         if self._cursor is None or transaction is not self._cursor_of:
             self._cursor = transaction.cursor(db=self._database)

@@ -241,9 +241,10 @@ def _needed(environment: lmdb.Environment) -> int:
 
 
 def lengthen(folder: Path, environment: lmdb.Environment) -> None:
-    """Pages at the end that were taken and given back in one transaction are counted, but never written.
+    """Extend the file to the length that LMDB counts.
 
-    Without them the file would pass for one that was cut short.
+    Pages at the end that were allocated and freed in one transaction are counted, but never written. Without them the
+    file would look truncated.
     """
     needed, path = _needed(environment), folder / DATA
     if path.stat().st_size < needed:
@@ -278,6 +279,6 @@ def translated(error: Exception, folder: Path, *, is_commit: bool = False) -> Co
 
 
 def _is_full(folder: Path) -> bool:
-    """LMDB speaks of input and output when a write falls short."""
+    """Whether the disk is full: LMDB reports an I/O error when a write falls short."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize < _NO_ROOM

@@ -6,7 +6,7 @@ be interrupted anywhere and done again from the beginning: what was copied befor
 what was removed is not there. The caller commits in between, and records that the copy is complete before `clear`
 begins. Rows are read and committed some thousands at a time, so that memory does not grow with the number of sites.
 
-What becomes of each table is in `TABLES`; a table that is added to the state is added there, too.
+`TABLES` states how each table is moved; a table that is added to the state is added there, too.
 
 Four things are not quite as before. Links between pages of two sites that part are forgotten by orderings that look at
 all links, as are links between sites of different shards anyway. A cluster of pages that say the same becomes two when

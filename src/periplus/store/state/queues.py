@@ -109,7 +109,7 @@ class DiskQueues:
             self.flush()
 
     def length(self, site: Site, lane: Lane) -> int:
-        """How many wait there."""
+        """How many URLs wait in the queue of a site and lane."""
         number = self._names.find(site)
         return 0 if number is None else self._length(number + LANE_CODES[lane])
 

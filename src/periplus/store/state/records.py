@@ -119,7 +119,7 @@ class DiskUrlRecords:
         return places_of(urls, number_of, self._digest)
 
     def _look(self, key: bytes, short: str, rows: dict[bytes, bytes]) -> tuple[bytes | None, list[Any] | None]:
-        """Where the URL is or would be, and the row that is there. No place: too many others are in the way.
+        """The key where the URL is or would be, and its row if it is there. `None`: too many others are in the way.
 
         `rows` are those read or written in this batch; the first key of every URL has been looked up before.
         """

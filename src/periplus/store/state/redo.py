@@ -184,7 +184,7 @@ class RedoLog:
             squeezed.unlink(missing_ok=True)
 
     def has_base(self, base: int) -> bool:
-        """Whether this image is still there; asked of the server, by opening it, not of a cache of names."""
+        """Whether this image still exists; it is opened, so that the server answers and not a cache of names."""
         try:
             os.close(os.open(self._path(base, _BASE), os.O_RDONLY | os.O_CLOEXEC))
         except FileNotFoundError:
@@ -192,7 +192,7 @@ class RedoLog:
         return True
 
     def remove_before(self, base: int) -> None:
-        """Remove what an image replaces, older images first: their absence tells a process that it was deposed."""
+        """Remove what an image replaces, older images first: their absence shows a process that it was deposed."""
         for suffix in (_BASE, _DELTA):
             for path in sorted(self.folder.glob(f"*{suffix}")):
                 if _number(path.name) < base + (suffix == _DELTA):
@@ -300,7 +300,7 @@ def _read_head(file: BinaryIO, folder: Path) -> tuple[Stamp, int, int]:
 
 
 def _write(path: Path, parts: Iterable[bytes]) -> None:
-    """All of it, durable, in a file that was not there."""
+    """Write a new file durably; it must not exist."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
         for part in parts:

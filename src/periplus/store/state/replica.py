@@ -154,7 +154,7 @@ class Replica:
         self._last = stamp.commit
 
     def _found(self, local: Path) -> None:
-        """The first image: of a state that lay in the collection until now, or of none."""
+        """Write the first image: of the state in the collection, or of an empty one."""
         (self.home / FOLDER).mkdir(parents=True, exist_ok=True)
         scratch = _emptied(local / _LOCAL)
         before = Environment(self.home if (self.home / DATA).is_file() else scratch / "none")
@@ -213,7 +213,7 @@ class Replica:
 
 
 def catch_up(environment: Environment, redo: RedoLog) -> Contents:
-    """Bring an environment to the last commit of a copy, and return its position. Files may be replaced meanwhile."""
+    """Apply the commits of a copy up to its last, and return its position. Files may be replaced meanwhile."""
     for _ in range(_TRIES):
         contents = redo.contents()
         if contents is None:
@@ -330,7 +330,7 @@ def bring_home(home: Path) -> None:
 
 
 def finish_homecoming(home: Path) -> None:
-    """What `bring_home` has left to do, if it was killed after it had decided."""
+    """Finish `bring_home`, if it was killed after its point of no return."""
     if (home / _LEFT).is_dir():
         with suppress(FileNotFoundError):
             (home / _HOME / DATA).replace(home / DATA)

@@ -3,11 +3,11 @@
     forest            digest of the key -> site number, place among those due, row
     forest-sites      site number, digest -> nothing
     forest-due        due time, sequence -> key                 a file that is never due has no row here
-    forest-memories   digest, number of the piece -> a piece of what the file last said
+    forest-memories   digest, number of the piece -> a piece of what was last read from the file
 
-Keys of files are as long as URLs, and LMDB's are not: a digest stands for each, of 128 bits of BLAKE2, which nothing
-can make two of. What a file said may be a megabyte, for which LMDB would look for as many free pages in a row: it is
-cut into pieces that fill a page each. Nothing is held in memory.
+Keys of files are as long as URLs, too long for LMDB: a 128-bit BLAKE2 digest stands for each, for which collisions
+cannot be constructed. What was read from a file may be a megabyte, for which LMDB would look for as many free pages in
+a row: it is cut into pieces that fill a page each. Nothing is held in memory.
 """
 
 from __future__ import annotations

@@ -231,7 +231,7 @@ def sortable(time: float) -> bytes:
 
 
 def time_of(key: bytes) -> float:
-    """The time again, of a key that begins with one."""
+    """Decode the time at the beginning of a key."""
     bits = int.from_bytes(key[:TIME_LENGTH], "big")
     time: float = _BITS.unpack((bits ^ (_SIGN if bits & _SIGN else _ALL)).to_bytes(TIME_LENGTH, "big"))[0]
     return time
@@ -246,7 +246,7 @@ _NO_SITE = b"\xff" * ID_LENGTH
 def places_of(
     urls: Sequence[Url], number_of: Callable[[Site], bytes | None], digest: Callable[[bytes], bytes]
 ) -> list[tuple[bytes, str]]:
-    """The first key of each, and the URL as it is kept. Links of one site in a row are cut by one look at it."""
+    """The first key of each URL, and the URL as it is stored. Consecutive URLs of one site are parsed once."""
     places: list[tuple[bytes, str]] = []
     prefix, sign, cut, number = "\0", "", 0, _NO_SITE
     for url in urls:

@@ -293,7 +293,7 @@ class DiskSketches:
         return answers
 
     def get(self, urls: Sequence[Url]) -> list[Placement | None]:
-        """Where each is now, aligned with `urls`."""
+        """The placement of each URL, aligned with `urls`."""
         return self._book.get(urls) if len(self) else [None] * len(urls)
 
     def mark_listed(self, urls: Sequence[Url]) -> None:

@@ -8,8 +8,8 @@ URLs are numbered in the order in which they came, so that a link is eight bytes
 search. A ranking gives every URL another worth: it is written as chunks of an array, and a row holds the worth of its
 URL only if it was written since (`ranking` counts them).
 
-A URL of a site's navigation changes with every page that leads to it, so that rows are written when they are many or
-the state is committed. What is held in memory is what changed since, and some that were used lately. Only `known` takes
+The score of a URL in a site's navigation changes with every page that links to it, so rows are written only when many
+have changed or the state is committed. Memory holds the rows changed since, and some used lately. Only `known` takes
 more: for each URL about 60 bytes while it runs and 12 from then on, for each link 16.
 """
 
@@ -225,7 +225,7 @@ class DiskUrlScores:
     # all together
 
     def known(self) -> KnownLinks:
-        """All of it, as numbers."""
+        """All links and scores, as arrays of numbers."""
         self.flush()
         heads, self._keys = self._heads()
         links = b"".join(row for _, row in self._links.walk()) if self._chunks else b""
@@ -302,7 +302,7 @@ class DiskUrlScores:
 
     @property
     def pooled(self) -> int:
-        """How many wait for the next batch."""
+        """How many URLs wait for the next batch."""
         return self._pooled
 
     # whole sites

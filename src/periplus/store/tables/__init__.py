@@ -4,7 +4,7 @@ A live crawl and a simulation write the same tables from the same events: `disco
 what was refused), `fetches` (each request, its result, and where that is stored), `pages` (what a page says of
 itself), `links` (from where to where), `sitemaps` (visits to sitemaps and feeds),
 `sitemap_entries` (what those say of pages), `changes` (what was different at the next visit), `verdicts` (what
-judges concluded) and `form_probes` (forms, and what their submissions brought). `schemas` has their columns;
+judges concluded) and `form_probes` (forms, and what their submissions returned). `schemas` has their columns;
 `docs/tables.md` says what each means.
 
 Rows take three steps. They wait in memory as tuples (`rows`, and a file for each table that makes its own); at a

@@ -155,7 +155,7 @@ def check_digests(folder: Path, tables: Iterable[str]) -> None:
 
 
 _ROWS_PER_GROUP: Final = 100_000
-"""Rows of a row group: as `TableSettings` has it unless told otherwise."""
+"""Rows of a row group: the default of `TableSettings`."""
 
 
 def whole_groups(path: Path, table: str) -> Iterator[pa.Table]:

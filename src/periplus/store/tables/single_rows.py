@@ -60,7 +60,7 @@ def _who(task: FetchTask, suffixes: tuple[str, ...]) -> Row:
 
 
 def _what(outcome: FetchOutcome, ended_at: float) -> Row:
-    """From `outcome` to `target`."""
+    """The columns from `outcome` to `target` of a fetch."""
     match outcome:
         case Fetched():
             return (
@@ -109,7 +109,7 @@ def _extent(outcome: FetchOutcome) -> Row:
 
 
 def _content_type(headers: Headers) -> str | None:
-    """As the server wrote it; the last one counts, as in the Fetch standard."""
+    """The `Content-Type` as the server wrote it; the last one counts, as in the Fetch standard."""
     found = None
     for name, value in headers:
         if len(name) == 12 and name.lower() == "content-type":
@@ -156,7 +156,7 @@ def page_row(event: PageRead) -> Row:
 
 
 def _preferences(preferences: Preferences) -> Row:
-    """The columns about use; null where nothing is said."""
+    """The columns on preferences for use; null where none is stated."""
     if preferences is NO_PREFERENCES or preferences == NO_PREFERENCES:
         return _NO_PREFERENCES
     words = [

@@ -1,7 +1,7 @@
 """The rows that are not in Parquet yet: one append-only file, a whole Arrow IPC stream for each batch.
 
 A Parquet file cannot be read before its end is written, and a crawl may be killed at any moment. So rows go to this
-file first; it can be cut at the end of any batch. Each batch brings its own schema (a kilobyte), so that
+file first; it can be cut at the end of any batch. Each batch has its own schema (a kilobyte), so that
 appending after a restart needs no knowledge of what is there. Not compressed: it lives for minutes, and compressing
 it would cost more than everything else that happens to a row before Parquet.
 """

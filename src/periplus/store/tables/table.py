@@ -55,7 +55,7 @@ class ParquetFile:
         self.rows = 0
 
     def write(self, batches: list[pa.RecordBatch]) -> None:
-        """One row group. Its dictionaries become one, or the writer would give up on them at the second batch."""
+        """Write one row group. Its dictionaries are unified, or the writer would drop them at the second batch."""
         table = pa.Table.from_batches([widened(batch, self._schema) for batch in batches]).unify_dictionaries()
         self._writer.write_table(table, row_group_size=table.num_rows)
         self.rows += table.num_rows
@@ -90,7 +90,7 @@ _SPOOL = ".arrows"
 
 
 class Place(Struct, frozen=True, array_like=True):
-    """How far a table had come."""
+    """A position in a table: file number, length of the spool, and rows."""
 
     number: int = 1
     length: int = 0
@@ -124,7 +124,7 @@ class Table:
 
     @property
     def place(self) -> Place:
-        """How far it has come."""
+        """The current position."""
         return Place(self._number, self._spool.length, self._rows)
 
     def append(self, batch: pa.RecordBatch) -> None:
@@ -137,9 +137,9 @@ class Table:
         self._write_full_groups()
 
     def advance(self, *, everything: bool = False) -> Place:
-        """Make all rows durable, move what is enough (or everything) to Parquet, and say how far that is.
+        """Make all rows durable, move full row groups (or everything) to Parquet, and return the position.
 
-        Everything is one file at least, if need be without rows: most readers do not take a folder without files.
+        Everything is at least one file, even without rows: most readers do not accept a folder without files.
         """
         self._spool.sync()
         self._write_full_groups()

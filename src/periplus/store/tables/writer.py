@@ -81,7 +81,7 @@ class Tables:
         return self._advance(everything=False)
 
     def settle(self) -> bytes:
-        """As `checkpoint`, and all rows are in Parquet afterwards: for the end of a crawl."""
+        """Like `checkpoint`, but write all rows to Parquet: for the end of a crawl."""
         return self._advance(everything=True)
 
     def close(self) -> None:

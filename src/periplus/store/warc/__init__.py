@@ -3,7 +3,7 @@
 WARC 1.1 (ISO 28500:2017) with one gzip member a record, and CDXJ beside it. `Archive` appends: an exchange becomes the
 records `response` or `revisit`, `request` and `metadata`, all in one write, and `end` is how far the files go. The
 state of the crawl keeps that end; after a crash the archive is opened there again, and what lies beyond is gone.
-`read_records` reads a file from end to end in bounded memory, ours or another's, and tells what is wrong with it;
+`read_records` reads a file from end to end in bounded memory, ours or another's, and reports what is wrong with it;
 `read_record` reads one by its place; a `FileSlice` is a file inside another, such as a member of a ZIP archive.
 `write_index`, `merge_indexes` and `lookup` find captures by URL, and `original` the payload of a revisit.
 `archived_answers` gives back what the wire once returned, in the order of writing.

@@ -182,7 +182,7 @@ def _payload(folder: Path, revisit: WarcRecord) -> bytes | None:
 
 
 def redirect_target(headers: tuple[tuple[str, str], ...], base: Url) -> Url | None:
-    """Where a redirect leads: as the wire reads `Location`, octets beyond ASCII as UTF-8 where they can be."""
+    """The target of a redirect: `Location` as the wire reads it, octets beyond ASCII as UTF-8 where that is valid."""
     location = next((value for name, value in headers if name.lower() == "location"), "")
     if not location.isascii():
         with suppress(UnicodeError):
@@ -210,7 +210,7 @@ def _fields_in(record: WarcRecord) -> dict[str, str]:
 
 
 def _rendering(fields: Mapping[str, str]) -> Rendering | None:
-    """What came of opening a page in a browser."""
+    """The result of opening a page in a browser, from its JSON; `None` if there is none that can be read."""
     try:
         return msgspec.json.decode(fields["rendering"], type=Rendering) if "rendering" in fields else None
     except msgspec.MsgspecError:

@@ -170,10 +170,10 @@ class Archive:
         end: WarcEnd | None,
         payloads: Payloads,
     ) -> None:
-        """Open where `end` says; `software` and `fields` go into each `warcinfo`.
+        """Open the archive at `end`; `software` and `fields` go into each `warcinfo`.
 
-        Where nothing was written yet as far as the state knows, files of this shard that are there all the same are
-        kept under another name (`.orphan`): they are leftovers of a first moment, or all that is left of a lost state.
+        If nothing was written yet according to the state, existing files of this shard are kept under another name
+        (`.orphan`): they were written before the first commit, or are all that is left of a lost state.
         """
         self._folder = folder
         self._settings = settings

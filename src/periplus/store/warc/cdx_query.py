@@ -74,7 +74,7 @@ Test = Callable[[Sequence[CdxLine]], Sequence[bool]]
 
 
 class TooMuchError(UsageError):
-    """A question that would look at more lines, or take longer, than one request may."""
+    """A query that would read more lines, or take longer, than one request may."""
 
 
 class CdxQuery(Struct, frozen=True):
@@ -96,7 +96,7 @@ class CdxQuery(Struct, frozen=True):
 
 
 def make_query(given: Mapping[str, Sequence[str]]) -> CdxQuery:
-    """A question from the parameters of a request. Raises `UsageError` for what cannot be asked."""
+    """A query from the parameters of a request. Raises `UsageError` for invalid parameters."""
     begin, end = key_range(_one(given, "url"), _one(given, "matchType"))
     sort = _one(given, "sort")
     if sort not in ("", "reverse", "closest", "default"):

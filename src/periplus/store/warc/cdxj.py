@@ -3,7 +3,7 @@
     org,example)/page 20260102030405 {"url": "...", "mime": "...", "status": "200", "digest": "...", "length": "...",
     "offset": "...", "filename": "..."}
 
-(on one line). The key is `surt`, in which every spelling of a URL meets; the time is UTC to the second. Values are
+(on one line). The key is `surt`, the same for every spelling of a URL; the time is UTC to the second. Values are
 strings, and one that is not known is left out.
 """
 

@@ -1,13 +1,13 @@
-"""HTTP/1.1 messages (RFC 9112) inside records: written from what libcurl told us, and read back.
+"""HTTP/1.1 messages (RFC 9112) inside records: written from what libcurl returned, and read back.
 
-The wire hands on header fields as names and values and a body without chunks, over whatever version of HTTP. A record
-holds a message of HTTP/1.1 that a reader can take apart again, so a few fields must be told apart from what was sent:
+The wire returns header fields as names and values and a body without chunks, whatever the version of HTTP. A record
+holds an HTTP/1.1 message that a reader can parse again, so a few fields must differ from what was sent:
 
 - `Transfer-Encoding` becomes `X-Archive-Orig-Transfer-Encoding`: the chunks are gone;
 - a `Content-Length` that is not the length of the stored body becomes `X-Archive-Orig-Content-Length`, and the true one
   is added;
-- line breaks and zero bytes in a value become spaces, what is no token in a name becomes `_`, and what is not Latin-1
-  is written as UTF-8: whatever a server sends, a field stays one line;
+- line breaks and zero bytes in a value become spaces, characters not allowed in a name become `_`, and what is not
+  Latin-1 is written as UTF-8: whatever a server sends, a field stays one line;
 - fields beyond `MAX_HEAD` bytes are left out, and the record is marked as truncated.
 """
 

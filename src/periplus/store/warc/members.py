@@ -72,8 +72,8 @@ def stored(data: bytes) -> bytes:
 class Members:
     """The bytes of a file, member by member; a file that is not compressed is one member.
 
-    What is wrong with the compression ends the member and is told in `problem`: `torn` where the file ends inside a
-    member, `damaged` where the bytes are no gzip. No more than a piece is held unpacked beyond what was asked for.
+    An error in the compression ends the member and is reported in `problem`: `torn` where the file ends inside a
+    member, `damaged` where the bytes are not valid gzip. At most one piece beyond what was read is held decompressed.
     """
 
     def __init__(self, file: BinaryIO, offset: int = 0) -> None:

@@ -14,8 +14,9 @@ as far as they can be read, and beside them `Problem`s, whose `at` is an offset 
 - `more-problems`: more than `MAX_PROBLEMS` of them; nothing more is read.
 
 A record is one line, `URL IP-address Archive-date Content-type Archive-length`, and its block; in version 2 there are
-five more words before the length. The first record, whose URL is `filedesc://...`, describes the file. What the line
-says is told in the fields that WARC has for it. Some writers left spaces in URLs and parameters in content types.
+five more words before the length. The first record, whose URL is `filedesc://...`, describes the file. The values of
+the line are returned as the fields that WARC has for them. Some writers left spaces in URLs and parameters in content
+types.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def _kind(url: str) -> str:
 
 
 MAX_BLOCK: Final = 64 << 20
-"""Bytes of a record's block that are read unless told otherwise."""
+"""Bytes of a record's block that are read by default."""
 
 MAX_PROBLEMS: Final = 1000
 """Problems of one file after which it is given up: it is something else."""
@@ -136,12 +137,12 @@ class WarcRecord(Struct, frozen=True):
 
     @property
     def type(self) -> str:
-        """`response`, `request`, ...; empty where it does not say."""
+        """`response`, `request`, ...; empty if it is not stated."""
         return self.fields.get("warc-type", "")
 
     @property
     def url(self) -> str:
-        """What it is about. Some writers put it in angle brackets, or leave spaces in it."""
+        """The target URL. Some writers put it in angle brackets, or leave spaces in it."""
         return self.fields.get("warc-target-uri", "").strip("<>").replace(" ", "%20")
 
     @property

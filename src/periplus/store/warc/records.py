@@ -46,7 +46,7 @@ class Dates:
         self._text = ""
 
     def date(self, at: float) -> str:
-        """For WARC, with microseconds: `2026-01-02T03:04:05.678901Z`."""
+        """A time as WARC writes it, with microseconds: `2026-01-02T03:04:05.678901Z`."""
         second, fraction = divmod(round(at * 1_000_000), 1_000_000)
         if second != self._second:
             self._second, self._text = second, strftime("%Y-%m-%dT%H:%M:%S", gmtime(second))
@@ -130,7 +130,7 @@ def files_of(folder: Path, shard: int) -> Iterator[tuple[WarcName, Path]]:
 
 
 def index_of(path: Path) -> Path:
-    """Where the CDXJ lines of a WARC file lie: beside it."""
+    """The path of the CDXJ file of a WARC file: beside it."""
     return path.with_name(path.name.removesuffix(".gz").removesuffix(".warc") + CDXJ)
 
 
@@ -242,7 +242,7 @@ def _of_answer(name: str, answer: Fetched) -> str:
 
 
 def _rendered(rendering: Rendering | None) -> str:
-    """What came of opening the page in a browser, as JSON."""
+    """The result of opening the page in a browser, as a line of JSON; empty if there is none."""
     if rendering is None:
         return ""
     kept = replace(rendering, document=b"", responses=())

@@ -122,7 +122,7 @@ async def _ping(request: Request) -> Response:
 
 
 async def _changed(request: Request) -> Response:
-    """Other pages cannot send JSON without asking first (CORS), so that the content type is the proof of origin."""
+    """Receive a JSON list of changed URLs. Other origins cannot send that type without a CORS preflight."""
     receivers = _open(request, Kind.CHANGED)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":

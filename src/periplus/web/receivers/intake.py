@@ -93,7 +93,7 @@ class Kind(Enum):
 
 
 class Result(Enum):
-    """What became of a message."""
+    """The result of a message."""
 
     ACCEPTED = "accepted"
     """its URLs are kept for the crawl"""

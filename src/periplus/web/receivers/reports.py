@@ -21,7 +21,7 @@ MAX_PINGED = 10_000
 
 
 class Changed(Struct, frozen=True):
-    """What became of the URLs of a report."""
+    """The results for the URLs of a report."""
 
     accepted: int
     out_of_scope: int

@@ -221,7 +221,7 @@ def _feed_urls(collection: Collection) -> set[str]:
 
 
 def _versions(collection: Collection, urls: set[str]) -> dict[Url, Stored]:
-    """Where the last version of each feed is stored."""
+    """The location of the last stored version of each feed."""
     layout = collection.layout
     found: dict[Url, Stored] = {}
     wanted = pa.array(sorted(urls), pa.string())

@@ -35,7 +35,7 @@ class Mark(Struct, frozen=True):
 class Plot(Struct, frozen=True):
     """Curves that share two axes. Values that are not finite, or not positive where an axis is logarithmic, are gaps.
 
-    `kind` is how neighbouring points hang together: by a line, not at all (bars side by side), or each value holding
+    `kind` is how neighbouring points are connected: by a line, not at all (bars side by side), or each value holding
     until the next (steps). `y_from_zero` shows heights in proportion; without it the axis fits the curves. `values_at`
     lists every curve's value at that x beside its name: many curves that nearly touch can be told apart by number.
     `highlight` names the curve that the picture is about.
@@ -120,7 +120,7 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 _GAP = " "
 _WIDEST = 1_000
 _LARGEST = 1e300
-"""Bound that keeps sums finite; larger values cannot be told apart."""
+"""Bound that keeps sums finite; larger values are cut to it."""
 
 
 def sparkline(

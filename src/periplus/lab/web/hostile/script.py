@@ -90,7 +90,7 @@ def perform(request: Request) -> Answer | Script | None:
 
 
 def head(request: Request, status: int, *fields: tuple[str, str], connection: str = "close") -> bytes:
-    """The head of a scripted response: the date, the fields given, and what is to become of the connection."""
+    """The head of a scripted response: the date, the fields given, and the `Connection` field."""
     return write_head(status, (("Date", write_http(request.at)), *fields, ("Connection", connection)))
 
 

@@ -8,8 +8,8 @@ third the URL without the parameter does not exist.
 `page_of` is the truth: what a URL shows, whatever its spelling.
 
 Of the two calendars, one has no events, and on the other all pages differ. Both link every month to the next and the
-one before, and to its days. The second cannot be told from a newspaper's archive by its texts, only by its dates: it
-goes on for centuries.
+one before, and to its days. The second cannot be distinguished from a newspaper's archive by its texts, only by its
+dates: it goes on for centuries.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class Dust(Part):
     hosts = HOSTS
 
     def address(self, host: str) -> str | None:
-        """All on one address."""
+        """The address of a host: all have the same."""
         return "127.252.1.1" if host in _SITES else None
 
     def answer(self, request: Request) -> Answer | None:
@@ -238,7 +238,7 @@ class Calendars(Part):
     hosts = (EMPTY, EVENTS, QUERY)
 
     def address(self, host: str) -> str | None:
-        """All on one address."""
+        """The address of a host: all have the same."""
         return "127.252.1.2" if host in self.hosts else None
 
     def answer(self, request: Request) -> Answer | None:

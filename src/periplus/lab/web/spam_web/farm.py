@@ -2,7 +2,7 @@
 
 Names cost the farmer nothing: DNS answers for any name below a domain of the farm, and every page links to pages on
 hosts that no page has named before, of its own domain and of others. Links from outside are comments that were left on
-five percent of the honest sites. `World.is_spam` tells the farm from the rest.
+five percent of the honest sites. `World.is_spam` is true for all hosts of the farm.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMMENTED = 20
 COMMENTED_PAGES = 4
 """On such a site one page in this many has a comment with links."""
 PLACED = 3
-"""Domains of the farm that the comments on one site lead to: a spammer leaves the same text everywhere."""
+"""Domains of the farm that the comments on one site link to: a spammer leaves the same text everywhere."""
 LINKS = 30
 """Links of a page of the farm: a third each to new hosts of its domain, to its own pages, and to other domains."""
 
@@ -38,7 +38,7 @@ def domain_name(number: int) -> str:
 
 
 class Farm(Part):
-    """The farm, and the comments that lead to it."""
+    """The farm, and the comments that link to it."""
 
     def __init__(self, world: Honest) -> None:
         super().__init__(world)
@@ -55,7 +55,7 @@ class Farm(Part):
         return found is not None and host.endswith(domain_name(int(found[1]) % DOMAINS))
 
     def is_spam(self, host: str) -> bool:
-        """All of it is."""
+        """Whether a host belongs to the farm: all of it is spam."""
         return self.has(host)
 
     def address(self, host: str) -> str | None:

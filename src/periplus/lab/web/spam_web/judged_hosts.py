@@ -43,7 +43,7 @@ class AbsentPages(Part):
     hosts = tuple(f"{kind}-{number}.absent.{DOMAIN}" for kind in ABSENT_KINDS for number in range(HOSTS_A_KIND))
 
     def address(self, host: str) -> str | None:
-        """Each on its own."""
+        """The address of a host: each has its own."""
         return f"127.242.0.{1 + self.hosts.index(host)}" if host in self.hosts else None
 
     def is_error(self, url: str) -> bool:
@@ -116,7 +116,7 @@ class ParkedDomains(Part):
     hosts = (*PARKED, *COMPANIES)
 
     def address(self, host: str) -> str | None:
-        """All parked domains have one address."""
+        """The address of a host: all parked domains have the same, each company its own."""
         if host in PARKED:
             return "127.243.0.1"
         return f"127.243.1.{1 + COMPANIES.index(host)}" if host in COMPANIES else None
@@ -163,16 +163,16 @@ class Cloakers(Part):
     hosts = tuple(f"{kind}-{number}.cloaks.{DOMAIN}" for kind in CLOAKED_KINDS for number in range(HOSTS_OF[kind]))
 
     def address(self, host: str) -> str | None:
-        """Each on its own."""
+        """The address of a host: each has its own."""
         return f"127.241.0.{1 + self.hosts.index(host)}" if host in self.hosts else None
 
     def is_cloaked(self, url: str) -> bool:
-        """Every page of the hosts of three kinds."""
+        """Whether a URL is on a host of the three kinds that cloak."""
         host = url.partition("://")[2].partition("/")[0].partition(":")[0]
         return host in self.hosts and host.partition("-")[0] in CLOAKED
 
     def answer(self, request: Request) -> Answer | None:
-        """By what asks."""
+        """The answer to a crawler or a browser, by its user agent; `None` for other hosts."""
         if request.host not in self.hosts:
             return None
         path, seed = request.target.partition("?")[0], self.world.seed
@@ -266,7 +266,7 @@ class Mirrors(Part):
     hosts = (*(host for each in copies() for host in (each.original, each.host)), *_LOOKALIKES)
 
     def address(self, host: str) -> str | None:
-        """Each on its own."""
+        """The address of a host: each has its own."""
         return f"127.240.0.{1 + self.hosts.index(host)}" if host in self.hosts else None
 
     def answer(self, request: Request) -> Answer | None:

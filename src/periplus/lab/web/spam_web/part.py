@@ -155,7 +155,7 @@ class SmallSite(Struct, frozen=True):
         return [prose(at(key, 100 * edition + place), _SENTENCES // 2) for place in range(2)]
 
     def links(self, path: str) -> list[str]:
-        """Where a page leads: the home page to sections, sections to their articles, articles to their neighbours."""
+        """The links of a page: the home page to sections, sections to their articles, articles to their neighbours."""
         sections = [f"/{section}/" for section in SECTIONS]
         if path == "/":
             return sections
