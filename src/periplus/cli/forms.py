@@ -28,7 +28,7 @@ def forms(
     site: Annotated[str | None, typer.Argument(metavar="[SITE]", show_default=False, help="A site of it.")] = None,
     json: options.Json = False,
 ) -> None:
-    """List the forms of a collection: what each is for, what its queries brought, and which come next.
+    """List the forms of a collection: what each is for, what its queries found, and which come next.
 
     Example: periplus forms docs docs.example.org
     """

@@ -145,7 +145,7 @@ def status(out: Out, ledger: LedgerFolder = None, json: options.Json = False) ->
     )
     for crawler in facts.crawlers:
         claims = f", {count(crawler.false_claims)} by others with its name" if crawler.false_claims else ""
-        visits = f"{counted(crawler.visits, 'visit')} in a day, {count(crawler.needless)} of them in vain"
+        visits = f"{counted(crawler.visits, 'visit')} in a day, {count(crawler.needless)} of them needless"
         console.print(Text(f"  {crawler.name}: {visits}{claims}"), soft_wrap=True)
     for change in facts.last_changes:
         console.print(Text(f"  {change.kind:8} {change.url}"), soft_wrap=True)

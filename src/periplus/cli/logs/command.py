@@ -77,7 +77,7 @@ def logs(
     refresh: Refresh = False,
     json: options.Json = False,
 ) -> None:
-    """Show which crawlers visit your site, whether they are genuine, and what they fetch in vain.
+    """Show which crawlers visit your site, whether they are genuine, and which requests are needless.
 
     Example: periplus logs /var/log/nginx/access.log* --html crawlers.html
     """
