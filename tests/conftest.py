@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 import pytest
@@ -42,16 +43,16 @@ def pytest_configure(config: pytest.Config) -> None:
     fork_for_multiprocessing()
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= LEAST_MEMORY:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
-        _keep_temporary_files_in_memory(config)
+        _keep_temporary_files_in_memory()
 
 
-def _keep_temporary_files_in_memory(config: pytest.Config) -> None:
-    """Let programs that are tested have their temporary folders in memory too; they are removed after the run."""
+def _keep_temporary_files_in_memory() -> None:
+    """Put temporary folders of tested programs in memory too. They are removed last, after those of multiprocessing."""
     if "TMPDIR" in os.environ:  # of the user, or of the process that started this worker
         return
     folder = tempfile.mkdtemp(prefix="periplus-tests-", dir=MEMORY)
     os.environ["TMPDIR"] = tempfile.tempdir = folder
-    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    Finalize(None, shutil.rmtree, args=(folder,), kwargs={"ignore_errors": True}, exitpriority=-1000)
 
 
 def _begin_elsewhere(config: pytest.Config) -> None:
