@@ -100,9 +100,11 @@ def test_every_url_is_told_with_its_way_and_its_refusal(run: Run, served: Served
 
 
 def test_the_time_of_a_polite_crawl_is_what_the_site_asks_for(run: Run, served: ServedDomains) -> None:
-    """Four pages, 0.05 s apart, whatever we would do by ourselves."""
+    """Four pages, 0.05 s apart, whatever we would do by ourselves; further apart if it answered slowly."""
     _, summary = mapped(run(*typed_for(served, HOME, "--json")))
-    assert (summary["seconds"], summary["rest"], summary["slowest"]) == (0.2, 0.05, "site.test")
+    assert summary["slowest"] == "site.test"
+    assert summary["rest"] >= 0.05
+    assert summary["seconds"] == pytest.approx(4 * summary["rest"], abs=0.003)
 
 
 def test_what_a_person_would_leave_out_is_told_by_the_rule(run: Run, served: ServedDomains) -> None:
