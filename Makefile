@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-.venv/core: pyproject.toml requirements/core.txt hatch_build.py $(wildcard src/periplus/content/scan/native/*)
+.venv/core: pyproject.toml requirements/core.txt hatch_build.py src/periplus/content/common_words.py $(wildcard src/periplus/content/scan/native/*)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "setting up .venv (once)"
 	@$(PIP) install --require-hashes -r requirements/core.txt
