@@ -57,17 +57,17 @@ def report_of(
     describe: Describe,
     *,
     say: Say = lambda _: None,
-    print_step: Say = lambda _: None,
+    on_step: Say = lambda _: None,
     executor: Executor | None = None,
 ) -> Report:
-    """The report of a collection as data. `say` is called before long steps, `print_step` before every question."""
+    """The report of a collection as data. `say` is called before long steps, `on_step` before every question."""
     from periplus.insight.report import gather_report  # imports DuckDB: only where it is used
     from periplus.insight.views import Views
 
     folder, spooled = collection.folder, collection.layout.spooled
     with Views(folder, spooled=spooled, say=say, executor=executor) as views:
         state = crawl_state_of(collection, describe)
-        return gather_report(views, folder.resolve().name, time.time(), state, say=print_step)
+        return gather_report(views, folder.resolve().name, time.time(), state, say=on_step)
 
 
 def check_report_file(file: Path) -> None:

@@ -91,8 +91,8 @@ def resize(
 
 def _resize(asked: Collection, shards: int, patience: float, console: Console) -> tuple[Resized, str]:
     """Resize here if no crawl is running, else let the running crawl do it; return the result and which did it."""
-    teller, until = ProgressReporter(console), time.monotonic() + patience
-    found = _here(asked, shards, teller)
+    reporter, until = ProgressReporter(console), time.monotonic() + patience
+    found = _here(asked, shards, reporter)
     if found is not None:
         return found, "command"
     request(asked.layout, shards)
@@ -109,7 +109,7 @@ def _resize(asked: Collection, shards: int, patience: float, console: Console) -
                 f"the crawl that runs into {asked.folder} cannot have {shards} shards",
                 hint="the crawl prints the reason: a cluster has at most one shard per processor",
             )
-        found = None if _is_done(asked, shards) else _here(asked, shards, teller)
+        found = None if _is_done(asked, shards) else _here(asked, shards, reporter)
         if found is not None:
             return found, "command"
     return Resized(shards, shards), "crawl"

@@ -68,9 +68,7 @@ def written_report(collection: Collection, out: Path | None = None, cluster: str
 def reported(collection: Collection, cluster: str | None = None) -> Report:
     """The report of a collection as data."""
     with executor_at(cluster) as executor, _progress() as say:
-        return report_of(
-            collection, _described, say=say, print_step=lambda what: say(f"{_STEP}{what}"), executor=executor
-        )
+        return report_of(collection, _described, say=say, on_step=lambda what: say(f"{_STEP}{what}"), executor=executor)
 
 
 def _described(facts: SignalFacts) -> tuple[str, str]:

@@ -335,7 +335,7 @@ def _run(collection: Collection, gather: Gather | None, most: int, *, is_json: b
     """Watch, show the progress, and return how it ended: `time` or `interrupted`."""
     before, budget = tally_of(collection.layout), budget_of(collection.config, collection.layout)
     name = str(collection.folder)
-    teller = ProgressReporter(lambda progress: _print(line_of(name, progress, before, budget)) if is_json else None)
+    reporter = ProgressReporter(lambda progress: _print(line_of(name, progress, before, budget)) if is_json else None)
     title = f"periplus watch {shlex.quote(name)}"
     summary = run(
         collection,
@@ -345,14 +345,14 @@ def _run(collection: Collection, gather: Gather | None, most: int, *, is_json: b
         watches=True,
         gather=gather,
         most=most,
-        tell=teller.update,
+        tell=reporter.update,
     )
     ended = "interrupted" if summary.ended == "interrupted" else "time"
-    if teller.last is not None:
+    if reporter.last is not None:
         if is_json:
-            _print(line_of(name, teller.last, before, budget, ended))
+            _print(line_of(name, reporter.last, before, budget, ended))
         else:
-            _print_end(name, teller.last, before, ended)
+            _print_end(name, reporter.last, before, ended)
     return ended
 
 

@@ -132,8 +132,8 @@ class Focus:
         layer = self._topic.layer(page) if self._ordering.needs_layers else 0
         best: dict[Url, float] = {}
         for (url, _), signs in zip(links, near, strict=True):
-            signs_of_link = LinkSigns(*signs, promise.get(url, 1.0), layer)
-            potential = self._ordering.potential(relevance, passed, signs_of_link, len(targets))
+            link_signs = LinkSigns(*signs, promise.get(url, 1.0), layer)
+            potential = self._ordering.potential(relevance, passed, link_signs, len(targets))
             if potential >= best.get(url, 0.0):
                 best[url] = potential
         worths = {potential: worth_of(potential, passed) for potential in {*best.values()}}

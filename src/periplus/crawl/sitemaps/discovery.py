@@ -141,8 +141,8 @@ class SitemapDiscovery:
                 hosts.discard(site_of(url))
                 continue
             if not self._is_ours(site_of(url)):
-                teller = base if by is None else _rules_of(by, base)
-                self._deliver([Discovery(url, Source.SITEMAP, now, 0, teller, purpose=Purpose.SITEMAP)], now)
+                referrer = base if by is None else _rules_of(by, base)
+                self._deliver([Discovery(url, Source.SITEMAP, now, 0, referrer, purpose=Purpose.SITEMAP)], now)
                 continue
             node = self._store.get(url)
             if node is None:
@@ -194,10 +194,10 @@ class SitemapDiscovery:
 
     def pass_on(self, node: SitemapNode, target: Url, now: float) -> None:
         """Send a file, or where it moved to, to the shard that has its site, with the hosts that vouch for it."""
-        tellers = [_rules_of(site, node.url) for site in node.vouching] or [node.parent or node.url]
+        referrers = [_rules_of(site, node.url) for site in node.vouching] or [node.parent or node.url]
         redirects = node.redirects + (target != node.url)
         moved = Discovery(target, Source.SITEMAP, now, node.depth, redirects=redirects, purpose=Purpose.SITEMAP)
-        self._deliver([replace(moved, referrer=teller) for teller in tellers], now)
+        self._deliver([replace(moved, referrer=referrer) for referrer in referrers], now)
 
     def enqueue(self, node: SitemapNode, now: float) -> None:
         """Keep a node, and queue its file. A robots.txt is not a sitemap."""
@@ -216,8 +216,8 @@ class SitemapDiscovery:
                 self._receive(discovery, now)
 
     def _receive(self, found: Discovery, now: float) -> None:
-        url, teller, source = found.url, found.referrer, found.source
-        by = site_of(teller) if teller is not None and teller == robots_url(teller) else None
+        url, referrer, source = found.url, found.referrer, found.source
+        by = site_of(referrer) if referrer is not None and referrer == robots_url(referrer) else None
         node = self._store.get(url)
         if node is not None:
             if source is Source.PING:
@@ -225,7 +225,7 @@ class SitemapDiscovery:
             if by is not None:
                 self._vouch(node, by, now)
             return
-        vouching, parent = ((), teller) if by is None else ((by,), None)
+        vouching, parent = ((), referrer) if by is None else ((by,), None)
         origin = Origin.ROBOTS if by else Origin.PING if source is Source.PING else Origin.INDEX
         self.enqueue(SitemapNode(url, url, origin, now, parent, found.depth, None, found.redirects, vouching), now)
 

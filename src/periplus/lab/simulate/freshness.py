@@ -70,8 +70,8 @@ def simulate_freshness(
     """
     check_budget(budget)
     span = histories if isinstance(histories, Window) else window(histories, days, start)
-    day_of_signals = day_signals(span, signals, seed) if signals else None
-    given = Circumstances(span, span.rates if rates is None else rates[span.pages], budget, settings, day_of_signals)
+    signalled = day_signals(span, signals, seed) if signals else None
+    given = Circumstances(span, span.rates if rates is None else rates[span.pages], budget, settings, signalled)
     run = _Run(span, refresh_policy(policy, given, np.random.default_rng(seed)), budget, watch)
     for day in range(span.days):
         run.live(day)

@@ -81,9 +81,9 @@ class Ledger:
         reasons = quiet + (seen.signals * self.estimates.kappa[site]).sum(axis=1)
         chance = -np.expm1(-np.maximum(reasons, 1e-12))
         reasons = np.clip(reasons, 1e-9, 500.0)
-        days_of_evidence = information(quiet, reasons)
-        changes = np.where(seen.is_changed, days_of_evidence + quiet / np.expm1(reasons), 0.0)
-        days = np.where(seen.is_changed, days_of_evidence / rows["rate"][full], seen.days)
+        evidence = information(quiet, reasons)
+        changes = np.where(seen.is_changed, evidence + quiet / np.expm1(reasons), 0.0)
+        days = np.where(seen.is_changed, evidence / rows["rate"][full], seen.days)
         rows["old_changes"][full] = KEEP * rows["old_changes"][full] + changes
         rows["old_days"][full] = KEEP * rows["old_days"][full] + days
         right = np.minimum(seen.signals, seen.signals * self.estimates.precision[site] / chance[:, None])
