@@ -31,10 +31,11 @@ _LISTED = (Lane.SITEMAPS, Lane.FILES)
 class Schedule:
     """The active sites.
 
-    `delay_of` is the time in seconds for which a site rests, `under_way` the number of its open requests. `shards`: how many share the addresses. `is_crowded`:
-    sites beyond the capacity wait. `rests_until`: before then no site is visited that was not active when the process
-    began: its address may just have been asked by the process before. `turn` counts how often sites went to rest.
-    Only URLs in `lanes` are counted; those in other lanes stay in their queues.
+    `delay_of` is the time in seconds for which a site rests, `under_way` the number of its open requests. `shards`: how
+    many share the addresses. `is_crowded`: sites beyond the capacity wait. `rests_until`: before then no site is
+    visited that was not active when the process began: its address may just have been asked by the process before.
+    `turn` counts how often sites went to rest. Only URLs in `lanes` are counted; those in other lanes stay in their
+    queues.
     """
 
     def __init__(
