@@ -428,6 +428,15 @@ class Frontier:
         times = (self.schedule.next_at, self.schedule.next_look_at, self._leases.next_end, *waits)
         return min((at for at in times if at is not None), default=None)
 
+    @property
+    def queued(self) -> int:
+        """The number of URLs that wait in queues, of all sites."""
+        return len(self._state.queues)
+
+    def check_some(self, first: int, count: int) -> int:
+        """Check some active sites from the one at this position on; returns where to continue."""
+        return self.schedule.check_some(first, count)
+
     def check_invariants(self) -> None:
         """Check what must hold between any two calls."""
         self.schedule.check_invariants()

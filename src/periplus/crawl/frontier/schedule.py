@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from periplus.model import InvariantError, Lane, Ordering, Queued, Site, SiteVisits
 from periplus.policy.ordering import ZERO_LEVEL, ByWorth
@@ -411,6 +412,13 @@ class Schedule:
                 self.place(active, active.record.ready_at)
 
     # proofs
+
+    def check_some(self, first: int, count: int) -> int:
+        """Check some sites from the one at this position on; returns where to continue."""
+        first = first if first < len(self._sites) else 0
+        for active in list(islice(self._sites.values(), first, first + count)):
+            self._check(active)
+        return first + count
 
     def check_invariants(self) -> None:
         """Check that every site is in one stage and can be found from there; no site that waits is forgotten."""
