@@ -65,7 +65,7 @@ def _what(outcome: FetchOutcome, ended_at: float) -> Row:
         case Fetched():
             return (
                 "fetched", outcome.status, None, None, None, outcome.started_at, ended_at, outcome.duration,
-                len(outcome.body), _content_type(outcome.headers), outcome.ip, None,
+                outcome.size, _content_type(outcome.headers), outcome.ip, None,
             )  # fmt: skip
         case NotModified():
             return (
