@@ -321,7 +321,7 @@ def _described(capture: _Capture) -> FetchTask | None:
     except ValueError:
         return None
     is_own = task.site == site_of(task.url) or task.purpose is Purpose.ROBOTS
-    is_site = (named := canonical(f"{task.site}/")) is not None and site_of(named) == task.site
+    is_site = (named := canonical(f"http://{task.site}/")) is not None and site_of(named) == task.site
     return task if is_sane and is_own and is_site and task.purpose in _IMPORTED else None
 
 
