@@ -125,9 +125,13 @@ def test_records_keep_their_bytes_in_every_packing(tmp_path: Path, how: str) -> 
     ]
     ended = [record + b"\r\n\r\n" for record in records]
     path = tmp_path / {"gzip": "a.warc.gz", "plain": "a.warc", "zstd": "a.warc.zst", "whole": "b.warc.gz"}[how]
-    pack = {"gzip": gzip.compress, "plain": bytes, "zstd": zstandard.ZstdCompressor().compress, "whole": bytes}[how]
-    data = b"".join(map(pack, ended))
-    path.write_bytes(gzip.compress(data) if how == "whole" else data)
+    packed = {
+        "gzip": b"".join(map(gzip.compress, ended)),
+        "plain": b"".join(ended),
+        "zstd": b"".join(map(zstandard.ZstdCompressor().compress, ended)),
+        "whole": gzip.compress(b"".join(ended)),
+    }
+    path.write_bytes(packed[how])
     done = import_archives(tmp_path / "new", [path])
     assert (done.captures, done.pages, done.lost) == (2, 2, 0)
     found = [record for record in copied(tmp_path / "new", max_block=4 << 20) if record.type == "response"]

@@ -39,6 +39,7 @@ from periplus.crawl.machine import Machine
 from periplus.formats.headers import Headers
 from periplus.model import Fetched, NotModified, Problem, Purpose, UsageError
 from periplus.store import Archive, DiskState
+from periplus.store.durable import move
 from periplus.store.importing import ArchiveFile, Survey, archive_files, foreign_answers, survey
 from periplus.store.importing.files import PACKAGE
 from periplus.store.importing.wacz import listed_pages
@@ -116,7 +117,7 @@ def import_archives(
         settle(draft)
         if folder.exists():
             folder.rmdir()
-        draft.rename(folder)
+        move(draft, folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
         shutil.rmtree(draft, ignore_errors=True)

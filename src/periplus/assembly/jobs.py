@@ -26,6 +26,7 @@ from periplus.crawl.router import owner_of
 from periplus.model import Site
 from periplus.policy.spam import SpamScores
 from periplus.store import LearntFiles
+from periplus.store.durable import write_file
 
 from .collection import Collection, existing, tally_of
 from .judging import judge_spam
@@ -112,7 +113,7 @@ def learn_spam(collection: Collection) -> None:
             return
     judge_spam(collection)
     path.parent.mkdir(exist_ok=True)
-    path.write_text(str(pages))
+    write_file(path, str(pages).encode())
 
 
 JOBS: Final = (Job("spam", _wants_spam, learn_spam), Job("reputation", _wants_reputation, learn_reputation))

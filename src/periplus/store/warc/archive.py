@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
-from typing import Final, TypeGuard
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,15 +31,15 @@ from periplus.model import (
     Payloads,
     Stored,
     SubResponse,
-    Url,
 )
 from periplus.urls import site_of, surt
 
+from ..durable import move
 from ..folders import repair_hint, sync_folder
 from ..settings import WarcSettings
 from . import records
 from .cdxj import REVISIT, CdxLine, key_of, line_of, mime_of
-from .copying import CopiedExchange, SourceRecord
+from .copying import CopiedExchange, SourceRecord, payload_of, stored_at
 from .index import is_indexed, scan, write_lines
 from .reading import WarcRecord, read_records
 from .records import (
@@ -48,6 +48,7 @@ from .records import (
     Frame,
     WarcName,
     base32,
+    can_be_referred_to,
     files_of,
     identifiers,
     index_of,
@@ -386,7 +387,7 @@ class Archive:
     def _set_aside(self) -> None:
         for name, path in files_of(self._folder, self._shard):
             self._serial = name.serial
-            path.rename(path.with_name(path.name + ORPHAN))
+            move(path, path.with_name(path.name + ORPHAN))
             index_of(path).unlink(missing_ok=True)
 
 
@@ -395,31 +396,6 @@ def as_sent(answer: Answer) -> Answer:
     if isinstance(answer, Fetched) and answer.rendering is not None and answer.rendering.is_rendered:
         return replace(answer, body=answer.rendering.document, rendering=None)
     return answer
-
-
-def can_be_referred_to(answer: Answer) -> TypeGuard[Fetched]:
-    """Whether a later answer with the same payload is stored as a reference to this one."""
-    return isinstance(answer, Fetched) and answer.status == 200 and bool(answer.body) and not answer.is_truncated
-
-
-def payload_of(answer: Answer, stored: Stored, record: WarcRecord) -> Payload | None:
-    """The payload that later answers may refer to: one that was read whole, and that its digest is of."""
-    if stored.is_revisit or not can_be_referred_to(answer) or answer.unread or not _has_uuid(record):
-        return None
-    digest = sha1(answer.body, usedforsecurity=False).digest()
-    if stored.digest != f"sha1:{base32(digest)}":
-        return None
-    return Payload(digest, Url(record.url), answer.started_at, record.id)
-
-
-def _has_uuid(record: WarcRecord) -> bool:
-    return record.fields.get("warc-record-id", "").startswith("<urn:uuid:")
-
-
-def stored_at(file: str, record: WarcRecord) -> Stored:
-    """Where a record of a file is stored."""
-    digest = record.fields.get("warc-payload-digest", "")
-    return Stored(file, record.offset, record.length, digest, record.type == "revisit")
 
 
 def _line(answer: Answer, date: str, stored: Stored) -> bytes:

@@ -15,10 +15,12 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from periplus.model import Payload, Stored, Url
+
 from .http import body_offset
 from .members import deflated_pieces
 from .reading import FileSlice, WarcRecord, block_pieces
-from .records import Answer, base32, header, identifier
+from .records import Answer, base32, can_be_referred_to, header, identifier
 
 _PIECE: Final = 1 << 18
 """Bytes that are copied at a time."""
@@ -82,3 +84,23 @@ def as_warc(found: SourceRecord) -> SourceRecord:
     head = header(record.type, uuid, fields, given["content-type"], record.size)
     named = {**given, "warc-record-id": f"<urn:uuid:{uuid}>", "warc-payload-digest": digest}
     return SourceRecord(source, replace(record, fields=named, head=head, is_member=False))
+
+
+def payload_of(answer: Answer, stored: Stored, record: WarcRecord) -> Payload | None:
+    """The payload that later answers may refer to: one that was read whole, and that its digest is of."""
+    if stored.is_revisit or not can_be_referred_to(answer) or answer.unread or not _has_uuid(record):
+        return None
+    digest = sha1(answer.body, usedforsecurity=False).digest()
+    if stored.digest != f"sha1:{base32(digest)}":
+        return None
+    return Payload(digest, Url(record.url), answer.started_at, record.id)
+
+
+def _has_uuid(record: WarcRecord) -> bool:
+    return record.fields.get("warc-record-id", "").startswith("<urn:uuid:")
+
+
+def stored_at(file: str, record: WarcRecord) -> Stored:
+    """Where a record of a file is stored."""
+    digest = record.fields.get("warc-payload-digest", "")
+    return Stored(file, record.offset, record.length, digest, record.type == "revisit")

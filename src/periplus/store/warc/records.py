@@ -23,7 +23,7 @@ from hashlib import sha1
 from os import urandom
 from pathlib import Path
 from time import gmtime, strftime
-from typing import Final
+from typing import Final, TypeGuard
 
 import msgspec
 from msgspec import Struct
@@ -135,6 +135,12 @@ def index_of(path: Path) -> Path:
 
 
 Answer = Fetched | NotModified | Redirected
+
+
+def can_be_referred_to(answer: Answer) -> TypeGuard[Fetched]:
+    """Whether a later answer with the same payload is stored as a reference to this one."""
+    return isinstance(answer, Fetched) and answer.status == 200 and bool(answer.body) and not answer.is_truncated
+
 
 IDENTICAL: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 UNCHANGED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
