@@ -309,7 +309,9 @@ class Disk:
     def _open(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         real = self._real["open"]
         if dir_fd is not None or not self._is_here(path):
-            return int(real(path, flags, mode, dir_fd=dir_fd))
+            descriptor = int(real(path, flags, mode, dir_fd=dir_fd))
+            self._opened.pop(descriptor, None)  # a file object that was closed may have had this number
+            return descriptor
         name = os.fspath(path)
         is_new = flags & os.O_CREAT and not Path(name).exists()
         if is_new:
@@ -373,7 +375,9 @@ class Disk:
     def _open_file(self, path: Any, mode: str = "r", buffering: int = -1, *arguments: Any, **options: Any) -> Any:
         """`open` for reading as it is; a file that is written has writes that may fail."""
         if not self._is_here(path):
-            return self._real_open(path, mode, buffering, *arguments, **options)
+            file = self._real_open(path, mode, buffering, *arguments, **options)
+            self._opened.pop(file.fileno(), None)
+            return file
         name = os.fspath(path)
         if "+" in mode or not set(mode) & set("wax"):
             file = self._real_open(path, mode, buffering, *arguments, **options)
