@@ -12,6 +12,7 @@ from periplus.assembly.collection import SEEDS_IN_SETTINGS, cores, existing, hel
 from periplus.assembly.seeds import read_seeds
 from periplus.config import Config
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, UsageError
+from periplus.store.durable import draft_of
 
 
 @each_case(
@@ -104,8 +105,8 @@ def test_a_folder_that_is_something_else_is_refused(tmp_path: Path) -> None:
 
 def test_what_a_killed_beginning_leaves_is_not_a_stranger(tmp_path: Path) -> None:
     """Seeds and drafts are written before the settings: the same command must be able to begin again."""
-    for name in ("crawl.lock", "seeds.txt", "seeds.txt.new", "periplus.toml.new"):
-        (tmp_path / name).touch()
+    for path in (tmp_path / "crawl.lock", tmp_path / "seeds.txt", draft_of(tmp_path / "periplus.toml")):
+        path.touch()
     assert planned(tmp_path, seeds=["a.example"], options={}).is_new
 
 
