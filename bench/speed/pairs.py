@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from bench.crawl.process import anonymous_memory
 from bench.speed.reference import has_scanner
 
 PAGES, PAGES_IN_PYTHON = 1600, 250
@@ -203,16 +204,6 @@ def _watch(runs: list[subprocess.Popen[bytes]]) -> tuple[list[int], list[float]]
     if any(run.returncode for run in runs):
         raise RuntimeError(f"exit codes {[run.returncode for run in runs]} of {[run.args for run in runs]}")
     return memory, cpu
-
-
-def anonymous_memory(pid: int) -> int:
-    """Bytes of memory that belong to no file, what is shared divided among its processes; 0 if it has ended."""
-    try:
-        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:
-        return 0
-    found = re.search(r"^Pss_Anon:\s+(\d+) kB", rollup, re.MULTILINE)
-    return int(found.group(1)) * 1024 if found else 0
 
 
 def count_instructions(trees: tuple[Path, Path], answers: Path) -> list[float]:
