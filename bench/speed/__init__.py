@@ -9,6 +9,7 @@ answers at the same time on the same core. Whatever slows one slows the other.
     reference.py  the pinned commit, checked out and compiled in `bench/.speed`
     pairs.py      two versions at the same time on one core: CPU time, jobs, memory, instructions
     guard.py      judges and prints: `make speed`
+    stages.py     CPU time by stage, at the reference and now
     planted.py    shows that the guard finds slow-downs of 5 %, and none where there is none
     history.py    moves the reference: adds a line to `bench/history.csv` and draws `docs/images/speed.svg`
     REFERENCE     the pinned commit, and why it is that one

@@ -19,6 +19,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,11 @@ class ReplayWire:
         """There is nothing to close."""
 
 
+def in_virtual_time() -> AbstractContextManager[object]:
+    """Within this block, shards that are opened have a virtual clock."""
+    return patch.object(shards, "SystemClock", VirtualClock)
+
+
 def replay(answers: Answers, folder: Path, pages: int, wait: Callable[[], None]) -> dict[str, object]:
     """Crawl the answers up to this number of pages. `wait` is called when everything is loaded."""
     collection = planned(folder, seeds=answers.seeds, options=OPTIONS)
@@ -189,7 +195,7 @@ def main() -> int:
             sys.stdin.readline()
 
     opened = partial(_open_small, lmdb.open) if asked.small_map else lmdb.open
-    with patch.object(shards, "SystemClock", VirtualClock), patch.object(lmdb, "open", opened):
+    with in_virtual_time(), patch.object(lmdb, "open", opened):
         print(json.dumps(replay(load(asked.answers), asked.folder, asked.pages, wait)), flush=True)
     return 0
 
