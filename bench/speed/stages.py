@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -56,7 +56,7 @@ class StageClock:
     """CPU time by stage, each without the stages inside it."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self.functions: Counter[str] = Counter()
         self._inside = [0.0]
 
