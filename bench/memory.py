@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import re
 import subprocess
@@ -28,10 +27,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from periplus.assembly.background import BackgroundJobs
 from periplus.assembly.collection import planned
-from periplus.assembly.jobs import BackgroundJobs
 from periplus.assembly.shards import ShardMaker
 from periplus.crawl.clock import SystemClock, Timescale
+from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Crawl
 from periplus.model import Clock, Discovery, Failed, Fetched, FetchOutcome, FetchTask, Located, Source
 
@@ -138,10 +138,20 @@ def crawl(folder: Path, pages: int, sites: int) -> None:
     clock = SystemClock()
     jobs = BackgroundJobs(collection, 0, clock.now())
     for (status,) in Crawl(maker, 1, seeds=found, limit=pages).progress():
-        jobs.check(status.crawl.pages, clock.now())
-        line = {"pages": status.crawl.pages, "known": status.frontier.known, "cpu": time.process_time()}
-        print(json.dumps(line), flush=True)
+        jobs.check(status.crawl.pages, clock.now(), status.cpu_seconds)
+        _print(status, jobs)
     jobs.end(status.crawl.pages, clock.now(), is_interrupted=False)
+    _print(status, jobs)
+
+
+def _print(status: Status, jobs: BackgroundJobs) -> None:
+    line = {
+        "pages": status.crawl.pages,
+        "known": status.frontier.known,
+        "crawl CPU s": round(status.cpu_seconds, 1),
+        "jobs CPU s": round(jobs.cpu_seconds, 1),
+    }
+    print(json.dumps(line), flush=True)
 
 
 class Generated(Struct, frozen=True):
@@ -227,12 +237,9 @@ def measure(folder: Path, pages: int, sites: int, step: int) -> Iterator[dict[st
                 due = last["pages"] // step * step + step
                 yield _row(last, sampler.taken())
         sampler.end()
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise SystemExit(f"the crawl ended with {process.returncode}")
-        jobs = used.ru_utime + used.ru_stime - last["cpu"]
-        yield _row(last, sampler.taken()) | {"jobs and end: cpu": round(jobs, 1)}
+    if process.returncode:
+        raise SystemExit(f"the crawl ended with {process.returncode}")
+    yield _row(last, sampler.taken())
 
 
 def _row(line: dict[str, float], memory: Memory) -> dict[str, float]:

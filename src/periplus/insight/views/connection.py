@@ -85,15 +85,19 @@ class Views:
         settings: ViewSettings | None = None,
         say: Callable[[str], None] | None = None,
         executor: Executor | None = None,
+        scratch: Path | None = None,
     ) -> None:
-        """With an `executor`, PageRank and near-duplicates are computed there, in partitions, whatever their size."""
+        """With an `executor`, PageRank and near-duplicates are computed there, in partitions, whatever their size.
+
+        What does not fit into memory is written to a temporary folder in `scratch`, or where the system has those.
+        """
         self.folder = folder
         self.settings = settings or ViewSettings()
         self.executor = executor
         self.tables = folder / "tables"
         self.spooled = tuple(spooled)
         self._print = say or (lambda _: None)
-        self._scratch = TemporaryDirectory(prefix="periplus-insight-", ignore_cleanup_errors=True)
+        self._scratch = TemporaryDirectory(prefix="periplus-insight-", dir=scratch, ignore_cleanup_errors=True)
         self.scratch = Path(self._scratch.name)
         self.kept = Kept(folder / "insight", self.scratch, self.tables, self.spooled)
         self._there: set[str] = set()
