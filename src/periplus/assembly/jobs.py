@@ -34,11 +34,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MEMORY: Final = "100MB"
-"""What DuckDB may hold: enough for the links of 500,000 pages with little on disk."""
+"""What DuckDB may hold; the rest waits on disk."""
+MAX_SPOOLED: Final = 50_000
+"""Rows that are in no Parquet file yet and that a job holds in memory, of each table: about 20 MB of links."""
 SPILL: Final = "20GB"
 """What may wait on disk at most."""
 MOST_DATA: Final = 1 << 30
-"""Bytes that a process of jobs may allocate, used or not: about three times what one needs for 500,000 pages."""
+"""Bytes that a process of jobs may allocate, used or not: five times what one took for 20,000 pages."""
 ONE_THREAD: Final = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_IO_THREADS": "1"}
 """The environment of a process of jobs: each thread that a library starts would hold memory of its own."""
 _JUDGED_PAGES: Final = "spam-pages"
@@ -167,7 +169,7 @@ def _views(collection: Collection) -> Iterator[Views]:
     shutil.rmtree(scratch, ignore_errors=True)  # of a process that was killed
     scratch.mkdir(parents=True)
     try:
-        settings = ViewSettings(memory=MEMORY, spill=SPILL, threads=1)
+        settings = ViewSettings(memory=MEMORY, spill=SPILL, threads=1, max_spooled_rows=MAX_SPOOLED)
         with Views(collection.folder, spooled=collection.layout.spooled, settings=settings, scratch=scratch) as views:
             yield views
     finally:

@@ -64,6 +64,12 @@ _PAIRS: Final = {
         from {{rows}}) where host <> lister""",
 }
 """The pairs of sites in each table."""
+_COLUMNS: Final = {
+    "links": ("site", "target_site", "is_internal", "rel"),
+    "fetches": ("site", "target", "outcome"),
+    "sitemap_entries": ("site", "url"),
+}
+"""The columns that these queries need."""
 Keys = NDArray[np.uint64]
 
 
@@ -159,7 +165,7 @@ class DomainGraph:
             if new:
                 self._keep(place)
             for table in _PAIRS:
-                rows = read_spooled(table, spooled)
+                rows = read_spooled(table, spooled, _COLUMNS[table])
                 if len(rows):
                     cursor.register("spooled", rows)
                     self._add_pairs(cursor, table, "spooled")
@@ -263,7 +269,7 @@ def networks_of(
     files = [str(path) for path in files_of(folder / "tables", "fetches", spooled)]
     found: dict[str, str] = {}
     with _cursor(database) as cursor:
-        rows = read_spooled("fetches", spooled)
+        rows = read_spooled("fetches", spooled, ("site", "domain", "ip"))
         sources = [f"read_parquet([{','.join(repr(_quoted(Path(each))) for each in files)}])"] if files else []
         if len(rows):
             cursor.register("spooled", rows)
