@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 
 MEMORY: Final = "100MB"
 """What DuckDB may hold; the rest waits on disk."""
-MAX_SPOOLED: Final = 50_000
-"""Rows that are in no Parquet file yet and that a job holds in memory, of each table: about 20 MB of links."""
+MAX_SPOOLED: Final = 200_000
+"""Rows of a table in no Parquet file yet that a job holds in memory: of links there may be a million."""
 SPILL: Final = "20GB"
 """What may wait on disk at most."""
 MOST_DATA: Final = 1 << 30
