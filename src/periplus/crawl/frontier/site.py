@@ -18,7 +18,6 @@ decides as the one that wrote it.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable, Sequence
 from enum import Enum, IntEnum, auto
 from typing import TYPE_CHECKING
@@ -122,7 +121,7 @@ class ActiveSite:
         self.turn = 0
         self.awaits_robots = False
         self.is_guest = False
-        self.delegated: deque[Delegation] = deque()
+        self.delegated: list[Delegation] = []
 
     @classmethod
     def restored(cls, row: SiteVisits, record: SiteState) -> ActiveSite:

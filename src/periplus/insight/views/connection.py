@@ -34,7 +34,7 @@ from periplus.store.tables import (
     Spooled,
     pandas_import,  # noqa: F401 - before the first array is made
 )
-from periplus.store.tables.reader import damaged_files, files_of, read_spooled
+from periplus.store.tables.reader import count_spooled, damaged_files, files_of, read_spooled, write_spooled
 
 from .catalogue import ITEMS, MADE, TABLES, VIEWS
 from .kept import Kept, files_of_judges
@@ -55,6 +55,8 @@ class ViewSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What may wait on disk at most."""
     threads: int = 0
     """Processors; 0: all that this process may use."""
+    max_spooled_rows: int = 1 << 62
+    """Rows of a table in no Parquet file yet that are held in memory; if there are more, they are copied to one."""
     memory_bytes: int = 4 << 30
     """Bytes that links, or sketches, may take in one memory; if they take more, they are processed in partitions."""
 
@@ -85,15 +87,19 @@ class Views:
         settings: ViewSettings | None = None,
         say: Callable[[str], None] | None = None,
         executor: Executor | None = None,
+        scratch: Path | None = None,
     ) -> None:
-        """With an `executor`, PageRank and near-duplicates are computed there, in partitions, whatever their size."""
+        """With an `executor`, PageRank and near-duplicates are computed there, in partitions, whatever their size.
+
+        What does not fit into memory is written to a temporary folder in `scratch`, or where the system has those.
+        """
         self.folder = folder
         self.settings = settings or ViewSettings()
         self.executor = executor
         self.tables = folder / "tables"
         self.spooled = tuple(spooled)
         self._print = say or (lambda _: None)
-        self._scratch = TemporaryDirectory(prefix="periplus-insight-", ignore_cleanup_errors=True)
+        self._scratch = TemporaryDirectory(prefix="periplus-insight-", dir=scratch, ignore_cleanup_errors=True)
         self.scratch = Path(self._scratch.name)
         self.kept = Kept(folder / "insight", self.scratch, self.tables, self.spooled)
         self._there: set[str] = set()
@@ -226,9 +232,12 @@ class Views:
 
     def _put_table(self, name: str) -> None:
         """The Parquet files of a table and, for a crawl that runs or was killed, the rows that are in none yet."""
-        rows = read_spooled(name, self.spooled)
-        self.database.register(f"spooled_{name}", rows)
         files = [str(path) for path in files_of(self.tables, name, self.spooled)]
+        spooled = self.spooled
+        if count_spooled(name, spooled) > self.settings.max_spooled_rows:
+            files.append(str(write_spooled(name, spooled, self.scratch / f"{name}.parquet")))
+            spooled = ()
+        self.database.register(f"spooled_{name}", read_spooled(name, spooled))
         if name == "verdicts":
             files += map(str, files_of_judges(self.folder))
         parts = [f"select * from spooled_{name}"]  # also without rows: it has every column

@@ -91,15 +91,28 @@ def read(
     return pa.Table.from_batches(scan(folder, table, spooled=spooled, columns=columns), schema).unify_dictionaries()
 
 
-def read_spooled(table: str, spooled: Sequence[Spooled]) -> pa.Table:
-    """The rows of a table that are in no Parquet file yet, in memory."""
-    return pa.Table.from_batches(scan_spools(table, spooled), SCHEMAS[table]).unify_dictionaries()
+def read_spooled(table: str, spooled: Sequence[Spooled], columns: Sequence[str] | None = None) -> pa.Table:
+    """The rows of a table that are in no Parquet file yet, or some columns of them, in memory."""
+    schema = SCHEMAS[table] if columns is None else pa.schema([SCHEMAS[table].field(name) for name in columns])
+    return pa.Table.from_batches(scan_spools(table, spooled, columns), schema).unify_dictionaries()
+
+
+def write_spooled(table: str, spooled: Sequence[Spooled], path: Path) -> Path:
+    """Copy the rows of a table that are in no Parquet file yet to one, a batch at a time."""
+    with pq.ParquetWriter(path, SCHEMAS[table], compression="lz4") as writer:
+        for batch in scan_spools(table, spooled):
+            writer.write_batch(batch)
+    return path
+
+
+def count_spooled(table: str, spooled: Sequence[Spooled]) -> int:
+    """How many rows of a table are in no Parquet file yet."""
+    return sum(places_of(shard.mark)[table].rows for shard in spooled)
 
 
 def count_rows(folder: Path, table: str, *, spooled: Sequence[Spooled] = ()) -> int:
     """How many rows a table has, without reading them."""
-    in_files = sum(_rows_in(path) for path in files_of(folder, table, spooled))
-    return in_files + sum(places_of(shard.mark)[table].rows for shard in spooled)
+    return sum(_rows_in(path) for path in files_of(folder, table, spooled)) + count_spooled(table, spooled)
 
 
 def _rows_in(path: Path) -> int:
