@@ -1,10 +1,11 @@
 """Runs the jobs of a collection (`jobs`) in the background of its crawl, as a process of low priority.
 
 `JobSchedule` decides when: all runs together may take `SHARE` of the processor time that the crawl itself has taken, so
-that a fast crawl of any size pays the same part of its time, and the cost of the next run is estimated from the last. A
-crawl that mostly waits for its sites takes little processor time; for it the time that has passed counts as well, every
-`EVERY_SECONDS`. When the crawl has ended, the jobs run once more on its last pages. One run at a time; nothing waits
-for jobs but the end of a crawl.
+that a fast crawl of any size pays the same part of its time, and the cost of the next run is estimated from the last.
+The first run is early, whatever it costs: a link farm that is judged late has been fetched by then. A crawl that mostly
+waits for its sites takes little processor time; for it the time that has passed counts as well, every `EVERY_SECONDS`.
+When the crawl has ended, the jobs run once more on its last pages. One run at a time; nothing waits for jobs but the
+end of a crawl.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ FIRST_COST: Final = 1.5
 """Processor seconds that the first run is expected to take: most of them to load libraries."""
 FIRST_PAGES: Final = 500
 """New pages without which jobs do not run: smaller crawls end before a job could change anything."""
+EARLY_PAGES: Final = 5000
+"""New pages after which the jobs run for the first time, although `SHARE` would come to that only at some 25,000."""
 EVERY_PAGES: Final = 100_000
 """New pages from which jobs may run though the pages have not doubled."""
 EVERY_SECONDS: Final = 1800.0
@@ -62,6 +65,8 @@ class JobSchedule:
         is_late = now - self._ran_at >= EVERY_SECONDS and new > 0
         if not is_late and new < min(max(FIRST_PAGES, self._pages), EVERY_PAGES):
             return False
+        if self._cost is None and new >= EARLY_PAGES:
+            return True
         seconds = max(crawl_seconds, now - self._began_at) if is_late else crawl_seconds
         return self.used + self.next_cost(pages) <= self._share * seconds
 

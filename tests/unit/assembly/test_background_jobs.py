@@ -12,6 +12,7 @@ from tests.lab.crawling import as_domains, rows, standing
 
 from periplus.assembly import background, jobs
 from periplus.assembly.background import (
+    EARLY_PAGES,
     EVERY_PAGES,
     EVERY_SECONDS,
     FIRST_COST,
@@ -64,10 +65,11 @@ PLENTY = 1e9
 
 
 def test_jobs_are_due_by_their_share_of_the_processor_time() -> None:
-    """The first run by its estimate; each further one when all runs and it fit, by the cost of the last."""
+    """The first run early or by its estimate; each further one when all runs and it fit, by the cost of the last."""
     schedule = JobSchedule(0, 0.0)
-    assert not schedule.is_due(10_000, 1.0, 0.99 * FIRST_COST / SHARE)
-    assert schedule.is_due(10_000, 1.0, FIRST_COST / SHARE)
+    assert not schedule.is_due(EARLY_PAGES - 1, 1.0, 0.99 * FIRST_COST / SHARE)
+    assert schedule.is_due(EARLY_PAGES - 1, 1.0, FIRST_COST / SHARE)
+    assert schedule.is_due(EARLY_PAGES, 1.0, 0.0)
     schedule.began(10_000, 1.0)
     schedule.ended(4.0)
     assert schedule.next_cost(15_000) == 6.0
