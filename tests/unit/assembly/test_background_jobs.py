@@ -125,7 +125,7 @@ def test_a_small_crawl_has_jobs_only_at_its_end() -> None:
     """From `FIRST_PAGES` on; with fewer pages it pays nothing."""
     assert not JobSchedule(0, 0.0).is_due_at_end(FIRST_PAGES - 1)
     assert JobSchedule(0, 0.0).is_due_at_end(FIRST_PAGES)
-    assert not JobSchedule(0, 0.0).is_due(5000, 10.0, 10.0)
+    assert not JobSchedule(0, 0.0).is_due(EARLY_PAGES - 1, 10.0, 10.0)
 
 
 def test_one_run_at_a_time(tmp_path: Path) -> None:
