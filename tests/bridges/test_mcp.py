@@ -25,6 +25,7 @@ from periplus.bridges.agents.rest import AgentRoutes
 from periplus.bridges.agents.verbs import AgentVerbs
 from periplus.config import Config
 from periplus.model import Url
+from periplus.web import browse_tables
 from periplus.web.app import described_api
 from periplus.web.running import running
 from periplus.web.served import Served, ServeSettings
@@ -240,6 +241,17 @@ def test_query(verbs: AgentVerbs) -> None:
     assert (len(many["rows"]), many["is_cut"]) == (1000, True)
     for sql in ("drop table pages", "select 1; select 2", "select * from read_text('/etc/hosts')", "select nothing"):
         assert refused(verbs, "query", sql=sql) == "bad-query"
+
+
+def test_query_is_stopped(verbs: AgentVerbs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a process of its own, by its memory or its time, as those of viewers."""
+    huge = "select length(repeat('x',4000000000)), length(repeat('y',4000000001))"
+    assert refused(verbs, "query", sql=huge) == "bad-query"
+    with monkeypatch.context() as patch:
+        patch.setattr(browse_tables, "MAX_SECONDS", 0.5)
+        endless = "select levenshtein(repeat('a',400000),repeat('b',400000))"
+        assert "took longer" in called(verbs, "query", sql=endless)[1]
+    assert called(verbs, "query", sql="select 1")[0]["rows"] == [[1]]
 
 
 def test_crawls_that_are_refused(verbs: AgentVerbs) -> None:

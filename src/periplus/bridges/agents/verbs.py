@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from threading import Lock, Timer
+from threading import Lock
 from typing import Any, Final
 
 import msgspec
@@ -29,6 +29,7 @@ from periplus.store.export import markdown_of
 from periplus.store.export.captures import StatedPreferences
 from periplus.store.export.documents import last_document
 from periplus.urls import canonical, site_of
+from periplus.web.browse_tables import reader_of
 from periplus.web.served import Served, ServedCollection
 
 from . import arguments as asked
@@ -52,8 +53,7 @@ from .answers import (
 from .crawl_jobs import CrawlJobs
 
 MAX_SQL_ROWS: Final = 1_000
-MAX_SQL_SECONDS: Final = 10.0
-"""Rows and seconds of a query."""
+"""Rows of a query."""
 MAX_PASSAGES: Final = 3
 """Passages of a change that are shown."""
 MAX_PASSAGE: Final = 300
@@ -272,23 +272,9 @@ class AgentVerbs:
         collection = self._collection(what.collection)
         if isinstance(collection, Refusal):
             return collection
-        with collection.views() as views:
-            timer = Timer(MAX_SQL_SECONDS, views.database.interrupt)
-            timer.daemon = True
-            timer.start()
-            began = time.monotonic()
-            try:
-                answer = views.select(what.sql)
-                rows, left_out = fitting(_some(answer.rows(), MAX_SQL_ROWS + 1), MAX_SQL_ROWS)
-            except Exception as error:
-                if time.monotonic() - began < MAX_SQL_SECONDS:
-                    raise
-                raise UsageError(
-                    f"the query took longer than {MAX_SQL_SECONDS:g} seconds", hint="Select less."
-                ) from error
-            finally:
-                timer.cancel()
-        return RowsAnswer(answer.names, rows, left_out > 0)
+        answer = reader_of(collection).ask(what.sql, MAX_SQL_ROWS)
+        rows, left_out = fitting(answer.rows, MAX_SQL_ROWS)
+        return RowsAnswer(answer.names, rows, answer.has_more or left_out > 0)
 
     def _collection(self, name: str) -> ServedCollection | Refusal:
         if not name:
@@ -355,11 +341,6 @@ HINTS: Final = {
 
 def _sentence(error: PeriplusError) -> str:
     return f"{error}. {error.hint}" if error.hint else str(error)
-
-
-def _some(rows: Iterator[tuple[Any, ...]], most: int) -> Iterator[list[Any]]:
-    for _, row in zip(range(most), rows, strict=False):
-        yield [msgspec.to_builtins(value, enc_hook=str) for value in row]
 
 
 def _passage(passage: Passage) -> str:

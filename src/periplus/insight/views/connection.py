@@ -36,12 +36,9 @@ from periplus.store.tables import (
 )
 from periplus.store.tables.reader import damaged_files, files_of, read_spooled
 
-from .catalogue import ITEMS, MADE, TABLES, VIEWS
+from .catalogue import ITEMS, MADE, TABLES, VIEWS, names_in
 from .kept import Kept, files_of_judges
 
-_NAMES: Final = re.compile(r"\w+")
-_TEXTS: Final = re.compile(r"'[^']*'")
-"""Literals, whose words are not names of tables; one with a quotation mark in it counts as two."""
 _UNKNOWN: Final = re.compile(r"Table with name (\S+) does not exist")
 _ROWS_AT_ONCE: Final = 10_000
 
@@ -85,8 +82,12 @@ class Views:
         settings: ViewSettings | None = None,
         say: Callable[[str], None] | None = None,
         executor: Executor | None = None,
+        computed: Path | None = None,
     ) -> None:
-        """With an `executor`, PageRank and near-duplicates are computed there, in partitions, whatever their size."""
+        """With an `executor`, PageRank and near-duplicates are computed there, in partitions, whatever their size.
+
+        `computed` is the folder of computed tables, by default `insight` in the collection.
+        """
         self.folder = folder
         self.settings = settings or ViewSettings()
         self.executor = executor
@@ -95,7 +96,7 @@ class Views:
         self._print = say or (lambda _: None)
         self._scratch = TemporaryDirectory(prefix="periplus-insight-", ignore_cleanup_errors=True)
         self.scratch = Path(self._scratch.name)
-        self.kept = Kept(folder / "insight", self.scratch, self.tables, self.spooled)
+        self.kept = Kept(computed or folder / "insight", self.scratch, self.tables, self.spooled)
         self._there: set[str] = set()
         self._is_locked = False
         self.database = self._opened(self.settings)
@@ -195,8 +196,8 @@ class Views:
     def _lock(self) -> None:
         if self._is_locked:
             return
-        places = [str(place.resolve()) for place in (self.tables, self.folder / "insight", self.scratch)]
-        quoted = ", ".join(_quoted(place) for place in places)
+        places = (self.tables, self.folder / "insight", self.kept.folder, self.scratch)
+        quoted = ", ".join(_quoted(str(place.resolve())) for place in places)
         self.database.execute(f"set allowed_directories = [{quoted}]")
         self.database.execute("set enable_external_access = false")
         self.database.execute("set lock_configuration = true")
@@ -206,7 +207,7 @@ class Views:
 
     def prepare(self, sql: str) -> None:
         """Create every table and view that is named in some SQL, and those they depend on."""
-        for name in sorted(set(_NAMES.findall(_TEXTS.sub("", sql).lower())) & VIEWS.keys()):
+        for name in names_in(sql):
             self._put(name)
 
     def _put(self, name: str) -> None:
