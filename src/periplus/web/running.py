@@ -1,8 +1,8 @@
 """Runs the application in uvicorn: in the foreground for the command, in a thread for programs.
 
 The first Ctrl-C (or SIGTERM) lets requests under way end, the second ends at once. A client that does not finish the
-header of a request, or does not read an answer, within the time of `ServeSettings.timeout` is disconnected; uvicorn
-itself would wait.
+header of a request within `ServeSettings.header_timeout`, or does not read an answer within `timeout`, is disconnected;
+uvicorn itself would wait. `connections` decides which connections make room for new ones.
 
 It is the same command as a person would type, in a process of its own: a crash of one does not touch the other, and the
 server controls it through its socket as any crawl. When the server stops it lets the crawl end its
@@ -32,7 +32,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from periplus.model import UsageError
 
 from .app import make_app
-from .served import Served
+from .connections import Connections
+from .served import Served, ServeSettings
 
 STOP_WITHIN = 60.0
 """Seconds for a crawl to end its requests and commit; then it is killed, which loses only the requests under way."""
@@ -67,33 +68,45 @@ _MAX_HEADER = 64 * 1024
 """Bytes of a request line with its header: the default of uvicorn."""
 _MAX_AHEAD = 64 * 1024
 """Bytes of further requests that may arrive before one is answered. Browsers send none; uvicorn would keep them all."""
+_TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n"
 
 
 class _Protocol(H11Protocol):
-    """Closes connections whose next request does not arrive, or whose client does not read."""
+    """Closes connections whose request does not arrive or whose client does not read, and those that are too many."""
 
-    timeout = 30.0
+    settings: ServeSettings
+    open_connections: Connections[_Protocol]
     _unread: asyncio.TimerHandle | None = None
+    _incomplete: asyncio.TimerHandle | None = None
     _ahead = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.loop.call_later(self.timeout, self._close_if_waiting)
+        self._await_header()
+        if not self.open_connections.add(self, self.client[0] if self.client else "", _is_waiting):
+            transport.write(_TOO_MANY)
+            transport.close()
 
     def data_received(self, data: bytes) -> None:
         self._ahead = self._ahead + len(data) if self.conn.their_state is h11.DONE else 0
         if self._ahead > _MAX_AHEAD:
             self.transport.abort()
-        else:
-            super().data_received(data)
+            return
+        super().data_received(data)
+        if _is_waiting(self):
+            self._await_header()
+        elif self._incomplete is not None:
+            self._incomplete.cancel()
+            self._incomplete = None
 
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self.loop.call_later(self.timeout, self._close_if_waiting)
+    def _await_header(self) -> None:
+        """Close the connection unless a header is complete in time, counted from its first byte."""
+        if self._incomplete is None:
+            self._incomplete = self.loop.call_later(self.settings.header_timeout, self.transport.abort)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._unread = self.loop.call_later(self.timeout, self.transport.abort)
+        self._unread = self.loop.call_later(self.settings.timeout, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -101,14 +114,20 @@ class _Protocol(H11Protocol):
             self._unread.cancel()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
+        for timer in (self._unread, self._incomplete):
+            if timer is not None:
+                timer.cancel()
+        self.open_connections.remove(self)
         super().connection_lost(exc)
 
-    def _close_if_waiting(self) -> None:
-        """Close unless an answer is being made: endpoints have their own time."""
-        if self.cycle is None or self.cycle.response_complete:
-            self.transport.close()
+    def make_room(self) -> None:
+        """Close the connection for another one."""
+        self.transport.abort()
+
+
+def _is_waiting(connection: _Protocol) -> bool:
+    """Whether a connection waits for the header of a request: nothing is lost if it is closed."""
+    return connection.cycle is None or connection.cycle.response_complete
 
 
 class _Server(uvicorn.Server):
@@ -180,7 +199,10 @@ def url_of(served: Served, listening: socket.socket) -> str:
 
 def _server(served: Served, listening: socket.socket, at_once: Callable[[], None] | None) -> _Server:
     settings = served.settings = replace(served.settings, port=listening.getsockname()[1])
-    protocol = type("Protocol", (_Protocol,), {"timeout": settings.timeout})
+    limits = Connections[_Protocol](
+        settings.max_connections - 1, settings.max_connections_per_address, _proxies(settings)
+    )
+    protocol = type("Protocol", (_Protocol,), {"settings": settings, "open_connections": limits})
     options: dict[str, Any] = {
         "http": protocol,
         "ws": "none",
@@ -195,6 +217,11 @@ def _server(served: Served, listening: socket.socket, at_once: Callable[[], None
         "h11_max_incomplete_event_size": _MAX_HEADER,
     }
     return _Server(uvicorn.Config(make_app(served), **options), served, at_once)
+
+
+def _proxies(settings: ServeSettings) -> frozenset[str]:
+    """Addresses that many clients share: those of a reverse proxy on this machine."""
+    return frozenset({"127.0.0.1", "::1"}) if settings.public_url else frozenset()
 
 
 def _listen(served: Served) -> socket.socket:

@@ -101,9 +101,13 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
     max_body: int = 1_000_000
     """Bytes of a request body."""
     timeout: float = 30.0
-    """Seconds for a request to arrive, for an answer to begin, and for a client that does not read."""
+    """Seconds for the body of a request to arrive, for an answer to begin, and for a client that does not read."""
+    header_timeout: float = 5.0
+    """Seconds for the header of a request to arrive."""
     max_connections: int = 250
-    """Connections at once, 100 of them for live pages; more are answered with 503."""
+    """Connections at once, 100 of them for live pages. Those that wait for a request make room; else 503."""
+    max_connections_per_address: int = 64
+    """Connections of one address at once: ten browsers. With `public_url` the proxy on this machine is not limited."""
 
     @property
     def is_loopback(self) -> bool:
