@@ -33,7 +33,7 @@ def routes() -> list[Route]:
     """The routes of this module."""
     described = Operation("This description of the API, in OpenAPI 3.1.", (), "application/json")
     return [
-        route("/api", _page, audience=Audience.VIEWER, name="api"),
+        route("/api", _page, audience=Audience.VIEWER, name="api", is_page=True),
         route("/api/openapi.json", _description, audience=Audience.VIEWER, operation=described),
     ]
 

@@ -90,13 +90,16 @@ class AgentVerbs:
         """The verbs that may be used."""
         return tuple(name for name in VERBS if name != "query" or self._allows_sql)
 
-    def call(self, name: str, given: object) -> Struct:
-        """Call a verb with arguments as JSON has them; everything that goes wrong is a refusal."""
+    def call(self, name: str, given: object, kind: type[Struct] | None = None) -> Struct:
+        """Call a verb with arguments as JSON has them; everything that goes wrong is a refusal.
+
+        `kind` is the type of the arguments, by default all that the verb has.
+        """
         verb = VERBS.get(name)
         if verb is None:
             return Refusal("bad-argument", f"There is no verb {name[:50]!r}; there are {', '.join(self.names)}.")
         try:
-            arguments = msgspec.convert(given, verb.arguments, strict=False)
+            arguments = msgspec.convert(given, kind or verb.arguments, strict=False)
             answer: Struct = verb.call(self, arguments)
         except msgspec.ValidationError as error:
             return Refusal("bad-argument", str(error))
@@ -127,15 +130,16 @@ class AgentVerbs:
         fetched_at = datetime.fromtimestamp(hit.fetched_at, UTC) if hit.fetched_at else None
         return SearchHit(hit.title, hit.url, "" if withheld else hit.snippet, fetched_at, withheld)
 
-    def read(self, what: asked.Read) -> PageText | Refusal:
-        """Read a page, as it was crawled or fetched now."""
+    def read(self, what: asked.ReadStored) -> PageText | Refusal:
+        """Read a page, as it was crawled or, if the arguments are `Read`, fetched now."""
         collection = self._collection(what.collection)
         if isinstance(collection, Refusal):
             return collection
         url = canonical(what.url)
         if url is None:
             return Refusal("not-a-url", "Give a whole URL, such as https://example.org/page.")
-        found = self._fetched(collection, url) if what.fresh else self._stored(collection, url)
+        is_fresh = isinstance(what, asked.Read) and what.fresh
+        found = self._fetched(collection, url) if is_fresh else self._stored(collection, url)
         return found if isinstance(found, Refusal) else self._part(collection, found, what)
 
     def _stored(self, collection: ServedCollection, url: Url) -> _Text | Refusal:
@@ -152,7 +156,7 @@ class AgentVerbs:
             return Refusal(found.reason, HINTS.get(found.reason, found.detail or "The page cannot be fetched now."))
         return _Text(found.url, found.page, found.body, found.fetched_at, found.page.preferences)
 
-    def _part(self, collection: ServedCollection, found: _Text, what: asked.Read) -> PageText | Refusal:
+    def _part(self, collection: ServedCollection, found: _Text, what: asked.ReadStored) -> PageText | Refusal:
         page = found.page
         withheld = self._withheld(collection, found.preferences)
         parts = [""] if withheld else parts_of(markdown_of(page, without_hidden(found.body)), what.max_tokens)
@@ -313,13 +317,17 @@ class Verb(Struct, frozen=True):
     returns: type[Struct]
     call: Callable[[AgentVerbs, Any], Struct]
     is_read_only: bool = True
+    fetches: bool = False
+    """Whether it sends requests to sites."""
+    stored: type[Struct] | None = None
+    """If it fetches: the arguments with which it does not."""
 
 
 VERBS: Final = {
     "search": Verb(asked.Search, SearchAnswer, AgentVerbs.search),
-    "read": Verb(asked.Read, PageText, AgentVerbs.read),
-    "map": Verb(asked.Map, MapAnswer, AgentVerbs.map),
-    "crawl": Verb(asked.Crawl, CrawlJob, AgentVerbs.crawl, is_read_only=False),
+    "read": Verb(asked.Read, PageText, AgentVerbs.read, fetches=True, stored=asked.ReadStored),
+    "map": Verb(asked.Map, MapAnswer, AgentVerbs.map, fetches=True),
+    "crawl": Verb(asked.Crawl, CrawlJob, AgentVerbs.crawl, is_read_only=False, fetches=True),
     "crawl_status": Verb(asked.CrawlStatus, CrawlJob, AgentVerbs.crawl_status),
     "changes": Verb(asked.Changes, ChangesAnswer, AgentVerbs.changes),
     "useful_links": Verb(asked.UsefulLinks, LinksAnswer, AgentVerbs.useful_links),
