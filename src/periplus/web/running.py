@@ -4,9 +4,9 @@ The first Ctrl-C (or SIGTERM) lets requests under way end, the second ends at on
 header of a request within `ServeSettings.header_timeout`, or does not read an answer within `timeout`, is disconnected;
 uvicorn itself would wait. `connections` decides which connections make room for new ones.
 
-It is the same command as a person would type, in a process of its own: a crash of one does not touch the other, and the
-server controls it through its socket as any crawl. When the server stops it lets the crawl end its
-requests and commit everything.
+A crawl beside the server is the same command as a person would type, in a process of its own, and the server controls
+it through its socket as any crawl. When the server ends in any way, even if it is killed, the crawl ends its requests
+and commits everything.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ import uvicorn
 from msgspec.structs import replace
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from periplus.model import UsageError
+from periplus.assembly.collection import held
+from periplus.model import CollectionInUse, UsageError
 
 from .app import make_app
 from .connections import Connections
@@ -40,17 +41,30 @@ STOP_WITHIN = 60.0
 
 
 @contextmanager
-def crawling(folders: Sequence[Path], kind: str) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Run a command (`crawl` or `watch`) on each folder until the block ends."""
+def crawling(folders: Sequence[Path], kind: str, say: Callable[[str], None]) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Run a command (`crawl` or `watch`) on each folder until the block ends; `say` is called if one fails before.
+
+    Raises `CollectionInUse` if a crawl of one of them runs already.
+    """
+    for folder in folders:
+        _check_free(folder, kind)
     processes: list[subprocess.Popen[bytes]] = []
+    is_ending = threading.Event()
+
+    def report(process: subprocess.Popen[bytes], folder: Path) -> None:
+        if (code := process.wait()) and not is_ending.is_set():
+            say(f"periplus {kind} of {folder} ended with exit code {code}; the server goes on without it.")
+
     try:
         for folder in folders:
             place = ["-o", str(folder.resolve())] if kind == "crawl" else [str(folder.resolve())]
-            command = [sys.executable, "-m", "periplus", kind, *place]
-            quiet = subprocess.DEVNULL
-            processes.append(subprocess.Popen(command, stdin=quiet, start_new_session=True))  # noqa: S603 - our own
+            command = [sys.executable, "-m", "periplus.cli.stopped_by_parent", kind, *place]
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603 - our own
+            processes.append(process)
+            threading.Thread(target=report, args=(process, folder), daemon=True).start()
         yield processes
     finally:
+        is_ending.set()
         for process in processes:
             process.terminate()
         for process in processes:
@@ -59,6 +73,17 @@ def crawling(folders: Sequence[Path], kind: str) -> Iterator[list[subprocess.Pop
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
+
+
+def _check_free(folder: Path, kind: str) -> None:
+    try:
+        with held(folder):
+            pass
+    except CollectionInUse as error:
+        hint = f"wait until it ends, or serve without --{kind}: the live pages show any crawl that runs"
+        raise CollectionInUse(str(error), hint=hint) from error
 
 
 GRACE = 10
