@@ -104,9 +104,9 @@ class AgentVerbs:
         except msgspec.ValidationError as error:
             return Refusal("bad-argument", str(error))
         except UsageError as error:
-            return Refusal("bad-query" if name == "query" else "bad-argument", _sentence(error))
+            return _refusal("bad-query" if name == "query" else "bad-argument", error)
         except PeriplusError as error:
-            return Refusal("collection-error", _sentence(error))
+            return _refusal("collection-error", error)
         return answer
 
     def search(self, what: asked.Search) -> SearchAnswer | Refusal:
@@ -153,7 +153,7 @@ class AgentVerbs:
     def _fetched(self, collection: ServedCollection, url: Url) -> _Text | Refusal:
         found = self._fresh_pages(collection).fetch(url)
         if isinstance(found, NotFetched):
-            return Refusal(found.reason, HINTS.get(found.reason, found.detail or "The page cannot be fetched now."))
+            return Refusal(found.reason, HINTS.get(found.reason, "The page cannot be fetched now."), found.detail)
         return _Text(found.url, found.page, found.body, found.fetched_at, found.page.preferences)
 
     def _part(self, collection: ServedCollection, found: _Text, what: asked.ReadStored) -> PageText | Refusal:
@@ -265,7 +265,7 @@ class AgentVerbs:
         try:
             found = ulinks_of(collection.collection, Wanted(what.k, what.k, False), what.site)[0]
         except UsageError as error:
-            return Refusal("no-site", _sentence(error))
+            return _refusal("no-site", error)
         links, _ = fitting((UsefulLink(link.url, link.title) for link in found.ulinks), what.k)
         return LinksAnswer(found.site, links)
 
@@ -347,8 +347,9 @@ HINTS: Final = {
 """What to do about a refusal, by reason."""
 
 
-def _sentence(error: PeriplusError) -> str:
-    return f"{error}. {error.hint}" if error.hint else str(error)
+def _refusal(reason: str, error: PeriplusError) -> Refusal:
+    """An error of ours as a refusal. Its message may quote a page: DuckDB names the value that it cannot convert."""
+    return Refusal(reason, error.hint or "Ask in another way.", str(error))
 
 
 def _passage(passage: Passage) -> str:
