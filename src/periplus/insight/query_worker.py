@@ -47,7 +47,10 @@ class Ready(Struct, frozen=True, tag="ready"):
 
 
 class Question(Struct, frozen=True, tag="question"):
-    """A query of one collection. `computed` is the folder of computed tables; they must be current."""
+    """A query of one collection, whose files were verified.
+
+    `computed` is the folder of computed tables; they must be current.
+    """
 
     folder: Path
     spooled: tuple[Spooled, ...]
@@ -154,6 +157,7 @@ def _answered(question: Question) -> Answered:
         settings=settings,
         say=_refuse_to_compute,
         computed=question.computed,
+        is_verified=True,
     ) as views:
         answer = views.select(question.sql)
         rows: list[list[Any]] = []

@@ -21,9 +21,10 @@ from msgspec.structs import replace
 from periplus.insight.plain_values import plain
 from periplus.insight.query_worker import Answered as QueryRows
 from periplus.insight.query_worker import Question
-from periplus.insight.views.catalogue import needs_computed
+from periplus.insight.views.catalogue import needs_computed, tables_in
 from periplus.model import PeriplusError
 from periplus.store.tables import Spooled
+from periplus.store.tables.reader import intact_files_of
 
 from .browse_cells import Column, Query, Row, Table
 from .browse_state import read_state, spooled_of
@@ -114,6 +115,8 @@ class TableReader:
             raise TableProblem(f"A query may have {MAX_SQL:,} characters.", hint="periplus query takes longer ones.")
         with ExitStack() as held:
             computed, spooled = self._compute(held) if needs_computed(sql) else (None, self._spooled())
+            for table in tables_in(sql):
+                intact_files_of(self._collection.folder / "tables", table, spooled)
             question = Question(
                 folder=self._collection.folder,
                 spooled=spooled,

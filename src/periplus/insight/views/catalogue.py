@@ -325,6 +325,14 @@ def names_in(sql: str) -> list[str]:
     return sorted(set(_NAMES.findall(_TEXTS.sub("", sql).lower())) & VIEWS.keys())
 
 
+def tables_in(sql: str) -> set[str]:
+    """The tables of the crawl that a query reads, by itself or through views."""
+    found: set[str] = set()
+    for name in names_in(sql):
+        found |= {name} if VIEWS[name] in TABLES else tables_in(VIEWS[name].sql)
+    return found
+
+
 def needs_computed(sql: str) -> bool:
     """Whether a query rests on the computed tables, by itself or through a view."""
     return any(VIEWS[name] in MADE or needs_computed(VIEWS[name].sql) for name in names_in(sql))

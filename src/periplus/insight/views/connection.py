@@ -34,7 +34,7 @@ from periplus.store.tables import (
     Spooled,
     pandas_import,  # noqa: F401 - before the first array is made
 )
-from periplus.store.tables.reader import damaged_files, files_of, read_spooled
+from periplus.store.tables.reader import damaged_files, files_of, intact_files_of, read_spooled
 
 from .catalogue import ITEMS, MADE, TABLES, VIEWS, names_in
 from .kept import Kept, files_of_judges
@@ -83,14 +83,17 @@ class Views:
         say: Callable[[str], None] | None = None,
         executor: Executor | None = None,
         computed: Path | None = None,
+        is_verified: bool = False,
     ) -> None:
         """With an `executor`, PageRank and near-duplicates are computed there, in partitions, whatever their size.
 
-        `computed` is the folder of computed tables, by default `insight` in the collection.
+        `computed` is the folder of computed tables, by default `insight` in the collection. `is_verified`: the caller
+        has compared the files of the tables with their digests.
         """
         self.folder = folder
         self.settings = settings or ViewSettings()
         self.executor = executor
+        self._files_of = files_of if is_verified else intact_files_of
         self.tables = folder / "tables"
         self.spooled = tuple(spooled)
         self._print = say or (lambda _: None)
@@ -229,7 +232,7 @@ class Views:
         """The Parquet files of a table and, for a crawl that runs or was killed, the rows that are in none yet."""
         rows = read_spooled(name, self.spooled)
         self.database.register(f"spooled_{name}", rows)
-        files = [str(path) for path in files_of(self.tables, name, self.spooled)]
+        files = [str(path) for path in self._files_of(self.tables, name, self.spooled)]
         if name == "verdicts":
             files += map(str, files_of_judges(self.folder))
         parts = [f"select * from spooled_{name}"]  # also without rows: it has every column
