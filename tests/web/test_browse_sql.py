@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from tests.lab.crawling import rows
 from tests.markup import elements
 from tests.web.asking import PATIENCE, Site
 from tests.web.browsed import crawled
-from tests.web.query_processes import limit_of, memory_of, query_workers
+from tests.web.query_processes import is_there, limit_of, memory_of, query_workers
 
 from periplus.lab.web.sites import Profile
 from periplus.web import browse_tables
@@ -129,6 +131,16 @@ def test_a_query_that_cannot_be_interrupted_is_killed(server: Site, monkeypatch:
     assert reply.status == 400
     assert "took longer than 0.5 seconds" in reply.text
     assert len(before - query_workers(os.getpid())) == 1
+    assert answer(server, "select 1 as one") == [{"one": 1}]
+
+
+def test_a_process_that_was_killed_meanwhile_is_replaced(server: Site) -> None:
+    """By the system, for lack of memory: the next query does not notice."""
+    answer(server, "select 1 as one")
+    for pid in query_workers(os.getpid()):
+        os.kill(pid, signal.SIGKILL)
+        while is_there(pid):
+            time.sleep(0.01)
     assert answer(server, "select 1 as one") == [{"one": 1}]
 
 

@@ -72,7 +72,7 @@ class QueryPool:
 
     def _asked(self, question: Question, until: float) -> Answered | Refused:
         with self._lock:
-            worker = self._idle.pop() if self._idle else _Worker()
+            worker = self._idle_worker() or _Worker()
         try:
             worker.wait_until_ready(until, self._is_stopping)
             reply = worker.ask(question, self._is_stopping)
@@ -82,6 +82,15 @@ class QueryPool:
             raise
         self._keep(worker)
         return reply
+
+    def _idle_worker(self) -> _Worker | None:
+        """A process that waits. The system may have killed some meanwhile, for lack of memory."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.is_running:
+                return worker
+            worker.kill()
+        return None
 
     def _keep(self, worker: _Worker | None) -> None:
         """Keep a process for the next query; a new one if it was killed."""
@@ -114,7 +123,7 @@ class _Worker:
             "OPENBLAS_NUM_THREADS": "1",
         }
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", f"{__package__}.query_worker"],
+            [sys.executable, "-P", "-m", f"{__package__}.query_worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -123,6 +132,11 @@ class _Worker:
             start_new_session=True,  # Ctrl-C at a terminal is for the server
         )
         self._is_ready = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
 
     def wait_until_ready(self, until: float, is_stopping: Callable[[], bool]) -> None:
         """Wait until it can answer."""

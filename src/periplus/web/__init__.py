@@ -40,6 +40,7 @@ POST: a browser sends `Origin: null` with a form of ours, because of `Referrer-P
 its Origin and needs nothing; programs send `Authorization: Bearer TOKEN`, or JSON and no Origin.
 `route(..., checks_origin=False, max_body=...)` is for receivers.
 
-A body has at most 1 MB and 30 s, an answer 30 s until it begins. A response may set its own Content-Security-Policy and
-Cache-Control; otherwise `app` does. JSON is made by `rendering.json_response` from msgspec values.
+A header has 5 s, a body at most 1 MB and 30 s, an answer 30 s until it begins. A response may set its own
+Content-Security-Policy and Cache-Control; otherwise `app` does. JSON is made by `rendering.json_response` from msgspec
+values.
 """

@@ -58,7 +58,7 @@ def crawling(folders: Sequence[Path], kind: str, say: Callable[[str], None]) -> 
     try:
         for folder in folders:
             place = ["-o", str(folder.resolve())] if kind == "crawl" else [str(folder.resolve())]
-            command = [sys.executable, "-m", "periplus.cli.stopped_by_parent", kind, *place]
+            command = [sys.executable, "-P", "-m", "periplus.cli.stopped_by_parent", kind, *place]
             process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603 - our own
             processes.append(process)
             threading.Thread(target=report, args=(process, folder), daemon=True).start()
