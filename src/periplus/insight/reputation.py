@@ -37,7 +37,7 @@ from periplus.model import Judged, Url
 from periplus.policy.reputation import KnownReputation, budgets_of, domain_hash, networks, of_listed, star, trust
 from periplus.policy.spam import SpamScores
 from periplus.store.tables import Spooled
-from periplus.store.tables.reader import files_of, read_spooled
+from periplus.store.tables.reader import intact_files_of, read_spooled
 from periplus.urls import domain_of, site_of
 
 from .views.kept import write_verdicts
@@ -179,7 +179,7 @@ class DomainGraph:
 
     def _load(self, place: Path, tables: Path, spooled: Sequence[Spooled]) -> list[tuple[str, Path]]:
         """Take over the kept graph, if it was made of files that are there still. The files that it was not made of."""
-        files = [(table, path) for table in _PAIRS for path in files_of(tables, table, spooled)]
+        files = [(table, path) for table in _PAIRS for path in intact_files_of(tables, table, spooled)]
         sizes = {f"{table}/{path.name}": path.stat().st_size for table, path in files}
         kept = _kept(place)
         if kept is not None:
@@ -266,7 +266,7 @@ def networks_of(
     database: duckdb.DuckDBPyConnection | None = None,
 ) -> NDArray[np.int64]:
     """A number for the network of each domain: /24 of an IPv4 address, /48 of IPv6. Without an address: its own."""
-    files = [str(path) for path in files_of(folder / "tables", "fetches", spooled)]
+    files = [str(path) for path in intact_files_of(folder / "tables", "fetches", spooled)]
     found: dict[str, str] = {}
     with _cursor(database) as cursor:
         rows = read_spooled("fetches", spooled, ("site", "domain", "ip"))

@@ -44,7 +44,7 @@ class CrawlJobs:
                 return Refusal("already-running", "A crawl of this collection is running: wait, or ask crawl_status.")
             pages = tally_of(existing(folder).layout).pages
             command = [
-                sys.executable, "-m", "periplus", "crawl", "-o", str(folder.resolve()),
+                sys.executable, "-P", "-m", "periplus", "crawl", "-o", str(folder.resolve()),
                 "--limit", str(pages + limit), "--for", f"{minutes}m", "--", *seeds,
             ]  # fmt: skip
             quiet = subprocess.DEVNULL
