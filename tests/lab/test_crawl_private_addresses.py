@@ -213,7 +213,7 @@ def test_the_reason_names_the_option(
     web.pages = {"/": (200, "<title>x</title>")}
     seeds = [f"http://{host}:{web.port}/" for host in ("inside.example", *others)]
     options = HURRY | {"dns.hosts": {"hostile.test": HOSTILE}, "crawl.workers": 1}
-    collection = planned(tmp_path, seeds=seeds, options=options)
+    collection = planned(tmp_path, typed=seeds, options=options)
     with held(tmp_path):
         collection.save()
         summary = run(collection, Console(stderr=True))

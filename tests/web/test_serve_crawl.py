@@ -27,7 +27,7 @@ def web(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
 def test_the_server_runs_the_crawl_and_ends_it(web: RunningLab, tmp_path: Path) -> None:
     out = tmp_path / "c"
     options = {"wire.proxy": web.base, "politeness.delay": 0.1, "sitemaps.follow": False, "crawl.workers": 1}
-    planned(out, seeds=[f"http://{host}/" for host in hosts(web)], options=options).save()
+    planned(out, typed=[f"http://{host}/" for host in hosts(web)], options=options).save()
     with running("serve", str(out), "--crawl", "--port", "0") as process:
         assert process.stderr is not None
         line = process.stderr.readline()

@@ -25,6 +25,8 @@ _LOCAL = re.compile(r"localhost|[\w.-]+\.(?:localhost|test|internal|local)|[\d.]
 
 Only the scheme depends on this. Which private addresses a crawl may reach is decided in `crawl.fetch.addresses`.
 """
+_PATH = re.compile(r"\s*(?:[/\\~]|\.{1,2}(?:[/\\]|\s*$)|[a-z]:[/\\](?!/)|file:)", re.IGNORECASE)
+"""Beginnings of paths on disks. The URL standard would make the first folder a host: /etc/passwd, https://etc/passwd."""
 _PORT = re.compile(r"[^/?#]*:(\d+)")
 
 
@@ -32,6 +34,10 @@ def seeds_from(texts: Sequence[str]) -> tuple[Url, ...]:
     """The canonical URLs of seeds, in order and without repetitions. Raises `ConfigError` for what is not a URL."""
     seeds: dict[Url, None] = {}
     for text in texts:
+        if _PATH.match(text):
+            raise ConfigError(
+                f"the seed {shown(text)!r} is a path", hint="Write a URL, https://example.org/, or --seed-file FILE"
+            )
         seed = canonical(with_scheme(text))
         if seed is None:
             raise ConfigError(f"the seed {shown(text)!r} is not a URL", hint="Write it as https://example.org/")

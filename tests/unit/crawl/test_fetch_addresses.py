@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.each_case import each_case
+from tests.typed_seeds import guard_of
 
 from periplus.crawl.fetch import AddressGuard, WireSettings, special_block
 from periplus.model import ConfigError, Site, Url
@@ -97,7 +98,7 @@ def test_public_addresses_are_allowed(ip: str) -> None:
 def test_text_that_is_not_an_address_is_refused(text: str) -> None:
     """Only an address in its plain form is allowed, also for a site that is open."""
     assert not AddressGuard().allows(ANY_SITE, text)
-    opened = AddressGuard([seed("http://www.example.org/")], hosts={ANY_SITE: "10.0.0.1"}, allow_private=[ANY_SITE])
+    opened = guard_of([seed("http://www.example.org/")], hosts={ANY_SITE: "10.0.0.1"}, allow_private=[ANY_SITE])
     assert opened.allows(ANY_SITE, "10.0.0.1")
     assert not opened.allows(ANY_SITE, text)
 
@@ -107,7 +108,7 @@ def test_text_that_is_not_an_address_is_refused(text: str) -> None:
 def test_a_literal_seed_opens_its_address_for_its_own_site(host: str, port: str) -> None:
     """Neither another site nor another port leads there, nor does the seed's site lead elsewhere."""
     url = seed(f"http://{host}{port}/")
-    guard, ip = AddressGuard([url]), site_of(url).removesuffix(port).strip("[]")
+    guard, ip = guard_of([url]), site_of(url).removesuffix(port).strip("[]")
     assert guard.allows(site_of(url), ip)
     assert guard.allows(site_of(seed(f"http://{host}{port}/other")), ip)
     assert not guard.allows(site_of(seed(f"http://{host}:9999/")), ip)
@@ -119,7 +120,7 @@ def test_a_literal_seed_opens_its_address_for_its_own_site(host: str, port: str)
 @pytest.mark.parametrize("name", ["localhost", "app.localhost"])
 def test_localhost_opens_loopback_for_its_own_site(name: str) -> None:
     """Whatever a name server says that localhost is."""
-    guard = AddressGuard([seed(f"http://{name}:8000/")])
+    guard = guard_of([seed(f"http://{name}:8000/")])
     site = Site(f"{name}:8000")
     assert guard.allows(site, "127.0.0.1")
     assert guard.allows(site, "::1")
@@ -127,13 +128,13 @@ def test_localhost_opens_loopback_for_its_own_site(name: str) -> None:
     assert not guard.allows(site, "169.254.169.254")
     assert not guard.allows(Site(f"{name}:9200"), "127.0.0.1")
     assert not guard.allows(ANY_SITE, "127.0.0.1")
-    assert not AddressGuard([seed("http://localhost.example.org/")]).allows(Site("localhost.example.org"), "127.0.0.1")
+    assert not guard_of([seed("http://localhost.example.org/")]).allows(Site("localhost.example.org"), "127.0.0.1")
 
 
 @each_case("ip", REFUSED)
 def test_the_name_of_a_seed_opens_nothing(ip: str) -> None:
     """What a name resolves to is for its owner to choose, not for the owner of the crawl."""
-    guard = AddressGuard([seed("http://www.example.org/"), seed("http://metadata.internal/")])
+    guard = guard_of([seed("http://www.example.org/"), seed("http://metadata.internal/")])
     assert not guard.allows(ANY_SITE, ip)
     assert not guard.allows(Site("metadata.internal"), ip)
 
@@ -141,14 +142,14 @@ def test_the_name_of_a_seed_opens_nothing(ip: str) -> None:
 def test_the_table_opens_its_names_on_the_ports_of_seeds() -> None:
     """A name with a fixed address was written down by the owner; other names at that address were not."""
     table = {"a.test": "127.0.0.1", "*.lab.test": "10.0.0.1"}
-    guard = AddressGuard([seed("http://a.test:8080/"), seed("http://b.example:9000/")], hosts=table)
+    guard = guard_of([seed("http://a.test:8080/"), seed("http://b.example:9000/")], hosts=table)
     assert guard.allows(Site("a.test:8080"), "127.0.0.1")
     assert guard.allows(Site("www.lab.test:8080"), "10.0.0.1")
     assert not guard.allows(Site("a.test"), "127.0.0.1")
     assert not guard.allows(Site("a.test:9000"), "127.0.0.1")
     assert not guard.allows(Site("b.example:9000"), "127.0.0.1")
     assert not guard.allows(Site("lab.test:8080"), "10.0.0.1")
-    alone = AddressGuard([seed("http://b.example:9000/")], hosts=table)
+    alone = guard_of([seed("http://b.example:9000/")], hosts=table)
     assert alone.allows(Site("a.test"), "127.0.0.1")
     assert not alone.allows(Site("a.test:8080"), "127.0.0.1")
 
@@ -157,7 +158,7 @@ def test_the_table_opens_its_names_on_the_ports_of_seeds() -> None:
 def test_allow_private_opens_the_hosts_that_it_names(ip: str) -> None:
     """On the default ports, on the port that it names, and where a seed with such a host is."""
     allow = ["Intranet.example", "*.corp.example", "wiki.example:8080"]
-    guard = AddressGuard([seed("http://intranet.example:3000/")], allow_private=allow)
+    guard = guard_of([seed("http://intranet.example:3000/")], allow_private=allow)
     for site in ("intranet.example", "intranet.example:3000", "a.b.corp.example", "wiki.example:8080"):
         assert guard.allows(Site(site), ip), site
     for site in ("intranet.example:22", "corp.example", "a.corp.example:3000", "wiki.example", "evil-corp.example"):
@@ -193,7 +194,7 @@ def test_allow_private_is_checked_when_settings_are_read(text: str) -> None:
 
 def test_a_proxy_is_not_asked_for_its_own_localhost() -> None:
     """Names are the proxy's to look up, but localhost would be the proxy itself, and addresses are known here."""
-    guard = AddressGuard([seed("http://localhost:8000/"), seed("http://10.0.0.1/")])
+    guard = guard_of([seed("http://localhost:8000/"), seed("http://10.0.0.1/")])
     assert guard.allows_by_name(ANY_SITE)
     assert guard.allows_by_name(Site("localhost:8000"))
     assert guard.allows_by_name(Site("10.0.0.1"))
