@@ -20,6 +20,7 @@ from tests.lab.scripted_web import ScriptedWeb
 from periplus.assembly.collection import existing
 from periplus.assembly.fresh_pages import FreshPage, FreshPages, NotFetched
 from periplus.assembly.indexing import update_index
+from periplus.assembly.trust import sign
 from periplus.bridges.agents.mcp_server import mcp_server
 from periplus.bridges.agents.rest import AgentRoutes
 from periplus.bridges.agents.verbs import AgentVerbs
@@ -53,7 +54,9 @@ def collection(web: ScriptedWeb, crawled: Path, tmp_path_factory: pytest.TempPat
     """An indexed crawl whose settings lead to a web that still answers."""
     folder = Path(shutil.copytree(crawled, tmp_path_factory.mktemp("agents") / "site"))
     options = {"crawl.seeds": [HOME], "agents.fetches_per_hour": 4, **web.settings, "politeness.delay": 0.3}
-    (folder / "periplus.toml").write_text(Config().with_options(options).dump())
+    config = Config().with_options(options)
+    (folder / "periplus.toml").write_text(config.dump())
+    sign(config, folder)
     update_index(existing(folder))
     return folder
 

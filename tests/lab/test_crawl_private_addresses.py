@@ -87,7 +87,10 @@ class Web:
                 self.send_header("Content-Type", "text/plain" if path == "/robots.txt" else kind)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body.encode())
+                if self.command == "GET":
+                    self.wfile.write(body.encode())
+
+            do_HEAD = do_GET  # noqa: N815 - as the server calls it
 
             def log_message(self, *_: object) -> None: ...
 

@@ -36,7 +36,8 @@ def seeds_from(texts: Sequence[str]) -> tuple[Url, ...]:
     for text in texts:
         if _PATH.match(text):
             raise ConfigError(
-                f"the seed {shown(text)!r} is a path", hint="Write a URL, https://example.org/, or --seed-file FILE"
+                f"the seed {shown(text)!r} is a path",
+                hint="Write a URL, https://example.org/, or --seeds FILE for a list of them",
             )
         seed = canonical(with_scheme(text))
         if seed is None:
@@ -96,6 +97,8 @@ def read_seeds(file: str | Path) -> list[str]:
     try:
         if name == "-":
             return list(islice(read_urls(sys.stdin.read().splitlines()), MAX_SEEDS))
+        if Path(file).is_fifo():
+            raise UsageError(f"{name} is a pipe", hint="give a file, or - for standard input")
         with Path(file).open("rb") as raw, _opened(raw) as data:
             lines = (line.decode("utf-8").rstrip("\r\n") for line in data)
             return list(islice(read_urls(lines), MAX_SEEDS))
