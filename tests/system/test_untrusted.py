@@ -23,6 +23,7 @@ from periplus.assembly.collection import existing
 from periplus.assembly.fresh_pages import FreshPages, NotFetched
 from periplus.assembly.shards import LoggedSettings, opened_engine
 from periplus.config import Config
+from periplus.crawl.inputs import Tick
 from periplus.crawl.log import InputLog
 from periplus.model import Url
 
@@ -293,6 +294,7 @@ def test_the_log_of_an_interrupted_crawl_names_no_program(tmp_path: Path) -> Non
     layout.shard(0).mkdir(parents=True)
     log = InputLog(layout.log(0), layout.warc, header)
     log.begin(0)
+    log.append([Tick(0.0)])
     log.close()
     ours = Config().with_options({"crawl.ordering": "focused", "topic.words": "ships"})
     opened_engine(ShardMaker(ours, tmp_path, seeds), layout, 0, 1).close()
