@@ -248,6 +248,17 @@ def test_query(verbs: AgentVerbs) -> None:
 def test_crawls_that_are_refused(verbs: AgentVerbs) -> None:
     assert refused(verbs, "crawl", seeds=[HOME, "http://10.0.0.1/"]) == "private-address"
     assert refused(verbs, "crawl", seeds=["--out=x"]) == "not-a-url"
+    for path in (
+        "/etc/passwd",
+        "etc/passwd",
+        "../x.html",
+        "~/notes.example",
+        "file:///etc/passwd",
+        "C:\\x.y",
+        "\\\\a.b\\c",
+    ):
+        assert refused(verbs, "crawl", seeds=[path]) == "not-a-url", path
+        assert refused(verbs, "map", site=path) == "not-a-url", path
     assert refused(verbs, "crawl", seeds=[HOME], minutes=61) == "bad-argument"
     assert refused(verbs, "crawl_status", id="x") == "unknown-job"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,10 +23,13 @@ from periplus.assembly import Layout, ShardMaker, seeds_from
 from periplus.assembly.collection import existing
 from periplus.assembly.fresh_pages import FreshPages, NotFetched
 from periplus.assembly.shards import LoggedSettings, opened_engine
+from periplus.bridges.agents.answers import CrawlJob
+from periplus.bridges.agents.verbs import AgentVerbs
 from periplus.config import Config
 from periplus.crawl.inputs import Tick
 from periplus.crawl.log import InputLog
 from periplus.model import Url
+from periplus.web.served import Served, ServeSettings
 
 HURRY = "[politeness]\ndelay = 0.0\nslow_factor = 0.0\nip_delay = 0.0\n[retries]\nmax_attempts = 1\nbackoff = 0.02\n"
 
@@ -162,6 +166,32 @@ def test_import_of_a_pipe_does_not_wait(tmp_path: Path, run: Run, given: tuple[s
     said = run("import", *option, str(tmp_path / place), "-o", str(tmp_path / "c"))
     assert said.returncode == 2
     assert "internal error" not in said.stderr
+
+
+# agents
+
+
+@pytest.mark.parametrize("verb", ["map", "crawl"])
+def test_the_seed_of_an_agent_opens_no_port(web: Web, tmp_path: Path, run: Run, hurry: str, verb: str) -> None:
+    """The owner opened a host on one port: an agent reaches that one, and no other."""
+    folder, other = tmp_path / "c", Web()
+    table = ("--resolve", f"wiki.test={INSIDE}")
+    run("crawl", f"http://wiki.test:{web.port}/", "-o", str(folder), *table, "--config", hurry, "--workers", "1")
+    verbs = AgentVerbs(Served((folder,), ServeSettings(port=0)))
+    try:
+        for port in (web.port, other.port):
+            site = f"http://wiki.test:{port}/new"
+            asked = {"site": site} if verb == "map" else {"seeds": [site], "minutes": 1}
+            answer = verbs.call(verb, asked)
+            while isinstance(answer, CrawlJob) and answer.state == "running":
+                time.sleep(0.2)
+                answer = verbs.call("crawl_status", {"id": answer.id})
+    finally:
+        verbs.close()
+        other.close()
+    assert other.requests == []
+    assert "/new" in {request.path for request in web.requests} or verb == "map"
+    assert existing(folder).config.wire.allow_private == (f"wiki.test:{web.port}",)
 
 
 # collections
