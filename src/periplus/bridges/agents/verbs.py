@@ -319,7 +319,8 @@ class AgentVerbs:
             (url,) = seeds_from([text])
         except ConfigError as error:
             return Refusal("not-a-url", _sentence(error))
-        if "://" not in text and ("." not in host_of(url) or text.startswith("-")):  # etc/passwd, --option
+        has_host = "." in host_of(url) or host_of(url) == "localhost"
+        if "://" not in text and (not has_host or text.startswith("-")):  # etc/passwd, --option
             return Refusal("not-a-url", f"{text[:200]!r} is not a site or URL. Write https:// before a host.")
         if not self._fresh_pages(collection).guard.allows_by_name(site_of(url)):
             return Refusal("private-address", HINTS["private-address"])
