@@ -249,6 +249,17 @@ def test_trust_after_reading(web: Web, own: Path, run: Run, monkeypatch: pytest.
     assert "nothing to accept" in run("trust", str(own)).stdout
 
 
+def test_the_same_command_on_another_machine(
+    web: Web, own: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What is typed again needs no trust."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "us"))
+    assert run("crawl", "-o", str(own)).returncode == 2
+    assert run("crawl", f"http://{INSIDE}:{web.port}/", "-o", str(own)).returncode == 0
+    assert run("refresh", str(own)).returncode == 0
+    assert {request.host for request in web.requests} == {INSIDE}
+
+
 def test_a_signature_covers_every_value(web: Web, own: Path, run: Run) -> None:
     """A signed collection that somebody has changed is not ours any more."""
     settings = own / "periplus.toml"

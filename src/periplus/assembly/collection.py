@@ -38,7 +38,7 @@ _LOCK = "crawl.lock"
 _SOCKET = "control.sock"
 _DRAFT = ".new"
 _INNOCENT = frozenset(
-    {_LOCK, _SOCKET, ".DS_Store", "lost+found", SEED_FILE, SEED_FILE + _DRAFT, "periplus.toml" + _DRAFT}
+    {_LOCK, _SOCKET, ".DS_Store", "lost+found", SEED_FILE, SEED_FILE + _DRAFT, "periplus.toml" + _DRAFT, *trust.FILES}
 )
 """What may lie in a folder that is to become a collection: others' dust, and our own, of a first moment that failed."""
 
@@ -82,10 +82,10 @@ class Collection(Struct, frozen=True):
         else:
             crawl = replace(config.crawl, seeds=tuple(self.seeds), seed_file="", workers=self.workers)
         config = replace(config, crawl=crawl)
+        trust.sign(config, self.folder)
         path = self.layout.settings
         if not path.is_file() or Config.load(path) != config:
             _write(path, config.dump())
-        trust.sign(config, self.folder)
         for number in range(self.workers):
             self.layout.shard(number).mkdir(parents=True, exist_ok=True)
 
@@ -125,19 +125,20 @@ def planned(
     check_contents(folder, except_for=(_SOCKET,))
     check_whole(layout)
     before = Config() if is_new else Config.load(layout.settings)
-    unsigned = trust.unsigned(before, folder)
-    if settings is None:
-        trust.check([name for name in unsigned if options.get(name) is None], folder)
     config = Config.load(settings) if settings is not None else before
     config = config.with_options(options)
+    named = _seeds_of(config, settings.parent) if settings is not None else []
+    named, given = seeds_and_credentials([*named, *typed, *_seeds_in(typed_lines)])
+    typed_urls = seeds_from(named)
+    opened = opened_by(typed_urls, config.dns.hosts, ())
+    unsigned = trust.unsigned(before, folder, opened)
+    if settings is None:
+        trust.check([name for name in unsigned if options.get(name) is None], folder)
     config = _with_workers(config, before.crawl.workers or layout.shards, folder)
     check_ordering(config, layout)
     check_rendering(config)
-    named = _seeds_of(config, settings.parent) if settings is not None else []
-    named, given = seeds_and_credentials([*named, *typed, *_seeds_in(typed_lines)])
     others, kept = seeds_and_credentials(_seeds_of(before, folder))
-    credentials = kept.merged(given)
-    stored, typed_urls = seeds_from(others), seeds_from(named)
+    credentials, stored = kept.merged(given), seeds_from(others)
     seeds = tuple(dict.fromkeys([*stored, *typed_urls, *seeds_from(seeds_and_credentials(found)[0])]))
     if not seeds and needs_seeds:
         raise UsageError("no seeds", hint=f"give a seed: periplus crawl https://example.org -o {folder}")

@@ -33,7 +33,9 @@ from periplus.store.folders import is_inside
 log = logging.getLogger(__name__)
 
 SIGNATURE: Final = "periplus.sig"
-"""The file in a collection."""
+"""The file in a collection: the last signature and the one before."""
+FILES: Final = (SIGNATURE, SIGNATURE + ".new")
+_SIGNATURES: Final = 2
 PERSONAL: Final = (
     "wire.allow_private",
     "wire.proxy",
@@ -59,36 +61,44 @@ def personal(config: Config, folder: Path) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name not in _FILES or not is_inside(folder, value)}
 
 
-def unsigned(config: Config, folder: Path) -> tuple[str, ...]:
-    """The personal settings in effect, unless the user has signed exactly these for this collection."""
+def unsigned(config: Config, folder: Path, opened: Sequence[str] = ()) -> tuple[str, ...]:
+    """The personal settings in effect, unless the user has signed exactly these for this collection.
+
+    `opened` are entries of `wire.allow_private` that a person gives again, with typed seeds.
+    """
     found = personal(config, folder)
-    if not found:
+    if not found or _is_signed(found, folder):
         return ()
-    key, signature = _key(), _signature_in(folder)
-    is_signed = key is not None and hmac.compare_digest(signature, _signature(key, found))
-    return () if is_signed else tuple(found)
+    is_given = set(config.wire.allow_private) <= set(opened)
+    return tuple(name for name in found if name != "wire.allow_private" or not is_given)
 
 
 def sign(config: Config, folder: Path) -> bool:
-    """Sign the personal settings of a collection; without such settings there is no signature.
+    """Sign the personal settings of a collection, before they are written there.
 
+    The signature before this one is kept: a process that is killed in between leaves settings that were signed.
     Returns whether a later command will accept them: not if the user's key can neither be read nor made.
     """
-    found, path = personal(config, folder), folder / SIGNATURE
-    if not found:
-        path.unlink(missing_ok=True)
-        return True
-    if not unsigned(config, folder):
+    found = personal(config, folder)
+    if not found or _is_signed(found, folder):
         return True
     key = _key(makes=True)
     if key is None:
-        path.unlink(missing_ok=True)
-        log.warning("%s cannot be written: later commands will ask to trust %s again", _key_file(), folder)
+        log.warning("%s cannot be written: later commands will ask to trust %s", _key_file(), folder)
         return False
-    draft = path.with_name(SIGNATURE + ".new")
-    draft.write_bytes(_signature(key, found))
-    draft.replace(path)
+    lines = [_signature(key, found), *_signatures_in(folder)][:_SIGNATURES]
+    draft = folder / FILES[1]
+    draft.write_bytes(b"".join(line + b"\n" for line in lines))
+    draft.replace(folder / SIGNATURE)
     return True
+
+
+def _is_signed(values: dict[str, Any], folder: Path) -> bool:
+    key = _key()
+    if key is None:
+        return False
+    expected = _signature(key, values)
+    return any(hmac.compare_digest(line, expected) for line in _signatures_in(folder))
 
 
 def without(config: Config, names: Sequence[str]) -> Config:
@@ -124,12 +134,12 @@ def _signature(key: bytes, values: dict[str, Any]) -> bytes:
     return hmac.new(key, msgspec.json.encode(values, order="deterministic"), sha256).hexdigest().encode()
 
 
-def _signature_in(folder: Path) -> bytes:
+def _signatures_in(folder: Path) -> list[bytes]:
     try:
         with (folder / SIGNATURE).open("rb") as file:
-            return file.read(sha256().digest_size * 2)
+            return file.read(_SIGNATURES * (sha256().digest_size * 2 + 1)).split()
     except OSError:
-        return b""
+        return []
 
 
 def _key_file() -> Path:
