@@ -367,6 +367,17 @@ def test_no_link_leads_out_of_a_collection(own: Path, run: Run, tmp_path: Path, 
     (own / name).unlink()
 
 
+def test_a_lock_that_is_a_link(tmp_path: Path, run: Run) -> None:
+    """A folder that is not a collection yet: nothing is written through what lies in it."""
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "urls.txt").write_text("http://a.test/\n")
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "crawl.lock").symlink_to(tmp_path / "precious")
+    done = run("import", "--seeds", str(tmp_path / "urls.txt"), "-o", str(tmp_path / "theirs"))
+    assert done.returncode == 3
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
 def test_a_collection_behind_a_link(web: Web, own: Path, run: Run, tmp_path: Path) -> None:
     """A person named it; links that stay inside are followed as well."""
     (tmp_path / "link").symlink_to(own)

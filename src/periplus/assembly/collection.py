@@ -174,6 +174,7 @@ def existing(folder: Path) -> Collection:
 def held(folder: Path) -> Iterator[None]:
     """Lock the folder against other crawls. The lock is on the folder itself, and ends with the process."""
     folder.mkdir(parents=True, exist_ok=True)
+    check_contents(folder, except_for=(_SOCKET,))  # also of the lock itself, which is written to
     try:
         lock = FolderLock(folder, _LOCK)
     except FolderLocked as error:

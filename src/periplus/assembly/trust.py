@@ -144,8 +144,10 @@ def _signatures_in(folder: Path) -> list[bytes]:
 
 def _key_file() -> Path:
     state = os.environ.get("XDG_STATE_HOME", "")
-    folder = Path(state) if state.startswith("/") else Path("~/.local/state").expanduser()
-    return folder / "periplus" / "key"
+    if not state.startswith("/"):
+        home = os.path.expanduser("~")  # noqa: PTH111 - that of pathlib raises where a user has no home
+        state = f"{home if home.startswith('/') else ''}/.local/state"
+    return Path(state) / "periplus" / "key"
 
 
 def _key(*, makes: bool = False) -> bytes | None:

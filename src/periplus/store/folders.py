@@ -98,7 +98,8 @@ def check_contents(folder: Path, *, except_for: Collection[str] = ()) -> None:
     root, folders = os.path.realpath(folder), [str(folder)]
     while folders:
         place = folders.pop()
-        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(place) as entries:  # a crawl may be running
+        # a running crawl removes files, and what cannot be read (lost+found) is not used either
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError), os.scandir(place) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
