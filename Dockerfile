@@ -5,7 +5,7 @@
 #
 # Collections are written to /data. The container's user has the number 1000: if yours is another, add
 # --user "$(id -u):$(id -g)". A crawl of a private network, or through a proxy, is continued without its options if the
-# key of the user is kept: -v periplus-state:/state -e XDG_STATE_HOME=/state. `make image` builds it and runs the demo in it.
+# user's key outlives the container: -e XDG_STATE_HOME=/data/.state. `make image` builds it and runs the demo in it.
 
 FROM python:3.11-slim AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev
