@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 from tests.typed_seeds import guard_of
 
-from periplus.crawl.fetch import AddressGuard, WireSettings, special_block
+from periplus.crawl.fetch import AddressGuard, WireSettings, opened_by, special_block
 from periplus.model import ConfigError, Site, Url
 from periplus.urls import canonical, site_of
 
@@ -43,7 +43,15 @@ REFUSED = [
     "64:ff9b::10.0.0.1",
     "64:ff9b::a9fe:a9fe",
     "64:ff9b:1::1",
+    "64:ff9b::7f00:1",
+    "::ffff:0:7f00:1",
     "2002:0a00:0001::1",
+    "2002:7f00:1::",
+    "2002:a9fe:a9fe::1",
+    "2001:0:53aa:64c:0:59b:80ff:fffe",
+    "2606:4700::5efe:10.0.0.1",
+    "2606:4700::200:5efe:127.0.0.1",
+    "fe80::5efe:93.184.215.14",
     "2001:db8::1",
     "2001::1",
     "2001:10::1",
@@ -71,6 +79,7 @@ PUBLIC = [
     "::ffff:93.184.215.14",
     "64:ff9b::5db8:d70e",
     "2002:5db8:d70e::1",
+    "2606:4700::5efe:93.184.215.14",
 ]
 INTRANET = ["10.1.2.3", "100.64.0.1", "127.0.0.1", "172.16.0.1", "192.168.1.1", "::1", "fd12:3456::1"]
 """Where an intranet may be."""
@@ -129,6 +138,26 @@ def test_localhost_opens_loopback_for_its_own_site(name: str) -> None:
     assert not guard.allows(Site(f"{name}:9200"), "127.0.0.1")
     assert not guard.allows(ANY_SITE, "127.0.0.1")
     assert not guard_of([seed("http://localhost.example.org/")]).allows(Site("localhost.example.org"), "127.0.0.1")
+
+
+def test_what_typed_seeds_add() -> None:
+    """Their own sites, each once; a public address and a name add nothing, and neither does a seed without a person."""
+    typed = [
+        "http://10.0.0.1/",
+        "https://10.0.0.1/",
+        "http://10.0.0.1:443/x",
+        "http://[fd00::1]:8080/",
+        "http://1.1.1.1/",
+    ]
+    typed += ["http://localhost:3000/", "http://www.example.org:8080/", "http://2130706433:81/"]
+    added = ("10.0.0.1", "[fd00::1]:8080", "localhost:3000", "127.0.0.1:81")
+    assert opened_by(map(seed, typed), {}, ()) == added
+    assert opened_by(map(seed, typed), {}, added) == added
+    table = {"*.lab.test": "127.0.0.1"}
+    hosts = [f"http://{name}.lab.test:{port}/" for port in (8080, 8081) for name in "abc"]
+    assert opened_by(map(seed, hosts), table, ()) == ("a.lab.test:8080", "a.lab.test:8081")
+    assert opened_by([seed("http://wiki.example:8080/")], {}, ["wiki.example"]) == ("wiki.example", "wiki.example:8080")
+    assert opened_by((), {}, ["Intranet.example:80"]) == ("intranet.example",)
 
 
 @each_case("ip", REFUSED)

@@ -4,7 +4,8 @@ A link, a redirect, a sitemap or a name server can point anywhere: at this machi
 metadata service of a cloud. So every address is checked right before a connection is made to it, however the URL spelt
 it. Special are all blocks of the IANA special-purpose registries (RFC 6890 and its updates) that are not globally
 reachable, multicast and reserved space, and all of IPv6 outside of 2000::/3 (global unicast, RFC 4291). An IPv6 address
-that carries an IPv4 address (mapped RFC 4291, NAT64 RFC 6052, 6to4 RFC 3056) is judged by that one.
+that carries an IPv4 address (mapped RFC 4291, NAT64 RFC 6052, 6to4 RFC 3056) is judged by that one, an ISATAP address
+(RFC 5214) by both.
 
 A special address is refused unless the owner of the crawl has opened it, and it is only ever opened for one site (a
 host and a port), never for a network: that 10.0.0.1 is open lets no other site lead there. Two settings open it:
@@ -120,9 +121,11 @@ def special_block(ip: str) -> Network | None:
     if address is None:
         return _SPECIAL_6[-1]
     if isinstance(address, IPv6Address):
-        carried = _carried(address)
+        carried, block = _carried(address), None
         if carried is None:
-            return _special_6(address)
+            carried, block = _tunnelled(address), _special_6(address)
+        if carried is None or block is not None:
+            return block
         address = carried
     return next((block for block in _SPECIAL_4 if address in block), None)
 
@@ -147,6 +150,13 @@ def _carried(address: IPv6Address) -> IPv4Address | None:
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFF_FFFF)
     return address.ipv4_mapped or address.sixtofour
+
+
+def _tunnelled(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address in an ISATAP address (RFC 5214), whose network may have a tunnel to it."""
+    number = int(address)
+    is_isatap = number >> 32 & 0xFDFF_FFFF == 0x0000_5EFE
+    return IPv4Address(number & 0xFFFF_FFFF) if is_isatap else None
 
 
 def _special_6(address: IPv6Address) -> IPv6Network | None:
