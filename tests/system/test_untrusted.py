@@ -23,7 +23,7 @@ from periplus.assembly import Layout, ShardMaker, seeds_from
 from periplus.assembly.collection import existing
 from periplus.assembly.fresh_pages import FreshPages, NotFetched
 from periplus.assembly.shards import LoggedSettings, opened_engine
-from periplus.bridges.agents.answers import CrawlJob
+from periplus.bridges.agents.answers import CrawlJob, Refusal
 from periplus.bridges.agents.verbs import AgentVerbs
 from periplus.config import Config
 from periplus.crawl.inputs import Tick
@@ -303,6 +303,18 @@ def test_settings_of_others(web: Web, tmp_path: Path, run: Run, name: str) -> No
     config = existing(folder).config
     assert config.wire == Config().wire
     assert config.dns == Config().dns
+
+
+def test_an_agent_fetches_nothing_for_settings_of_others(web: Web, tmp_path: Path) -> None:
+    """A proxy that was left out would not be used: then nothing is fetched at all."""
+    (tmp_path / "periplus.toml").write_text(f'[wire]\nproxy = "http://{INSIDE}:{web.port}"\n')
+    answer = AgentVerbs(Served((tmp_path,), ServeSettings(port=0))).call(
+        "read", {"url": "http://a.test/", "fresh": True}
+    )
+    assert isinstance(answer, Refusal)
+    assert answer.reason == "collection-error"
+    assert "periplus trust" in answer.hint
+    assert web.requests == []
 
 
 def test_naming_a_file_is_accepting_it(web: Web, tmp_path: Path, run: Run) -> None:

@@ -68,6 +68,7 @@ class FreshPages:
     """Fetches pages for one collection, one at a time, by its settings."""
 
     def __init__(self, collection: Collection, *, wait: Callable[[float], None] = time.sleep) -> None:
+        collection.check_trusted()
         config = collection.config
         self._config = config
         self._wait = wait

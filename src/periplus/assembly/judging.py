@@ -18,6 +18,7 @@ from periplus.policy.mirrors import encode_hosts
 from periplus.policy.spam import Model, decoded, shipped
 from periplus.store import LearntFiles
 
+from . import trust
 from .collection import Collection
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def spam_job(collection: Collection) -> Iterator[SpamJob]:
     from periplus.insight.views import Views
 
     config = collection.config
+    trust.check([name for name in collection.untrusted if name == "spam.model"], collection.folder)
     with Views(collection.folder, spooled=collection.layout.spooled) as views:
         yield SpamJob(views, model_of(config.spam.model, collection.folder), config.spam, config.scope.suffixes)
 
