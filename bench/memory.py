@@ -129,7 +129,7 @@ def crawl(folder: Path, pages: int, sites: int) -> None:
     options: dict[str, object] = {"scope.kind": "any", "crawl.workers": 1, "crawl.limit": pages}
     options |= {"sitemaps.follow": False}
     seeds = [f"http://s{site}.test/" for site in range(min(SEEDS, sites))]
-    collection = planned(folder, seeds=seeds, options=options)
+    collection = planned(folder, typed=seeds, options=options)
     collection.save()
     real = time.time()
     scale = Timescale(real, real, SPEED)

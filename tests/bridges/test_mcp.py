@@ -21,6 +21,7 @@ from tests.lab.scripted_web import ScriptedWeb
 from periplus.assembly.collection import existing
 from periplus.assembly.fresh_pages import FreshPage, FreshPages, NotFetched
 from periplus.assembly.indexing import update_index
+from periplus.assembly.trust import sign
 from periplus.bridges.agents.mcp_server import mcp_server
 from periplus.bridges.agents.rest import AgentRoutes
 from periplus.bridges.agents.verbs import AgentVerbs
@@ -55,7 +56,9 @@ def collection(web: ScriptedWeb, crawled: Path, tmp_path_factory: pytest.TempPat
     """An indexed crawl whose settings lead to a web that still answers."""
     folder = Path(shutil.copytree(crawled, tmp_path_factory.mktemp("agents") / "site"))
     options = {"crawl.seeds": [HOME], "agents.fetches_per_hour": 4, **web.settings, "politeness.delay": 0.3}
-    (folder / "periplus.toml").write_text(Config().with_options(options).dump())
+    config = Config().with_options(options)
+    (folder / "periplus.toml").write_text(config.dump())
+    sign(config, folder)
     update_index(existing(folder))
     return folder
 
@@ -294,6 +297,17 @@ def test_query_is_stopped(verbs: AgentVerbs, monkeypatch: pytest.MonkeyPatch) ->
 def test_crawls_that_are_refused(verbs: AgentVerbs) -> None:
     assert refused(verbs, "crawl", seeds=[HOME, "http://10.0.0.1/"]) == "private-address"
     assert refused(verbs, "crawl", seeds=["--out=x"]) == "not-a-url"
+    for path in (
+        "/etc/passwd",
+        "etc/passwd",
+        "../x.html",
+        "~/notes.example",
+        "file:///etc/passwd",
+        "C:\\x.y",
+        "\\\\a.b\\c",
+    ):
+        assert refused(verbs, "crawl", seeds=[path]) == "not-a-url", path
+        assert refused(verbs, "map", site=path) == "not-a-url", path
     assert refused(verbs, "crawl", seeds=[HOME], minutes=61) == "bad-argument"
     assert refused(verbs, "crawl_status", id="x") == "unknown-job"
 

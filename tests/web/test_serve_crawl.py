@@ -49,7 +49,7 @@ def test_the_server_runs_the_crawl_and_ends_it(web: RunningLab, tmp_path: Path) 
 
 def planned_crawl(web: RunningLab, out: Path) -> None:
     options = {"wire.proxy": web.base, "politeness.delay": 0.1, "sitemaps.follow": False, "crawl.workers": 1}
-    planned(out, seeds=[f"http://{host}/" for host in hosts(web)], options=options).save()
+    planned(out, typed=[f"http://{host}/" for host in hosts(web)], options=options).save()
 
 
 def test_a_killed_server_leaves_no_crawl(web: RunningLab, tmp_path: Path) -> None:

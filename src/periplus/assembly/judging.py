@@ -18,6 +18,7 @@ from periplus.policy.mirrors import encode_hosts
 from periplus.policy.spam import Model, decoded, shipped
 from periplus.store import LearntFiles
 
+from . import trust
 from .collection import Collection
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def spam_job(collection: Collection, views: Views | None = None) -> Iterator[Spa
     from periplus.insight.views import Views
 
     config = collection.config
+    trust.check([name for name in collection.untrusted if name == "spam.model"], collection.folder)
     model = model_of(config.spam.model, collection.folder)
     with nullcontext(views) if views else Views(collection.folder, spooled=collection.layout.spooled) as opened:
         yield SpamJob(opened, model, config.spam, config.scope.suffixes)

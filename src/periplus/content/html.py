@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..formats.encodings import decode
-from ..model import Digests, Links, Page, Problem, Relations, Url
+from ..model import Digests, Links, Page, Problem, Relations, Url, UsageError
 from ..urls import canonical, resolve_all
 from .charset import Charset, sniff_charset
 from .churn import packed_blocks
@@ -86,9 +86,19 @@ def read_page(
 ) -> Page:
     """Everything a page says. `body` is without content codings (see `decode_body`); the rest is from its headers.
 
-    Never raises for what the body holds: what is wrong with it is in `problems`.
+    Never raises for what the body holds: what is wrong with it is in `problems`. A `url` without a scheme and a host is
+    a `UsageError`.
     """
+    _check_url(url)
     return read_pages([RawPage(body, url, content_type, robots_tags, link_headers, False, use_headers)])[0]
+
+
+def _check_url(url: str) -> None:
+    """Raise `UsageError` for what links cannot be resolved against. A file of this machine has a URL, too: file:///x."""
+    if canonical(url) is None and ("://" not in url or url.find("/", 8) < 0):
+        raise UsageError(
+            f"the URL of a page must be absolute, got {url[:200]!r}", hint="write https://example.org/page"
+        )
 
 
 def read_texts(
@@ -104,6 +114,7 @@ def read_texts(
 
     Of its problems those of the body are there.
     """
+    _check_url(url)
     raw = RawPage(body, url, content_type, robots_tags, link_headers, False, use_headers)
     _, own, charset, mime, columns, problems = _scanned(raw)
     head = by_tag(columns.head)

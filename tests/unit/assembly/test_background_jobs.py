@@ -57,7 +57,7 @@ class Starts:
 
 
 def collection(folder: Path, options: dict[str, object]) -> Collection:
-    return planned(folder, seeds=["http://a.test/"], options=options)
+    return planned(folder, typed=["http://a.test/"], options=options)
 
 
 PLENTY = 1e9
@@ -256,7 +256,7 @@ def test_a_crawl_is_complete_though_its_jobs_fail(tmp_path: Path, monkeypatch: p
     with standing(world) as lab:
         options = as_domains(lab) | {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "crawl.workers": 1}
         seeds = [site.url for site in world.sites()]
-        made = planned(tmp_path / "c", seeds=seeds, options=options | {"crawl.limit": 15})
+        made = planned(tmp_path / "c", typed=seeds, options=options | {"crawl.limit": 15})
         made.save()
         (made.folder / "insight").write_text("in the way")
         run = CrawlRun(made)

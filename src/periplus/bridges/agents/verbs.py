@@ -20,15 +20,16 @@ from msgspec import Struct
 from periplus.assembly.fresh_pages import FreshPages, NotFetched
 from periplus.assembly.options import moment_of
 from periplus.assembly.reporting import Wanted, ulinks_of
+from periplus.assembly.seeds import seeds_from
 from periplus.content import without_hidden
 from periplus.insight.changes import Change, Mark, Passage, changes_since, detail_of
-from periplus.library.mapping import map as map_site
-from periplus.model import NO_PREFERENCES, Page, PeriplusError, Preference, Preferences, Url, UsageError
+from periplus.library.mapping import map_found
+from periplus.model import NO_PREFERENCES, ConfigError, Page, PeriplusError, Preference, Preferences, Url, UsageError
 from periplus.search import Hit, parse_query
 from periplus.store.export import markdown_of
 from periplus.store.export.captures import StatedPreferences
 from periplus.store.export.documents import last_document
-from periplus.urls import canonical, site_of
+from periplus.urls import canonical, host_of, site_of
 from periplus.web.browse_tables import reader_of
 from periplus.web.served import Served, ServedCollection
 
@@ -193,13 +194,15 @@ class AgentVerbs:
         if refusal is not None:
             return refusal
         config = collection.collection.config
-        listed = map_site(
+        listed = map_found(
             what.site,
-            contact=config.crawl.contact or None,
-            delay=config.politeness.delay,
-            resolve=dict(config.dns.hosts),
-            allow_private=config.wire.allow_private,
-            proxy=config.wire.proxy or None,
+            {
+                "crawl.contact": config.crawl.contact,
+                "politeness.delay": config.politeness.delay,
+                "dns.hosts": config.dns.hosts,
+                "wire.allow_private": config.wire.allow_private,
+                "wire.proxy": config.wire.proxy,
+            },
         )
         pages = (
             MappedPage(
@@ -301,10 +304,14 @@ class AgentVerbs:
             return self._fresh[collection.name]
 
     def _refused_seed(self, collection: ServedCollection, text: str) -> Refusal | None:
-        """Seeds open private addresses to a crawl: those of agents do not, unless the owner named them."""
-        url = canonical(text if "://" in text else f"https://{text}/")
-        if url is None or text.startswith("-"):
-            return Refusal("not-a-url", f"{text[:200]!r} is not a site or URL.")
+        """Why a seed cannot be one; an agent's seed opens no private address, but is told so at once."""
+        try:
+            (url,) = seeds_from([text])
+        except ConfigError as error:
+            return Refusal("not-a-url", _sentence(error))
+        has_host = "." in host_of(url) or host_of(url) == "localhost"
+        if "://" not in text and (not has_host or text.startswith("-")):  # etc/passwd, --option
+            return Refusal("not-a-url", f"{text[:200]!r} is not a site or URL. Write https:// before a host.")
         if not self._fresh_pages(collection).guard.allows_by_name(site_of(url)):
             return Refusal("private-address", HINTS["private-address"])
         return None
