@@ -247,7 +247,7 @@ def _entries() -> list[str]:
     return [f"http://{hosts[number]}/{entry}" for number, site in enumerate(SITES) for entry in site.entries]
 
 
-def _periplus(
+def periplus(
     name: str,
     workers: int,
     cluster: str = "",
@@ -322,13 +322,13 @@ CONTESTANTS: tuple[Contestant, ...] = (
     _scrapy("Scrapy, LinkExtractor", "default"),
     _scrapy("Scrapy, tuned", "tuned"),
     _scrapy("Scrapy, selectolax and ada by hand", "selectolax"),
-    _periplus("Periplus", 1),
-    _periplus("Periplus, one request at a time to a host", 1, parallel=1),
-    _periplus("Periplus, two processes", 2),
-    _periplus("Periplus, two processes, one request at a time to a host", 2, parallel=1),
-    _periplus("Periplus, two actors of Ray", 2, cluster="local"),
-    _periplus("Periplus, Debian's Python", 1, install=OursByDebian()),
-    _periplus("Periplus, Python scanner", 1, is_pure=True),
+    periplus("Periplus", 1),
+    periplus("Periplus, one request at a time to a host", 1, parallel=1),
+    periplus("Periplus, two processes", 2),
+    periplus("Periplus, two processes, one request at a time to a host", 2, parallel=1),
+    periplus("Periplus, two actors of Ray", 2, cluster="local"),
+    periplus("Periplus, Debian's Python", 1, install=OursByDebian()),
+    periplus("Periplus, Python scanner", 1, is_pure=True),
     Contestant(
         "Crawlee for Python, Parsel",
         Job.CRAWL,

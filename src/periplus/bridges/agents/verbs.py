@@ -308,7 +308,7 @@ class AgentVerbs:
         try:
             (url,) = seeds_from([text])
         except ConfigError as error:
-            return Refusal("not-a-url", _sentence(error))
+            return _refusal("not-a-url", error)
         has_host = "." in host_of(url) or host_of(url) == "localhost"
         if "://" not in text and (not has_host or text.startswith("-")):  # etc/passwd, --option
             return Refusal("not-a-url", f"{text[:200]!r} is not a site or URL. Write https:// before a host.")
