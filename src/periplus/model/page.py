@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, IntEnum
+from functools import cached_property
+from itertools import compress
 from typing import overload
 
 from msgspec import Struct, field
@@ -34,7 +36,7 @@ class Link(Struct, frozen=True, gc=False):
     kind: LinkKind = LinkKind.ANCHOR
 
 
-class Links(Struct, frozen=True, repr_omit_defaults=True):
+class Links(Struct, frozen=True, repr_omit_defaults=True, dict=True):
     """The links of a page in document order: a sequence of `Link`, kept as columns because a page has many.
 
     Code that handles many links reads the columns; indexing and iteration make a `Link` each. `rels` and `kinds` hold
@@ -61,8 +63,16 @@ class Links(Struct, frozen=True, repr_omit_defaults=True):
 
     def to_others(self) -> Links:
         """Without the links within the page."""
-        own = {*self.own}
-        return self.at([position for position in range(len(self.urls)) if position not in own]) if own else self
+        return self._to_others if self.own else self
+
+    @cached_property  # several parts of a crawl ask; the cache is not one of the fields that are compared and encoded
+    def _to_others(self) -> Links:
+        is_kept = bytearray(b"\1") * len(self.urls)
+        for position in self.own:
+            is_kept[position] = 0
+        if not (self.rels or self.kinds):
+            return Links(list(compress(self.urls, is_kept)), list(compress(self.anchors, is_kept)))
+        return self.at(list(compress(range(len(is_kept)), is_kept)))
 
     def at(self, positions: Sequence[int]) -> Links:
         """The links at these positions, in this order."""
