@@ -231,12 +231,11 @@ class Admission:
     ) -> list[Discovery]:
         """Those that are wanted, by their names. `renamed` gets those that a learnt rule renamed, by the old ones."""
         wanted = []
-        judge = self._judge if self._steering.state.excluded else self._guard.judge
-        is_on = self._domains.is_on
-        for discovery in discoveries:
-            verdict = judge(discovery)
+        is_on, site_record = self._domains.is_on, self._records.get
+        for discovery, judged in zip(discoveries, self._judge(discoveries), strict=True):
+            verdict = judged
             if is_on and not isinstance(verdict, Reject):
-                site = self._records.get(site_of(verdict.url if isinstance(verdict, Rewrite) else discovery.url))
+                site = site_record(site_of(verdict.url if isinstance(verdict, Rewrite) else discovery.url))
                 if not site.is_admitted:
                     verdict = self._domains.refusal(discovery, site) or verdict
             if isinstance(verdict, Reject):
@@ -250,8 +249,14 @@ class Admission:
                 wanted.append(discovery)
         return wanted
 
-    def _judge(self, discovery: Discovery) -> Verdict:
-        verdict = self._guard.judge(discovery)
+    def _judge(self, discoveries: Sequence[Discovery]) -> list[Verdict]:
+        verdicts = self._guard.judge_all(discoveries)
+        if not self._steering.state.excluded:
+            return verdicts
+        return [self._steered(each, verdict) for each, verdict in zip(discoveries, verdicts, strict=True)]
+
+    def _steered(self, discovery: Discovery, verdict: Verdict) -> Verdict:
+        """The verdict on a URL, unless people excluded it."""
         pattern = self._steering.refusal(verdict.url if isinstance(verdict, Rewrite) else discovery.url)
         return verdict if pattern is None or isinstance(verdict, Reject) else Reject("excluded", pattern)
 

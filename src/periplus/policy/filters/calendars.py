@@ -76,6 +76,10 @@ class Calendars:
     def __init__(self, states: FilterStates) -> None:
         self._states = states
 
+    def concerns(self, state: SiteFilterState) -> bool:
+        """Whether a template of a site is known for dates."""
+        return bool(state.dated)
+
     def judge(self, discovery: Discovery) -> Verdict:
         """Judge a URL by its date, if its template is known for dates."""
         state = self._states.about(discovery.url)
@@ -108,9 +112,6 @@ class Calendars:
     def reconsider(self, discovery: Discovery) -> Verdict:
         """Judge a URL again in the same way as when it was found."""
         return self.judge(discovery)
-
-    def observe(self, url: Url, is_unique: bool) -> None:
-        """Do nothing: the contents of pages do not matter here."""
 
 
 def _is_calendar(state: SiteFilterState, key: int, date: Dated) -> bool:

@@ -3,7 +3,8 @@
 A rewrite starts the chain again with the new URL, because the filters before it have not judged that URL. The crawl
 calls the chain at three moments:
 
-1. `judge`, before the seen test, for every URL that is discovered. It changes nothing: a URL may be found often.
+1. `judge_all`, before the seen test, for all URLs that are discovered together. It changes nothing: a URL may be found
+   often.
 2. `admit`, after the seen test, for new URLs: budgets and parameters are counted here, once for each URL. It can still
    refuse, because other URLs of the same batch were judged by the same count.
 3. `reconsider`, when a URL is about to be fetched: a trap may have been detected since it was admitted.
@@ -17,6 +18,7 @@ Reasons: `rewrite-loop`, `link-depth`, `redirect-chain`, `site-budget`, `not-wan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
@@ -37,26 +39,47 @@ from .traps import Traps
 
 MAX_REWRITES = 4
 
+Judge = Callable[[Discovery], Verdict]
+"""The judgement of one filter."""
+
 
 @runtime_checkable
-class LearningFilter(Protocol):
-    """A filter that counts what was admitted and learns from what was fetched."""
-
-    def judge(self, discovery: Discovery) -> Verdict:
-        """Judge a URL as every filter does, without learning."""
+class CountingFilter(Protocol):
+    """A filter that counts what was admitted."""
 
     def admit(self, discovery: Discovery) -> Verdict:
         """Count a URL that is new."""
 
+
+@runtime_checkable
+class ObservingFilter(Protocol):
+    """A filter that learns from what was fetched."""
+
     def observe(self, url: Url, is_unique: bool) -> None:
         """Learn from a page that was fetched."""
+
+
+@runtime_checkable
+class ReconsideringFilter(Protocol):
+    """A filter that may judge otherwise when a URL is about to be fetched."""
 
     def reconsider(self, discovery: Discovery) -> Verdict:
         """Judge an admitted URL again."""
 
 
-class Guard(LearningFilter, Protocol):
+@runtime_checkable
+class SiteFilter(Protocol):
+    """A filter that judges by the data of a site, and accepts every URL of most sites."""
+
+    def concerns(self, state: SiteFilterState) -> bool:
+        """Whether it may refuse or rename a URL of a site with this data."""
+
+
+class Guard(CountingFilter, ObservingFilter, ReconsideringFilter, Protocol):
     """A filter that learns from fetched pages, site by site, and whose data is stored with the sites."""
+
+    def judge_all(self, discoveries: Sequence[Discovery]) -> list[Verdict]:
+        """The verdict on each, as every filter gives it, without learning."""
 
     @property
     def states(self) -> FilterStates:
@@ -86,7 +109,12 @@ class Chain:
 
     def __init__(self, filters: Sequence[Filter], states: FilterStates | None = None) -> None:
         self._judges = [each.judge for each in filters]
-        self._learning = [each for each in filters if isinstance(each, LearningFilter)]
+        without_memory = list(takewhile(lambda each: not isinstance(each, SiteFilter), filters))
+        self._first_judges: list[Judge] = [each.judge for each in without_memory]
+        self._others = filters[len(without_memory) :]
+        self._counting = [each.admit for each in filters if isinstance(each, CountingFilter)]
+        self._observing = [each.observe for each in filters if isinstance(each, ObservingFilter)]
+        self._reconsidering = [each.reconsider for each in filters if isinstance(each, ReconsideringFilter)]
         self._traps = [each for each in filters if isinstance(each, Traps)]
         self._renames = [each for each in filters if isinstance(each, Renames)]
         self._states = states if states is not None else FilterStates()
@@ -99,26 +127,58 @@ class Chain:
                 return verdict if isinstance(verdict, Reject) else self._judge_again(discovery, verdict)
         return ACCEPT
 
+    def judge_all(self, discoveries: Sequence[Discovery]) -> list[Verdict]:
+        """The verdict on each, as `judge` gives it. The data of a site is looked at once for all of its URLs."""
+        verdicts: list[Verdict] = []
+        of_site: dict[str, list[Judge]] = {}
+        first_judges = self._first_judges
+        for discovery in discoveries:
+            verdict: Verdict = ACCEPT
+            for judge in first_judges:
+                verdict = judge(discovery)
+                if verdict is not ACCEPT and not isinstance(verdict, Accept):
+                    break
+            else:
+                authority = discovery.url.split("/", 3)[2]
+                judges = of_site.get(authority)
+                if judges is None:
+                    judges = of_site[authority] = self._judges_of(discovery.url)
+                for judge in judges:
+                    verdict = judge(discovery)
+                    if verdict is not ACCEPT and not isinstance(verdict, Accept):
+                        break
+            verdicts.append(self._judge_again(discovery, verdict) if isinstance(verdict, Rewrite) else verdict)
+        return verdicts
+
+    def _judges_of(self, url: Url) -> list[Judge]:
+        """The filters that may have something to say about URLs of the site of this one."""
+        state = self._states.about(url) if self._others else None
+        return [
+            each.judge
+            for each in self._others
+            if state is None or not isinstance(each, SiteFilter) or each.concerns(state)
+        ]
+
     def admit(self, discovery: Discovery) -> Verdict:
         """Count a URL that was accepted and is new; refuse it if others have used up what there was."""
-        for each in self._learning:
-            verdict = each.admit(discovery)
-            if isinstance(verdict, Reject):
+        for admit in self._counting:
+            verdict = admit(discovery)
+            if verdict is not ACCEPT and isinstance(verdict, Reject):
                 return verdict
         return ACCEPT
 
     def reconsider(self, discovery: Discovery) -> Verdict:
         """Whether a URL that was admitted is wanted still, and under its name."""
-        for each in self._learning:
-            verdict = each.reconsider(discovery)
-            if not isinstance(verdict, Accept):
+        for reconsider in self._reconsidering:
+            verdict = reconsider(discovery)
+            if verdict is not ACCEPT and not isinstance(verdict, Accept):
                 return verdict
         return ACCEPT
 
     def observe(self, url: Url, is_unique: bool) -> None:
         """Learn from a page that was fetched; `is_unique`: no other URL had its text before."""
-        for each in self._learning:
-            each.observe(url, is_unique)
+        for observe in self._observing:
+            observe(url, is_unique)
 
     def page_read(self, url: Url, depth: int, sketch: bytes, links: Sequence[Url]) -> None:
         """Learn from a page that was read for the first time: how far from the seeds, its text, and where it leads."""
@@ -211,13 +271,6 @@ class Budgets:
         if state.admitted >= self._max_pages:
             return self._refusal()
         state.admitted += 1
-        return ACCEPT
-
-    def observe(self, url: Url, is_unique: bool) -> None:
-        """Do nothing: a budget is spent when a URL is admitted, whatever its page is."""
-
-    def reconsider(self, discovery: Discovery) -> Verdict:  # noqa: ARG002 - a port's shape
-        """Accept: an admitted URL has its place in the budget."""
         return ACCEPT
 
     def _refusal(self) -> Reject:
