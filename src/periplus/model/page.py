@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, IntEnum
 from functools import cached_property
@@ -67,12 +68,16 @@ class Links(Struct, frozen=True, repr_omit_defaults=True, dict=True):
 
     @cached_property  # several parts of a crawl ask; the cache is not one of the fields that are compared and encoded
     def _to_others(self) -> Links:
+        own = sorted(self.own)
         is_kept = bytearray(b"\1") * len(self.urls)
-        for position in self.own:
+        for position in own:
             is_kept[position] = 0
-        if not (self.rels or self.kinds):
-            return Links(list(compress(self.urls, is_kept)), list(compress(self.anchors, is_kept)))
-        return self.at(list(compress(range(len(is_kept)), is_kept)))
+        return Links(
+            list(compress(self.urls, is_kept)),
+            list(compress(self.anchors, is_kept)),
+            {old - bisect(own, old): rel for old, rel in self.rels.items() if is_kept[old]} if self.rels else {},
+            {old - bisect(own, old): kind for old, kind in self.kinds.items() if is_kept[old]} if self.kinds else {},
+        )
 
     def at(self, positions: Sequence[int]) -> Links:
         """The links at these positions, in this order."""

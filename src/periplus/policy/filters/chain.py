@@ -41,6 +41,8 @@ MAX_REWRITES = 4
 
 Judge = Callable[[Discovery], Verdict]
 """The judgement of one filter."""
+Concerns = Callable[[SiteFilterState], bool]
+"""Whether a filter may refuse or rename a URL of a site with this data."""
 
 
 @runtime_checkable
@@ -111,7 +113,10 @@ class Chain:
         self._judges = [each.judge for each in filters]
         without_memory = list(takewhile(lambda each: not isinstance(each, SiteFilter), filters))
         self._first_judges: list[Judge] = [each.judge for each in without_memory]
-        self._others = filters[len(without_memory) :]
+        self._others: list[tuple[Judge, Concerns | None]] = [
+            (each.judge, each.concerns if isinstance(each, SiteFilter) else None)
+            for each in filters[len(without_memory) :]
+        ]
         self._counting = [each.admit for each in filters if isinstance(each, CountingFilter)]
         self._observing = [each.observe for each in filters if isinstance(each, ObservingFilter)]
         self._reconsidering = [each.reconsider for each in filters if isinstance(each, ReconsideringFilter)]
@@ -152,12 +157,10 @@ class Chain:
 
     def _judges_of(self, url: Url) -> list[Judge]:
         """The filters that may have something to say about URLs of the site of this one."""
-        state = self._states.about(url) if self._others else None
-        return [
-            each.judge
-            for each in self._others
-            if state is None or not isinstance(each, SiteFilter) or each.concerns(state)
-        ]
+        if not self._others:
+            return []
+        state = self._states.about(url)
+        return [judge for judge, concerns in self._others if concerns is None or concerns(state)]
 
     def admit(self, discovery: Discovery) -> Verdict:
         """Count a URL that was accepted and is new; refuse it if others have used up what there was."""
