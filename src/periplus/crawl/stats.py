@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from heapq import nlargest
 from itertools import islice
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -107,22 +107,18 @@ class CrawlStats(Struct):
     def count(self, events: Iterable[Event]) -> None:
         """Count events: most are of the first two kinds, of which a page makes a dozen."""
         for event in events:
-            kind = type(event)
-            if kind is Refused:
-                _add(self.refused, cast("Refused", event).reason)
-            elif kind is Discovered:
-                self._count_discovery(cast("Discovered", event))
+            if isinstance(event, Refused):
+                _add(self.refused, event.reason)
+            elif isinstance(event, Discovered):
+                source = event.discovery.source._value_
+                _add(self.sources, source)
+                if not event.is_new:
+                    _add(self.found_again, source)
             elif isinstance(event, FetchEnded):
                 self._count_fetch(event.outcome)
             elif isinstance(event, ChangeSeen):
                 self.changed += event.level >= ChangeLevel.MAJOR
                 self.same += event.level < ChangeLevel.MAJOR
-
-    def _count_discovery(self, event: Discovered) -> None:
-        source = event.discovery.source._value_
-        _add(self.sources, source)
-        if not event.is_new:
-            _add(self.found_again, source)
 
     def _count_fetch(self, outcome: FetchOutcome) -> None:
         if isinstance(outcome, Excluded):

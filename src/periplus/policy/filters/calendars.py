@@ -58,7 +58,8 @@ def date_in(url: Url) -> Dated | None:
     if found is not None:
         at = _at(int(found[1]), int(found[3]), int(found[4] or 1))
         return None if at is None else Dated(at, found[4] is not None, _ENDS.match(url, found.end()) is not None)
-    year, month = _YEAR.search(url), _MONTH.search(url)
+    year = _YEAR.search(url) if "year=" in url else None
+    month = None if year is None else _MONTH.search(url)
     at = None if year is None or month is None else _at(int(year[1]), int(month[1]), 1)
     return None if at is None else Dated(at, is_day=False, is_last=True)
 

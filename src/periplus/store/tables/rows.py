@@ -19,11 +19,9 @@ from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from periplus.model import (
-    NO_HINTS,
     ChangeFreq,
     ChangeSeen,
     Discovered,
-    Discovery,
     EntryColumns,
     Event,
     Fetched,
