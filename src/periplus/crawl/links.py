@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import chain
+from itertools import chain, compress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -198,8 +198,7 @@ class PageReader:
             return self._focused_links(self._focus, page, depth, now, share)
         if self._learns:
             return self._valued_links(page, depth, now, share)
-        news = {*page.links.to_others().urls, *self._others(page)}
-        news = news.difference(self._seen.young).difference(self._seen.old)
+        news = {*page.links.urls, *self._others(page)}.difference(self._seen.young).difference(self._seen.old)
         return self._report(page, news, depth, now) if news else []  # most pages of a site link where the others do
 
     def _leads_on(self, page: Page) -> bool:
@@ -267,11 +266,15 @@ class PageReader:
 
     def _followed(self, page: Page) -> Iterable[tuple[Url, str]]:
         """URL and anchor of what is followed."""
-        links = page.links.to_others()
+        links = page.links
         pairs: Iterable[tuple[Url, str]] = zip(links.urls, links.anchors, strict=True)
-        if links.rels and not self._settings.follow_nofollow:
-            left_out = {position for position, rel in links.rels.items() if "nofollow" in rel.split()}
-            pairs = [pair for position, pair in enumerate(pairs) if position not in left_out]
+        rels = {} if self._settings.follow_nofollow else links.rels
+        left_out = [position for position, rel in rels.items() if "nofollow" in rel.split()]
+        if left_out or links.own:
+            flags = links.flags
+            for position in left_out:
+                flags[position] = 0
+            pairs = compress(pairs, flags)
         return chain(pairs, [(url, "") for url in self._others(page)])
 
     def _others(self, page: Page) -> list[Url]:

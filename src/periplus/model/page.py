@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, IntEnum
 from functools import cached_property
 from itertools import compress
-from typing import overload
+from typing import TypeVar, overload
 
 from msgspec import Struct, field
 
 from .preferences import NO_PREFERENCES, Preferences
 from .types import Digests, Problem, Url
+
+T = TypeVar("T")
 
 
 class LinkKind(Enum):
@@ -68,16 +70,29 @@ class Links(Struct, frozen=True, repr_omit_defaults=True, dict=True):
 
     @cached_property  # several parts of a crawl ask; the cache is not one of the fields that are compared and encoded
     def _to_others(self) -> Links:
-        own = sorted(self.own)
-        is_kept = bytearray(b"\1") * len(self.urls)
-        for position in own:
-            is_kept[position] = 0
+        flags = self.flags
         return Links(
-            list(compress(self.urls, is_kept)),
-            list(compress(self.anchors, is_kept)),
-            {old - bisect(own, old): rel for old, rel in self.rels.items() if is_kept[old]} if self.rels else {},
-            {old - bisect(own, old): kind for old, kind in self.kinds.items() if is_kept[old]} if self.kinds else {},
+            list(compress(self.urls, flags)),
+            list(compress(self.anchors, flags)),
+            self.moved(self.rels),
+            self.moved(self.kinds),
         )
+
+    @property
+    def flags(self) -> bytearray:
+        """For each link 1, or 0 if it is within the page: for those who need only columns of the others."""
+        flags = bytearray(b"\1") * len(self.urls)
+        for position in self.own:
+            flags[position] = 0
+        return flags
+
+    def moved(self, by_position: dict[int, T]) -> dict[int, T]:
+        """The values of links to others, by the positions that these have among themselves."""
+        if not by_position:
+            return by_position
+        own = sorted(self.own)
+        within = {*own}
+        return {old - bisect(own, old): value for old, value in by_position.items() if old not in within}
 
     def at(self, positions: Sequence[int]) -> Links:
         """The links at these positions, in this order."""
