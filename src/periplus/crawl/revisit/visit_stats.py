@@ -86,7 +86,7 @@ class VisitStats:
                 yield replace(record, gains=unpack_page_gains(record.gains).led_to(number, days).pack())
 
     def linked(self, url: Url, links: Iterable[Url]) -> tuple[int, list[UrlRecord]]:
-        """How many other pages of its site a revisited page links to, and the records of those it did not link to before.
+        """How many pages of its own site a revisited page links to, and the records of those it did not link to before.
 
         Only for pages that were credited with new pages. Of the records, only those are returned that were last
         fetched before the previous visit of `url`: the reason for the new link is more recent.

@@ -7,7 +7,6 @@ dictionary index. Targets repeat from page to page (navigation), so that each is
 
 from __future__ import annotations
 
-from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import compress, count
@@ -38,7 +37,7 @@ class LinkRows:
         self._read_at: list[float] = []
         self._counts: list[int] = []
         self._targets = _codebook()
-        self._codes = array("i")
+        self._codes: list[int] = []
         self._anchors: list[str] = []
         self._rels: dict[int, str] = {}
         self._kinds: dict[int, LinkKind] = {}
@@ -71,7 +70,7 @@ class LinkRows:
     def take(self) -> pa.RecordBatch:
         """The rows since the last batch, in their order."""
         counts = np.array(self._counts)
-        codes = np.array(self._codes, np.int32)
+        codes = np.array(self._codes, dtype=np.int32)
         pages, page_codes = _coded(self._pages)
         own_sites, own_site_codes = _coded(sites(pages))
         their_sites, their_site_codes = _coded(sites(self._targets))
