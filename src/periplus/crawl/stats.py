@@ -42,6 +42,8 @@ DURATIONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _BUCKETS = (*(f"{bound:g}" for bound in DURATIONS), "more")
 _MAX_TYPES = 32
 """Media types that are counted one by one; servers may invent any number."""
+_TYPE = "content-type"
+_TYPE_LENGTH = len(_TYPE)
 _OUTCOMES = {Fetched: "fetched", NotModified: "not-modified", Redirected: "redirected", Failed: "failed"}
 
 
@@ -130,24 +132,22 @@ class CrawlStats(Struct):
         is_page = outcome.task.purpose is Purpose.PAGE
         if not is_page:
             self._count_file(outcome)
-        match outcome:
-            case Failed(reason=reason) if reason != "cancelled":
-                _add(self.errors, reason)
-            case Fetched(status=status, body=body):
-                self.downloaded += len(body)
-                if status >= 500 or status == 429 or (is_page and status >= 400):
-                    _add(self.errors, f"http-{status}")
-                elif is_page:
-                    self.pages += 1
-                    self.new += outcome.task.visited_at is None
-                    self._count_type(outcome)
-            case Redirected(body=body):
-                self.downloaded += len(body)
-                self.redirects += is_page
-            case NotModified() if is_page:
+        if isinstance(outcome, Fetched):
+            status = outcome.status
+            self.downloaded += len(outcome.body)
+            if status >= 500 or status == 429 or (is_page and status >= 400):
+                _add(self.errors, f"http-{status}")
+            elif is_page:
                 self.pages += 1
-            case _:
-                pass
+                self.new += outcome.task.visited_at is None
+                self._count_type(outcome)
+        elif isinstance(outcome, Redirected):
+            self.downloaded += len(outcome.body)
+            self.redirects += is_page
+        elif isinstance(outcome, NotModified):
+            self.pages += is_page
+        elif isinstance(outcome, Failed) and outcome.reason != "cancelled":
+            _add(self.errors, outcome.reason)
 
     def _count_duration(self, outcome: Fetched | NotModified | Redirected | Failed) -> None:
         _add(self.outcomes, f"{_OUTCOMES[type(outcome)]} {outcome.task.purpose._value_}")
@@ -156,8 +156,8 @@ class CrawlStats(Struct):
         self.seconds += outcome.duration
 
     def _count_type(self, outcome: Fetched) -> None:
-        kind = next((value for name, value in outcome.headers if name.lower() == "content-type"), "")
-        kind = kind.partition(";")[0].strip().lower()
+        kinds = [value for name, value in outcome.headers if len(name) == _TYPE_LENGTH and name.lower() == _TYPE]
+        kind = kinds[0].partition(";")[0].strip().lower() if kinds else ""
         kind = kind if kind in self.types or len(self.types) < _MAX_TYPES else "other"
         _add(self.types, kind)
         self.type_bytes[kind] = self.type_bytes.get(kind, 0) + len(outcome.body)
