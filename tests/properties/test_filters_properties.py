@@ -15,8 +15,10 @@ from periplus.policy.filters import (
     REASONS,
     BudgetSettings,
     FilterSettings,
+    PatternSettings,
     ScopeSettings,
     Sessions,
+    ShapeSettings,
     SiteFilterState,
     TrapSettings,
     key_of,
@@ -58,6 +60,12 @@ EAGER = FilterSettings(
     ),
     budgets=BudgetSettings(max_depth=4, max_redirects=2, max_pages_per_site=9),
     scope=ScopeSettings("any"),
+)
+
+CHOOSY = FilterSettings(
+    patterns=PatternSettings(include=("*a*", "*2026*"), exclude=("*b*",)),
+    scope=ScopeSettings("prefix"),
+    shape=ShapeSettings(max_length=60, max_segments=3, max_repeats=1),
 )
 
 
@@ -105,7 +113,7 @@ def test_a_crawl_that_is_killed_at_any_time_decides_as_one_that_is_not(
 @given(
     st.lists(st.tuples(DISCOVERIES, st.booleans()), max_size=20),
     st.lists(DISCOVERIES, max_size=12),
-    st.sampled_from([EAGER, FilterSettings()]),
+    st.sampled_from([EAGER, FilterSettings(), CHOOSY]),
     st.sampled_from(["", "http://a.test/", "http://b.test:81/"]),
 )
 def test_urls_get_together_the_verdicts_that_each_gets_alone(

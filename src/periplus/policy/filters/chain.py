@@ -41,6 +41,8 @@ MAX_REWRITES = 4
 
 Judge = Callable[[Discovery], Verdict]
 """The judgement of one filter."""
+Unclear = Callable[[Sequence[Url]], list[int]]
+"""Which of many URLs a filter has to judge."""
 Concerns = Callable[[SiteFilterState], bool]
 """Whether a filter may refuse or rename a URL of a site with this data."""
 
@@ -67,6 +69,14 @@ class ReconsideringFilter(Protocol):
 
     def reconsider(self, discovery: Discovery) -> Verdict:
         """Judge an admitted URL again."""
+
+
+@runtime_checkable
+class GlancingFilter(Protocol):
+    """A filter without memory that accepts most URLs at a glance, however long they are."""
+
+    def unclear(self, urls: Sequence[Url]) -> list[int]:
+        """The positions of those that have to be judged; the others it accepts, whatever their source."""
 
 
 @runtime_checkable
@@ -110,9 +120,11 @@ class Chain:
     """Filters in order. Put cheap ones first, and those that bound a URL before those that search it."""
 
     def __init__(self, filters: Sequence[Filter], states: FilterStates | None = None) -> None:
-        self._judges = [each.judge for each in filters]
+        self._judges: list[Judge] = [each.judge for each in filters]
         without_memory = list(takewhile(lambda each: not isinstance(each, SiteFilter), filters))
-        self._first_judges: list[Judge] = [each.judge for each in without_memory]
+        self._without_memory: list[tuple[Judge, Unclear | None]] = [
+            (each.judge, each.unclear if isinstance(each, GlancingFilter) else None) for each in without_memory
+        ]
         self._others: list[tuple[Judge, Concerns | None]] = [
             (each.judge, each.concerns if isinstance(each, SiteFilter) else None)
             for each in filters[len(without_memory) :]
@@ -126,34 +138,36 @@ class Chain:
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Accept, the first refusal, or the URL under which the page is known."""
-        for judge in self._judges:
-            verdict = judge(discovery)
-            if verdict is not ACCEPT and not isinstance(verdict, Accept):
-                return verdict if isinstance(verdict, Reject) else self._judge_again(discovery, verdict)
-        return ACCEPT
+        verdict = _first_word(self._judges, discovery)
+        return self._judge_again(discovery, verdict) if isinstance(verdict, Rewrite) else verdict
 
     def judge_all(self, discoveries: Sequence[Discovery]) -> list[Verdict]:
-        """The verdict on each, as `judge` gives it. The data of a site is looked at once for all of its URLs."""
-        verdicts: list[Verdict] = []
+        """The verdict on each, as `judge` gives it.
+
+        Filters look at all URLs at once first, and the data of a site is looked at once for all of its URLs.
+        """
+        asked = self._first_asked(discoveries)
         of_site: dict[str, list[Judge]] = {}
-        first_judges = self._first_judges
-        for discovery in discoveries:
-            verdict: Verdict = ACCEPT
-            for judge in first_judges:
-                verdict = judge(discovery)
-                if verdict is not ACCEPT and not isinstance(verdict, Accept):
-                    break
-            else:
+        verdicts: list[Verdict] = []
+        for place, discovery in enumerate(discoveries):
+            verdict = _first_word(asked[place], discovery) if place in asked else ACCEPT
+            if verdict is ACCEPT:
                 authority = discovery.url.split("/", 3)[2]
                 judges = of_site.get(authority)
                 if judges is None:
                     judges = of_site[authority] = self._judges_of(discovery.url)
-                for judge in judges:
-                    verdict = judge(discovery)
-                    if verdict is not ACCEPT and not isinstance(verdict, Accept):
-                        break
+                verdict = _first_word(judges, discovery)
             verdicts.append(self._judge_again(discovery, verdict) if isinstance(verdict, Rewrite) else verdict)
         return verdicts
+
+    def _first_asked(self, discoveries: Sequence[Discovery]) -> dict[int, list[Judge]]:
+        """Of the filters without memory, those that do not accept a URL at a glance, by its position."""
+        urls = [discovery.url for discovery in discoveries]
+        asked: dict[int, list[Judge]] = {}
+        for judge, unclear in self._without_memory:
+            for place in range(len(urls)) if unclear is None else unclear(urls):
+                asked.setdefault(place, []).append(judge)
+        return asked
 
     def _judges_of(self, url: Url) -> list[Judge]:
         """The filters that may have something to say about URLs of the site of this one."""
@@ -224,7 +238,7 @@ class Chain:
         rules, learnt_from = [verdict.rule], verdict.learnt_from
         for _ in range(MAX_REWRITES):
             discovery = replace(discovery, url=verdict.url)
-            again = self._first_word(discovery)
+            again = _first_word(self._judges, discovery)
             if isinstance(again, Reject):
                 return again
             if isinstance(again, Accept):
@@ -234,12 +248,14 @@ class Chain:
             rules.append(verdict.rule)
         return Reject("rewrite-loop", ", ".join(rules))
 
-    def _first_word(self, discovery: Discovery) -> Verdict:
-        for judge in self._judges:
-            verdict = judge(discovery)
-            if not isinstance(verdict, Accept):
-                return verdict
-        return ACCEPT
+
+def _first_word(judges: Iterable[Judge], discovery: Discovery) -> Verdict:
+    """The first verdict that does not accept."""
+    for judge in judges:
+        verdict = judge(discovery)
+        if verdict is not ACCEPT and not isinstance(verdict, Accept):
+            return verdict
+    return ACCEPT
 
 
 class Budgets:
