@@ -51,6 +51,8 @@ class Stage(IntEnum):
 class Move(Enum):
     """An event in the life of a site."""
 
+    __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
+
     ADMIT = auto()
     """A URL of it waits, and there is room."""
     WAKE = auto()
