@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain
 from typing import Final, NamedTuple, cast
 
 from msgspec import Struct
@@ -26,14 +25,14 @@ from ..urls import canonical, resolve_all
 from .charset import Charset, sniff_charset
 from .churn import packed_blocks
 from .digests import digests_of, marked_sketch
-from .facts import base_of, by_tag, read_facts
+from .facts import base_of, read_facts
 from .forms import forms_of, read_forms
 from .links import Urls, links_of, read_relations, read_relatives, read_sources, resources_of
 from .mime import Kind, Mime, sniff_mime
 from .pagination import next_page
 from .redirects import read_onward, redirects_of
 from .scan import resolve, scan
-from .scan.columns import MAX_TEXT, Columns
+from .scan.columns import MAX_TEXT, Columns, Head
 from .sketch import sketches_of
 from .statistics import statistics_of
 
@@ -106,7 +105,7 @@ def read_texts(
     """
     raw = RawPage(body, url, content_type, robots_tags, link_headers, False, use_headers)
     _, own, charset, mime, columns, problems = _scanned(raw)
-    head = by_tag(columns.head)
+    head = columns.head
     base = base_of(head, url)
     has_base = base != url
     relatives = read_relatives(head.links)
@@ -159,7 +158,7 @@ def _groups(pages: Iterable[RawPage]) -> Iterator[list[RawPage]]:
 def _read_group(pages: list[RawPage]) -> list[Page]:
     scanned = [_scanned(page) for page in pages]
     missing = [one.columns.main for one in scanned if one.columns.sketch is None]
-    computed = iter(sketches_of(missing))
+    computed = map(marked_sketch, sketches_of(missing))
     sketches = [next(computed) if one.columns.sketch is None else one.columns.sketch for one in scanned]
     return [_page(one, sketch) for one, sketch in zip(scanned, sketches, strict=True)]
 
@@ -205,12 +204,14 @@ def _not_html(body: bytes, charset: Charset, mime: Mime) -> tuple[Columns, list[
             text = _SPACES.sub(" ", decoded).strip(" ").encode("utf-8", "replace")
     is_cut = len(text) > MAX_TEXT
     text = text[:MAX_TEXT].decode("utf-8", "ignore").encode() if is_cut else text
-    return Columns(text, text, is_cut, "", [], [], {}, {}, [], [], [], [], None, [], [], []), [problem]
+    head = Head([], [], [], [], [])
+    columns = Columns(text, text, is_cut, "", [], [], {}, {}, [], [], head, b"", None, [], [], [], None, b"", None)
+    return columns, [problem]
 
 
 def _page(scanned: _Scanned, sketch: bytes) -> Page:
     raw, own, charset, mime, columns, problems = scanned
-    head = by_tag(columns.head)
+    head = columns.head
     base = base_of(head, raw.url)
     has_base = base != raw.url
     sources = read_sources(columns.media)
@@ -233,7 +234,9 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
     facts = read_facts(columns.title, head, raw.robots_tags, raw.use_headers)
     refresh, script_target = redirects_of(onward, next_urls)
     text = columns.text.decode("utf-8", "replace")
-    digests = digests_of(raw.body, columns.text, columns.main, links, own)
+    digests = digests_of(
+        raw.body, columns.text, columns.main, links, own, masked_main=columns.masked, targets=columns.targets
+    )
     problems += link_problems + resource_problems + form_problems
     if columns.is_cut:
         problems.append(Problem("text-cut", at=MAX_TEXT))
@@ -256,12 +259,20 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         refresh=refresh,
         script_redirect=script_target,
         forms=forms,
-        sketch=marked_sketch(sketch),
+        sketch=sketch,
         digests=digests,
         problems=tuple(problems),
         blocks=packed_blocks(columns.blocks) if columns.blocks else b"",
         statistics=statistics_of(
-            raw.body, columns.text, columns.main, facts.title, columns.anchors, own, digests.raw, facts.language
+            raw.body,
+            columns.text,
+            columns.main,
+            facts.title,
+            columns.anchors,
+            own,
+            digests.raw,
+            facts.language,
+            columns.counts,
         ),
         preferences=facts.preferences,
     )
@@ -277,14 +288,17 @@ def _with_next(declared: Relations, own: Url, links: Links) -> Relations:
 
 def _resolved(columns: Sequence[list[str]], base: str, own: Url | None, encoding: str) -> list[Urls]:
     """The hrefs of several readers, resolved in one call; `own`: the URL of the page where that is the base."""
-    hrefs = list(chain.from_iterable(columns))
+    hrefs = [href for column in columns for href in column]
     if not hrefs:
         return [[] for _ in columns]
     urls = cast("Urls", [None] * len(hrefs) if own is None else resolve(own, hrefs))
-    left = [position for position, url in enumerate(urls) if url is None]
-    if left:
+    if None in urls:
+        left = [position for position, url in enumerate(urls) if url is None]
         others = resolve_all([hrefs[position] for position in left], base, encoding)
         for position, url in zip(left, others, strict=True):
             urls[position] = url
-    ends = accumulate(map(len, columns))
-    return [urls[end - len(column) : end] for column, end in zip(columns, ends, strict=True)]
+    resolved, end = [], 0
+    for column in columns:
+        start, end = end, end + len(column)
+        resolved.append(urls[start:end])
+    return resolved

@@ -8,6 +8,7 @@
 
 /* Fields of the named tuples of columns.py. */
 #define HEAD_FIELDS 4
+#define HEAD_LISTS 5
 #define MEDIUM_FIELDS 5
 #define FORM_FIELDS 5
 #define EVENT_FIELDS 4
@@ -17,11 +18,12 @@ typedef struct {
     newfunc new_tuple; /* tuple.__new__ */
     PyObject *columns_type;
     PyObject *head_type;
+    PyObject *head_element_type;
     PyObject *medium_type;
-    PyObject *form_type;
     PyObject *event_type;
     PyObject *event_kinds[3];
     PyObject *empty;
+    u32 text_rule; /* `TEXT_RULE` */
     PyObject *tags[TAG_COUNT];
     PyObject *attributes[ATTR_COUNT];
 } State;
@@ -325,20 +327,43 @@ static bool add_head_row(const State *state, const Scanner *scanner, const HeadE
         PyBool_FromLong(element->is_in_noscript),
         content,
     };
-    PyObject *row = row_of(state, state->head_type, values, HEAD_FIELDS);
+    PyObject *row = row_of(state, state->head_element_type, values, HEAD_FIELDS);
     bool is_done = row && PyList_Append(list, row) == 0;
     Py_XDECREF(row);
     return is_done;
 }
 
-static PyObject *head_column(const State *state, const Scanner *scanner) {
-    PyObject *list = PyList_New(0);
-    for (u32 i = 0; list && i < scanner->head.list.count; i++) {
-        if (!add_head_row(state, scanner, &scanner->head.list.items[i], list)) {
-            Py_CLEAR(list);
-        }
+/* The list of `Head` that an element belongs to. */
+static u32 head_list(u8 tag) {
+    switch (tag) {
+        case TAG_html:
+            return 0;
+        case TAG_meta:
+            return 1;
+        case TAG_link:
+            return 2;
+        case TAG_base:
+            return 3;
+        default:
+            return 4;
     }
-    return list;
+}
+
+static PyObject *head_column(const State *state, const Scanner *scanner) {
+    PyObject *lists[HEAD_LISTS];
+    bool is_done = true;
+    for (u32 i = 0; i < HEAD_LISTS; i++) {
+        lists[i] = PyList_New(0);
+        is_done = is_done && lists[i];
+    }
+    for (u32 i = 0; is_done && i < scanner->head.list.count; i++) {
+        const HeadElement *element = &scanner->head.list.items[i];
+        is_done = add_head_row(state, scanner, element, lists[head_list(element->tag)]);
+    }
+    if (!is_done) {
+        Py_CLEAR(lists[0]);
+    }
+    return row_of(state, state->head_type, lists, HEAD_LISTS);
 }
 
 /* What a textarea begins with: as written, but for a line break right behind the tag. */
@@ -357,25 +382,6 @@ static PyObject *textarea_content(const State *state, const Scanner *scanner, Pi
     PyObject *content = PyUnicode_Substring(text, skipped, skipped + MAX_WORDS);
     Py_DECREF(text);
     return content;
-}
-
-static PyObject *forms_column(const State *state, const Scanner *scanner) {
-    PyObject *list = PyList_New(scanner->forms.list.count);
-    for (u32 i = 0; list && i < scanner->forms.list.count; i++) {
-        const FormElement *element = &scanner->forms.list.items[i];
-        bool is_textarea = element->tag == TAG_textarea;
-        PyObject *values[] = {
-            held(state->tags[element->tag]),
-            attributes_of(state, scanner, element->attributes),
-            PyLong_FromLong(element->form),
-            PyLong_FromLong(element->inside),
-            is_textarea ? textarea_content(state, scanner, element->text) : folded_pieces(state, scanner, element->text),
-        };
-        if (!set_item(list, i, row_of(state, state->form_type, values, FORM_FIELDS))) {
-            Py_CLEAR(list);
-        }
-    }
-    return list;
 }
 
 /* Parts of a way, a newline between them. */

@@ -356,6 +356,21 @@ static Volatile volatile_at(Span text, u32 place) {
     return end - place > 8 ? (Volatile){token_before(text, place, end), end, end} : (Volatile){NO_PLACE, 0, number};
 }
 
+/* The next digit, or the end. */
+static u32 next_digit(Span text, u32 place) {
+    while (text.size - place >= 8) {
+        u64 are_digits = are_between(eight_bytes(text.at + place), '0', '9');
+        if (are_digits) {
+            return place + first_marked(are_digits);
+        }
+        place += 8;
+    }
+    while (place < text.size && !IS_DIGIT[text.at[place]]) {
+        place++;
+    }
+    return place;
+}
+
 /* A text with every volatile word masked; `masked` has as much room as the text. Returns the size of it. */
 static u32 mask_volatile(Span text, u8 *masked) {
     u32 size = 0, copied = 0, place = 0;
@@ -363,9 +378,7 @@ static u32 mask_volatile(Span text, u8 *masked) {
         if (place && IS_DIGIT[text.at[place - 1]]) { /* in a number that was looked at */
             place = digits_end(text, place);
         }
-        while (place < text.size && !IS_DIGIT[text.at[place]]) {
-            place++;
-        }
+        place = next_digit(text, place);
         if (place == text.size) {
             break;
         }
