@@ -212,30 +212,45 @@ def _not_html(body: bytes, charset: Charset, mime: Mime) -> tuple[Columns, list[
 def _page(scanned: _Scanned, sketch: bytes) -> Page:
     raw, own, charset, mime, columns, problems = scanned
     head = columns.head
-    base = base_of(head, raw.url)
+    base = base_of(head, raw.url) if head.bases else raw.url
     has_base = base != raw.url
     sources = read_sources(columns.media)
     relatives = read_relatives(head.links)
     written_forms = read_forms(columns.forms)
     onward = read_onward(head, raw.refresh)
-    hrefs = (
-        [href for _, href in columns.unresolved],
-        sources.hrefs,
-        [relative.href for relative in relatives],
-        [form.action for form in written_forms],
-        onward.hrefs,
-    )
     link_urls, source_urls, relative_urls, form_urls, next_urls = _resolved(
-        hrefs, base, None if has_base else own, charset.encoding
+        (
+            [href for _, href in columns.unresolved],
+            sources.hrefs,
+            [relative.href for relative in relatives],
+            [form.action for form in written_forms],
+            onward.hrefs,
+        ),
+        base,
+        None if has_base else own,
+        charset.encoding,
     )
     links, link_problems = links_of(columns, link_urls, has_base=has_base)
     resources, resource_problems = resources_of(sources, source_urls)
+    relations = _with_next(read_relations(relatives, relative_urls, raw.link_headers, raw.url), own, links)
     forms, form_problems = forms_of(written_forms, form_urls)
-    facts = read_facts(columns.title, head, raw.robots_tags, raw.use_headers)
     refresh, script_target = redirects_of(onward, next_urls)
+    facts = read_facts(columns.title, head, raw.robots_tags, raw.use_headers)
     text = columns.text.decode("utf-8", "replace")
+    main_text = columns.main.decode("utf-8", "replace")
     digests = digests_of(
         raw.body, columns.text, columns.main, links, own, masked_main=columns.masked, targets=columns.targets
+    )
+    statistics = statistics_of(
+        raw.body,
+        columns.text,
+        columns.main,
+        facts.title,
+        columns.anchors,
+        own,
+        digests.raw,
+        facts.language,
+        columns.counts,
     )
     problems += link_problems + resource_problems + form_problems
     if columns.is_cut:
@@ -251,10 +266,10 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         description=facts.description,
         language=facts.language,
         text=text,
-        main_text=columns.main.decode("utf-8", "replace"),
+        main_text=main_text,
         links=links,
         resources=resources,
-        relations=_with_next(read_relations(relatives, relative_urls, raw.link_headers, raw.url), own, links),
+        relations=relations,
         directives=facts.directives,
         refresh=refresh,
         script_redirect=script_target,
@@ -263,17 +278,7 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         digests=digests,
         problems=tuple(problems),
         blocks=packed_blocks(columns.blocks) if columns.blocks else b"",
-        statistics=statistics_of(
-            raw.body,
-            columns.text,
-            columns.main,
-            facts.title,
-            columns.anchors,
-            own,
-            digests.raw,
-            facts.language,
-            columns.counts,
-        ),
+        statistics=statistics,
         preferences=facts.preferences,
     )
 
@@ -287,18 +292,20 @@ def _with_next(declared: Relations, own: Url, links: Links) -> Relations:
 
 
 def _resolved(columns: Sequence[list[str]], base: str, own: Url | None, encoding: str) -> list[Urls]:
-    """The hrefs of several readers, resolved in one call; `own`: the URL of the page where that is the base."""
-    hrefs = [href for column in columns for href in column]
-    if not hrefs:
-        return [[] for _ in columns]
-    urls = cast("Urls", [None] * len(hrefs) if own is None else resolve(own, hrefs))
-    if None in urls:
-        left = [position for position, url in enumerate(urls) if url is None]
-        others = resolve_all([hrefs[position] for position in left], base, encoding)
-        for position, url in zip(left, others, strict=True):
-            urls[position] = url
-    resolved, end = [], 0
-    for column in columns:
-        start, end = end, end + len(column)
-        resolved.append(urls[start:end])
-    return resolved
+    """The hrefs of several readers, resolved; `own`: the URL of the page where that is the base.
+
+    What is left to the URL parser is resolved in one call.
+    """
+    resolved = [[None] * len(hrefs) if own is None or not hrefs else resolve(own, hrefs) for hrefs in columns]
+    left = [
+        (urls, position, hrefs[position])
+        for hrefs, urls in zip(columns, resolved, strict=True)
+        if None in urls
+        for position, url in enumerate(urls)
+        if url is None
+    ]
+    if left:
+        targets = resolve_all([href for _, _, href in left], base, encoding)
+        for (urls, position, _), target in zip(left, targets, strict=True):
+            urls[position] = target
+    return cast("list[Urls]", resolved)
