@@ -63,8 +63,13 @@ def _remembered_forms(packed: bytes) -> tuple[WrittenForm, ...]:
     return _forms(packed)
 
 
+def form_elements(packed: bytes) -> list[FormElement]:
+    """The form elements that a scanner has packed."""
+    return _DECODER.decode(packed) if packed else []
+
+
 def _forms(packed: bytes) -> tuple[WrittenForm, ...]:
-    elements = _DECODER.decode(packed)
+    elements = form_elements(packed)
     forms = [element for element in elements if element.tag == "form"]
     owners = _owners(forms)
     controls: defaultdict[int, list[int]] = defaultdict(list)

@@ -205,7 +205,7 @@ def _not_html(body: bytes, charset: Charset, mime: Mime) -> tuple[Columns, list[
     is_cut = len(text) > MAX_TEXT
     text = text[:MAX_TEXT].decode("utf-8", "ignore").encode() if is_cut else text
     head = Head([], [], [], [], [])
-    columns = Columns(text, text, is_cut, "", [], [], {}, {}, [], [], head, b"", None, [], [], [], None, b"", None)
+    columns = Columns(text, text, is_cut, "", [], [], {}, {}, [], [], head, b"", None, [], [], [], None, b"", None, 0)
     return columns, [problem]
 
 
@@ -246,7 +246,7 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         columns.text,
         columns.main,
         facts.title,
-        columns.anchors,
+        columns.anchor_words,
         own,
         digests.raw,
         facts.language,

@@ -69,13 +69,13 @@ def statistics_of(
     text: bytes,
     main: bytes,
     title: str,
-    anchors: Sequence[str],
+    anchor_words: int,
     url: Url,
     digest: int,
     language: str = "",
     counts: TextCounts | None = None,
 ) -> PageStatistics:
-    """The counts of a page: its HTML, visible and main text in UTF-8, title, link texts, URL, and a digest of it.
+    """The counts of a page: its HTML, visible and main text in UTF-8, title, words of link texts, URL, and a digest of it.
 
     `language` is the one that the page declares; `counts` is a column of the scan, if it is there.
     """
@@ -87,7 +87,7 @@ def statistics_of(
     return PageStatistics(
         words=_word_count(text, spaces),
         title_words=len(title_words),
-        anchor_words=" ".join(anchors).count(" ") + 1 if anchors else 0,
+        anchor_words=anchor_words,
         visible_share=min(1.0, len(text) / len(body)) if body else 0.0,
         title_repeats=_repeats(title_words, url) if title_words else 0,
         word_length=word_length,

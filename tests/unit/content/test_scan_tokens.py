@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.each_case import each_case
 
+from periplus.content.forms import form_elements
 from periplus.content.scan import Columns, EventKind, tags
 
 Scanner = Callable[..., Columns]
@@ -219,24 +220,24 @@ def test_text(scanner: Scanner, html: bytes, text: str) -> None:
 def test_references(scanner: Scanner, written: bytes, decoded: str) -> None:
     """Character references in text, in a title and in values."""
     page = scanner(
-        b"<title>" + written + b"</title><p>x" + written + b"</p><input a='" + written + b"'>", wants_events=True
+        b"<title>" + written + b"</title><p>x" + written + b"</p><form a='" + written + b"'>", wants_events=True
     )
     assert page.title == decoded
-    assert page.forms[0].attributes == {"a": ONLY_IN_TEXT.get(written, decoded)}
+    assert form_elements(page.forms)[0].attributes == {"a": ONLY_IN_TEXT.get(written, decoded)}
     assert [event.value for event in page.events if event.kind is EventKind.TEXT] == ["x" + decoded]
 
 
 @each_case(("written", "attributes"), ATTRIBUTES)
 def test_attributes(scanner: Scanner, written: bytes, attributes: dict[str, str | None] | None) -> None:
     """Attributes by name, the first of each."""
-    forms = scanner(b"<input" + written + b">x").forms
+    forms = form_elements(scanner(b"<form" + written + b">x").forms)
     assert [form.attributes for form in forms] == ([] if attributes is None else [attributes])
 
 
 def test_many_attributes(scanner: Scanner) -> None:
     """The first 256 count."""
     written = b"".join(b" a%d=%d" % (number, number) for number in range(300))
-    (form,) = scanner(b"<input" + written + b">").forms
+    (form,) = form_elements(scanner(b"<form" + written + b">").forms)
     assert form.attributes == {f"a{number}": str(number) for number in range(256)}
 
 

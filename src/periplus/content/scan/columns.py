@@ -163,3 +163,5 @@ class Columns(NamedTuple):
     counts: TextCounts | None
     """Counts of the text and the main text, or of the text alone where there is no main text; `None` where
     `statistics.text_counts_in_python` has to count."""
+    anchor_words: int
+    """Words of `anchors`, split at spaces; an anchor without text counts as one."""

@@ -365,13 +365,14 @@ def _columns(page: Page) -> Columns:
     is_main = chosen_blocks(
         folded.text, folded.starts, folded.ends, folded.links, folded.elements, parents, tags, hints
     )
+    anchors = anchor_texts(page)
     return Columns(
         text=folded.text,
         main=_main_text(folded, is_main),
         is_cut=folded.is_cut,
         title=title_of(page),
         urls=[None] * len(page.hrefs),
-        anchors=anchor_texts(page),
+        anchors=anchors,
         rels=page.rels,
         kinds=page.kinds,
         unresolved=[(number, href.decode("utf-8", "replace")) for number, href in enumerate(page.hrefs)],
@@ -385,6 +386,7 @@ def _columns(page: Page) -> Columns:
         masked=None,
         targets=None,
         counts=None,
+        anchor_words=" ".join(anchors).count(" ") + 1 if anchors else 0,
     )
 
 

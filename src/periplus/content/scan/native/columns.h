@@ -108,20 +108,35 @@ static PyObject *decoded_string(const State *state, Span source, bool is_in_attr
     return string;
 }
 
-/* The words of an attribute. */
-static PyObject *folded_string(const State *state, Span source) {
+/* The first MAX_WORDS characters of words; `*spaces` grows by the spaces between them. */
+static PyObject *words_string(const State *state, const Words *words, u32 *spaces) {
+    Span bytes = {words->bytes, words->size};
+    PyObject *string = first_characters(string_of(state, bytes), MAX_WORDS);
+    if (bytes.size <= MAX_WORDS) {
+        *spaces += count_byte(bytes, ' ');
+        return string;
+    }
+    for (Py_ssize_t i = 0, size = string ? PyUnicode_GetLength(string) : 0; i < size; i++) {
+        *spaces += PyUnicode_ReadChar(string, i) == ' ';
+    }
+    return string;
+}
+
+/* The words of an attribute; `*spaces` grows by the spaces between them. */
+static PyObject *folded_string(const State *state, Span source, u32 *spaces) {
     if (source.size <= MAX_WORDS && is_folded(source)) {
+        *spaces += count_byte(source, ' ');
         return string_of(state, source);
     }
     Words words;
     words.size = 0;
     words.is_after_space = false;
     add_words_of(&words, source, false, true);
-    return first_characters(string_of(state, (Span){words.bytes, words.size}), MAX_WORDS);
+    return words_string(state, &words, spaces);
 }
 
-/* The words of text in several pieces. */
-static PyObject *folded_pieces(const State *state, const Scanner *scanner, Pieces pieces) {
+/* The words of text in several pieces; `*spaces` grows by the spaces between them. */
+static PyObject *folded_pieces(const State *state, const Scanner *scanner, Pieces pieces, u32 *spaces) {
     if (!pieces.first) {
         return held(state->empty);
     }
@@ -129,6 +144,7 @@ static PyObject *folded_pieces(const State *state, const Scanner *scanner, Piece
     if (pieces.first == pieces.last) {
         Span source = all[pieces.first - 1].source;
         if (source.size <= MAX_WORDS && is_folded(source)) {
+            *spaces += count_byte(source, ' ');
             return string_of(state, source);
         }
     }
@@ -138,7 +154,7 @@ static PyObject *folded_pieces(const State *state, const Scanner *scanner, Piece
     for (u32 number = pieces.first; number && words.size < ENOUGH_BYTES; number = all[number - 1].next) {
         add_words_of(&words, all[number - 1].source, all[number - 1].is_raw, false);
     }
-    return first_characters(string_of(state, (Span){words.bytes, words.size}), MAX_WORDS);
+    return words_string(state, &words, spaces);
 }
 
 /* ---- attributes ---- */
@@ -189,6 +205,7 @@ typedef struct {
     PyObject *rels;
     PyObject *kinds;
     PyObject *unresolved;
+    u32 anchor_words; /* split at spaces; an anchor without text counts as one */
 } LinkColumns;
 
 static void release_link_columns(LinkColumns *columns) {
@@ -236,14 +253,14 @@ static bool set_at(PyObject *dict, u32 place, PyObject *value) {
     return is_done;
 }
 
-static PyObject *anchor_of(const State *state, const Scanner *scanner, const Link *link) {
+static PyObject *anchor_of(const State *state, const Scanner *scanner, const Link *link, u32 *spaces) {
     if (link->kind != LINK_ANCHOR) {
-        return folded_string(state, link->label);
+        return folded_string(state, link->label, spaces);
     }
-    PyObject *text = folded_pieces(state, scanner, link->text);
+    PyObject *text = folded_pieces(state, scanner, link->text, spaces);
     if (text && link->picture.size && PyUnicode_GetLength(text) == 0) {
         Py_DECREF(text);
-        return folded_string(state, link->picture);
+        return folded_string(state, link->picture, spaces);
     }
     return text;
 }
@@ -251,7 +268,7 @@ static PyObject *anchor_of(const State *state, const Scanner *scanner, const Lin
 static bool add_link_row(const State *state, const Scanner *scanner, LinkColumns *columns, u32 place, PyObject *url) {
     const Link *link = &scanner->links.list.items[place];
     bool is_done = url ? set_item(columns->urls, place, held(url)) : add_unresolved(state, columns, place, link->href);
-    is_done = is_done && set_item(columns->anchors, place, anchor_of(state, scanner, link));
+    is_done = is_done && set_item(columns->anchors, place, anchor_of(state, scanner, link, &columns->anchor_words));
     if (is_done && link->rel.size) {
         is_done = set_at(columns->rels, place, decoded_string(state, link->rel, true));
     }
@@ -263,7 +280,7 @@ static bool add_link_row(const State *state, const Scanner *scanner, LinkColumns
 
 static bool make_link_columns(const State *state, const Scanner *scanner, const Targets *targets, LinkColumns *columns) {
     u32 count = scanner->links.list.count;
-    *columns = (LinkColumns){PyList_New(count), PyList_New(count), PyDict_New(), PyDict_New(), PyList_New(0)};
+    *columns = (LinkColumns){PyList_New(count), PyList_New(count), PyDict_New(), PyDict_New(), PyList_New(0), count};
     PyObject **strings = target_strings(targets);
     bool is_done = columns->urls && columns->anchors && columns->rels && columns->kinds && columns->unresolved && strings;
     for (u32 place = 0; is_done && place < count; place++) {

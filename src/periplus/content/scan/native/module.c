@@ -6,6 +6,8 @@
    resolve(url: str, hrefs: list[str]) -> list[str | None]
        Where each href leads from the page with this canonical URL; None where that is left to the URL parser.
    masked(text: bytes) -> bytes
+   count_controls(bytes: bytes) -> int
+       How many of the bytes are control characters that no text has.
    text_counts(text: bytes, main: bytes) -> tuple[int, int, int, int, int]
        Spaces of the text; of the main text words, different words, how often the most used one occurs, and words that
        are the commonest of a language. Only the beginnings count.
@@ -26,7 +28,7 @@
 #ifndef SOURCES_DIGEST
 #define SOURCES_DIGEST "" /* hatch_build.py has one, by which a test can tell whether a build is up to date */
 #endif
-#define COLUMN_COUNT 19
+#define COLUMN_COUNT 20
 
 #define MARK_FACTOR 0x9E3779B1u /* `content.digests` marks the sketches that it has to compute with the same */
 
@@ -87,6 +89,7 @@ static PyObject *columns_of(const State *state, const Page *page) {
         PyBytes_FromStringAndSize((const char *)page->digested.masked, page->digested.masked_size),
         targets_column(&page->digested),
         counts_tuple(page->spaces, &page->counts),
+        PyLong_FromUnsignedLong(links.anchor_words),
     };
     return row_of(state, state->columns_type, values, COLUMN_COUNT);
 }
@@ -305,10 +308,29 @@ static PyObject *text_counts(PyObject *module, PyObject *const *arguments, Py_ss
     return counts_tuple(count_spaces(text), &counts);
 }
 
+/* Whether a byte is a control character other than white space and escape. */
+static inline bool is_stray(u8 byte) {
+    return byte < ' ' && byte != '\t' && byte != '\n' && byte != '\f' && byte != '\r' && byte != 0x1B;
+}
+
+static PyObject *count_controls(PyObject *module, PyObject *bytes) {
+    (void)module;
+    Span span;
+    if (!span_of(bytes, &span)) {
+        return NULL;
+    }
+    u32 count = 0;
+    for (u32 at = 0; at < span.size; at++) {
+        count += is_stray(span.at[at]);
+    }
+    return PyLong_FromUnsignedLong(count);
+}
+
 static PyMethodDef METHODS[] = {
     {"scan", (PyCFunction)(void (*)(void))scan, METH_FASTCALL, "Read a page in one pass."},
     {"resolve", (PyCFunction)(void (*)(void))resolve, METH_FASTCALL, "Resolve the links that need no URL parser."},
     {"masked", masked, METH_O, "Mask the volatile words of a text."},
+    {"count_controls", count_controls, METH_O, "Count the control characters that no text has."},
     {"text_counts", (PyCFunction)(void (*)(void))text_counts, METH_FASTCALL, "Count the words of a page."},
     {NULL, NULL, 0, NULL},
 };

@@ -230,7 +230,8 @@ static void pack_content(const State *state, const Scanner *scanner, Packed *pac
     if (is_plain || !pieces.first) {
         pack_bytes(packed, source);
     } else {
-        pack_string(packed, folded_pieces(state, scanner, pieces));
+        u32 spaces = 0;
+        pack_string(packed, folded_pieces(state, scanner, pieces, &spaces));
     }
 }
 
