@@ -175,7 +175,7 @@ def sorted_targets(links: Links, own: Url) -> bytes:
 
 
 def marked_sketch(sketch: bytes) -> bytes:
-    """A sketch of a main text with the mark of the rule by which the text was found: the native scanner has the same."""
+    """A sketch with the mark of the rule by which its text was found. The native scanner does the same."""
     return (int.from_bytes(sketch, "little") ^ _MARK).to_bytes(len(sketch), "little") if sketch else b""
 
 

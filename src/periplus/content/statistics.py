@@ -75,7 +75,7 @@ def statistics_of(
     language: str = "",
     counts: TextCounts | None = None,
 ) -> PageStatistics:
-    """The counts of a page: its HTML, visible and main text in UTF-8, title, words of link texts, URL, and a digest of it.
+    """The counts of a page: its HTML, visible and main text in UTF-8, title, words of links, URL, and a digest of it.
 
     `language` is the one that the page declares; `counts` is a column of the scan, if it is there.
     """

@@ -116,7 +116,7 @@ class Event(NamedTuple):
 
 
 TextCounts = tuple[int, int, int, int, int]
-"""Spaces of a text; words, distinct words, most uses of one word and common words of a main text. Of their beginnings."""
+"""Of the beginnings of a text and a main text: spaces; words, distinct words, most uses of one word, common words."""
 
 
 class Columns(NamedTuple):
