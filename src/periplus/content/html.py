@@ -296,7 +296,8 @@ def _resolved(columns: Sequence[list[str]], base: str, own: Url | None, encoding
 
     What is left to the URL parser is resolved in one call.
     """
-    resolved = [[None] * len(hrefs) if own is None or not hrefs else resolve(own, hrefs) for hrefs in columns]
+    found = [[None] * len(hrefs) if own is None or not hrefs else resolve(own, hrefs) for hrefs in columns]
+    resolved = cast("list[Urls]", found)
     left = [
         (urls, position, hrefs[position])
         for hrefs, urls in zip(columns, resolved, strict=True)
@@ -308,4 +309,4 @@ def _resolved(columns: Sequence[list[str]], base: str, own: Url | None, encoding
         targets = resolve_all([href for _, _, href in left], base, encoding)
         for (urls, position, _), target in zip(left, targets, strict=True):
             urls[position] = target
-    return cast("list[Urls]", resolved)
+    return resolved

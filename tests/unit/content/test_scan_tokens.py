@@ -11,6 +11,7 @@ from tests.each_case import each_case
 
 from periplus.content.forms import form_elements
 from periplus.content.scan import Columns, EventKind, tags
+from periplus.content.scan.columns import META_EQUIVALENTS, META_NAMES
 
 Scanner = Callable[..., Columns]
 HEADER = Path(tags.__file__).parent / "native" / "tags.h"
@@ -245,6 +246,24 @@ def test_title(scanner: Scanner) -> None:
     """Only its own end tag ends a title, and only the first one counts, outside of drawings."""
     page = scanner(b"<svg><title>a</title></svg><title>b<b>&lt;</titl></title ><title>c</title>")
     assert page.title == "b<b><</titl>"
+
+
+def test_meta_elements_that_are_read_are_reported(scanner: Scanner) -> None:
+    """In any case, with white space around the name, and where only decoding can tell."""
+    read = [f"<meta name=' {name.upper()}\x1c' content=x>" for name in META_NAMES]
+    read += [f"<meta property={name} content=x>" for name in META_NAMES]
+    read += [f"<meta http-equiv={name} content=x>" for name in META_EQUIVALENTS]
+    read += ["<meta name=&#114;obots content=x>", "<meta name=r\xf6bots content=x>"]
+    others = ["<meta name=viewport content=x>", "<meta name=robots>", "<meta http-equiv=robots content=x>"]
+    others += ["<meta name=refresh content=x>", "<meta name='' content=x>", "<meta property=og:title content=x>"]
+    assert [html for html in read if len(scanner(html.encode()).head.metas) != 1] == []
+    assert [html for html in others if scanner(html.encode()).head.metas] == []
+
+
+def test_scripts_without_a_location_are_not_reported(scanner: Scanner) -> None:
+    """They cannot redirect."""
+    page = scanner(b"<script>locatio = 1</script><script>location = 'x'</script><script>x</script>")
+    assert [script.content for script in page.head.scripts] == ["location = 'x'"]
 
 
 def test_self_closing_drawings(scanner: Scanner) -> None:

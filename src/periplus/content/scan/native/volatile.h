@@ -1,4 +1,4 @@
-/* Words that change without the page having changed, masked: the rules of `content.volatile`, which says what they are.
+/* Words that change without the page having changed, masked: the rules of `content.digests`, which says what they are.
 
    Figures and letters are compared as there: any digit is a digit, and the case of ASCII letters does not matter. A
    function that looks for something returns where it ends, or 0 if it is not there. */
