@@ -38,9 +38,9 @@ static PyObject *sketch_column(const State *state, const Page *page) {
         return held(Py_None);
     }
     u8 marked[SKETCH_SIZE];
-    u32 mark = MARK_FACTOR * (state->text_rule - 1);
-    for (u32 i = 0; i < SKETCH_SIZE; i++) {
-        marked[i] = page->sketch[i] ^ (u8)(mark >> 8 * (i % 4));
+    u64 mark = MARK_FACTOR * (state->text_rule - 1);
+    for (u32 i = 0; i < SKETCH_SIZE; i += 8) { /* two values of 32 bits at once */
+        write_eight_bytes(marked + i, eight_bytes(page->sketch + i) ^ (mark << 32 | mark));
     }
     return PyBytes_FromStringAndSize((const char *)marked, page->sketched == SKETCHED ? SKETCH_SIZE : 0);
 }

@@ -314,19 +314,35 @@ typedef struct {
     u32 next;  /* where the search goes on */
 } Volatile;
 
+/* Whether a space here is followed by a digit, or by a letter with which a word that may follow a number begins. */
+static bool has_word_behind(Span text, u32 space) {
+    bool is_word = is_digit_at(text, space + 1) || is_one_of(byte_at(text, space + 1), "acdfghjlmnorsuvwy");
+    return byte_at(text, space) == ' ' && is_word;
+}
+
 /* Whether what follows a number promises something: only then is more looked for. */
 static bool is_promising(Span text, u32 end) {
-    if (is_one_of(byte_at(text, end), "-/.:,'") && is_digit_at(text, end + 1)) {
-        return true;
-    }
-    for (int with_ordinal = 1; with_ordinal >= 0; with_ordinal--) {
-        u32 space = skip(text, with_ordinal ? skip_ordinal(text, end) : end, ',');
-        bool is_word = is_digit_at(text, space + 1) || is_one_of(byte_at(text, space + 1), "acdfghjlmnorsuvwy");
-        if (byte_at(text, space) == ' ' && is_word) {
-            return true;
+    switch (byte_at(text, end)) {
+        case '-':
+        case '/':
+        case '.':
+        case ':':
+        case '\'':
+            return is_digit_at(text, end + 1);
+        case ',':
+            return is_digit_at(text, end + 1) || has_word_behind(text, end + 1);
+        case ' ':
+            return has_word_behind(text, end);
+        case 's':
+        case 'n':
+        case 'r':
+        case 't': {
+            u32 ordinal = skip_ordinal(text, end);
+            return ordinal != end && has_word_behind(text, skip(text, ordinal, ','));
         }
+        default:
+            return false;
     }
-    return false;
 }
 
 /* What is volatile around a number. */
