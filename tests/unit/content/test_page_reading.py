@@ -185,6 +185,14 @@ def test_script_redirects() -> None:
     assert page("<script src=x>location = '/m'</script>").script_redirect is None
 
 
+def test_a_form_that_was_read_before_leads_from_its_own_page() -> None:
+    """Forms are remembered as they are written."""
+    html = b"<form action=search><input name=q></form>"
+    forms = [read_page(html, f"http://{host}/dir/", "text/html").forms[0] for host in ("a.example", "b.example")]
+    assert [form.action for form in forms] == ["http://a.example/dir/search", "http://b.example/dir/search"]
+    assert forms[0].fields == forms[1].fields == (Field("q", "text"),)
+
+
 def test_forms() -> None:
     """Action, method, and fields with labels and options."""
     (form,) = page(
