@@ -46,8 +46,3 @@ def test_a_declaration_wins() -> None:
     assert read_page(html, LIST, "text/html").relations.next == "http://a.test/declared"
     found = read_page(html[html.index(b"<a") :], LIST, "text/html").relations
     assert (found.next, found.is_next_declared) == ("http://a.test/list/2", False)
-
-
-def test_a_page_without_a_host_has_no_next_one() -> None:
-    """A URL that is not one of the web is not compared with those of links."""
-    assert read_page(b"<a href=http://a.example/2>2</a>", "page").relations.next is None
