@@ -29,8 +29,8 @@ class ScriptedWeb:
         self.heads: list[str] = []
         self.failing: set[str] = set()
         self.knows_etags = knows_etags
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        cast("_Web", self._server).web = self
+        self._server = _Web(("127.0.0.1", 0), _Handler)
+        self._server.web = self
         self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
     @property
@@ -66,6 +66,7 @@ class MovedTo(str):
 
 
 class _Web(ThreadingHTTPServer):
+    request_queue_size = 256  # connections that begin at once, with several requests to each of many sites
     web: ScriptedWeb
 
 

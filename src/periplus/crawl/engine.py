@@ -62,6 +62,7 @@ from .machine import Machine
 from .revisit import Freshness, NextVisit
 from .router import Outbound
 from .settings import EngineSettings
+from .standstill import PATIENCE, DefectLog, Standstill
 from .stats import CrawlStats, FrontierStats, frontier_stats
 from .wire import Wire
 
@@ -140,6 +141,7 @@ class Engine:
         self._commit_at = now + settings.checkpoint_interval
         self._review_at = now + _REVIEW_EVERY * speed
         self.is_stopping = self.is_paused = False
+        self._standstill, self._defects = Standstill(PATIENCE * speed), DefectLog()
 
     # the loop
 
@@ -161,6 +163,17 @@ class Engine:
         if self._is_checkpoint_due():
             self.checkpoint()
             self._learn()
+        self._look_for_standstill(now)
+
+    def _look_for_standstill(self, now: float) -> None:
+        """Schedule everything again if the crawl stands still; the second time in vain, end it."""
+        may_ask = not (self._wire.under_way or self.is_stopping or self.is_paused) and self._limiter.room(now) > 0
+        is_still = may_ask and self._machine.stands_still(now)
+        if self._standstill.is_over_patience(now, is_still=is_still):
+            self.checkpoint()
+            self._standstill.repair(self._machine)
+            self._replay(Restarted(now))
+            self.checkpoint()
 
     def _learn(self) -> None:
         """Take over what jobs have learnt since the last commit."""
@@ -208,8 +221,10 @@ class Engine:
             for effect in effects:
                 match effect:
                     case Fetch(task=task):
+                        self._standstill.moved(has_asked=True)
                         self._start(task, each.at)
                     case Emit(events=events):
+                        self._standstill.moved(has_asked=False)
                         self._tables.record(events)
                     case Claim(claimed=claimed, released=released):
                         self._claim(claimed, released)
@@ -394,6 +409,7 @@ class Engine:
     def checkpoint(self, *, is_last: bool = False) -> None:
         """Make everything durable up to here: what is pointed to first, then what points."""
         began_at = self._clock.now()
+        self._defects.check(self._machine)
         self._apply([Flushed(began_at)])
         self._archive.sync()
         tables = self._tables.settle() if is_last else self._tables.checkpoint()

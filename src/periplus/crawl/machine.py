@@ -440,6 +440,20 @@ class Machine:
         is_over = self.frontier.is_satisfied or self._settings.revisits_only
         return is_over or (self.sitemaps.is_idle(now) and self.forms.is_idle(now))
 
+    def stands_still(self, now: float) -> bool:
+        """Whether something waits although nothing will become due.
+
+        A crawl also stands still where something is due all the time and nothing comes of it; but a watch may wait like
+        that for a visit that is worth its price.
+        """
+        frontier, is_watching = self.frontier, self.revisits.is_watching
+        if self.is_full or frontier.is_satisfied or self.wants_tick(now) or self.is_idle(now):
+            return False
+        if is_watching and not frontier.queued:
+            return False
+        times = [at for at in (frontier.next_at, self.forms.next_at) if at is not None]
+        return not times or (min(times) <= now and not is_watching)
+
     def preview(self, pattern: str) -> Preview:
         """Which waiting URLs a pattern matches."""
         return preview(self._state.queues, pattern)

@@ -6,6 +6,7 @@
     ├── CollectionError       a collection on disk
     │   ├── CollectionInUse   another process holds it
     │   └── CollectionDamaged it cannot be read; the message says which part
+    ├── CrawlStalled          URLs wait, but the crawl cannot go on: a bug of ours
     └── InvariantError        a rule of a state machine does not hold: a bug of ours
 
 Exceptions of libraries are translated into these once, in the adapter that catches them. Each class has the exit code
@@ -49,6 +50,10 @@ class CollectionInUse(CollectionError):  # noqa: N818 - reads as what is the cas
 
 class CollectionDamaged(CollectionError):  # noqa: N818 - reads as what is the case
     """The collection cannot be read."""
+
+
+class CrawlStalled(PeriplusError):  # noqa: N818 - reads as what is the case
+    """Something waits, but no request is open and none will become due: a bug of ours."""
 
 
 class InvariantError(PeriplusError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from periplus.crawl.frontier import ActiveSite, Domains, Schedule, SiteRecords
@@ -33,6 +34,7 @@ class ScheduledSites:
         open_domains: Callable[[MemoryState], Domains] | None = None,
     ) -> None:
         self.state = MemoryState()
+        self.under_way: Counter[Site] = Counter()
         self._open_domains = open_domains or (lambda state: Domains(state.domains))
         self._ip_delay, self._capacity, self._shards = ip_delay, capacity, shards
         self.open()
@@ -48,6 +50,7 @@ class ScheduledSites:
             capacity=self._capacity,
             max_wait=900.0,
             delay_of=lambda _site: DELAY,
+            under_way=lambda site: self.under_way[site],
             domains=self._open_domains(self.state),
             shards=self._shards,
         )
@@ -72,16 +75,17 @@ class ScheduledSites:
 
     def grant(self, active: ActiveSite, now: float) -> None:
         """A request to a site begins."""
+        self.under_way[active.site] += 1
         self.schedule.grant(active, active.record.ip, now)
 
     def end(self, active: ActiveSite, until: float) -> None:
         """The request ends, and the site rests."""
-        active.under_way -= 1
+        self.under_way[active.site] -= 1
         self.schedule.place(active, until)
 
     def empty(self, active: ActiveSite, now: float) -> None:
         """The request ends, and nothing more waits at the site."""
-        active.under_way -= 1
+        self.under_way[active.site] -= 1
         self.state.queues.remove(self.state.queues.heads(active.site, Lane.DISCOVERY, 9))
         active.count(Lane.DISCOVERY, -1)
         self.schedule.place(active, now)

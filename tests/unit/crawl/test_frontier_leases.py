@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from periplus.crawl.frontier import Lease, Leases
-from periplus.model import FetchTask, Lane, Purpose, Site, Url
+from periplus.model import FetchTask, InvariantError, Lane, Purpose, Site, Url
 
 TASK = FetchTask(Url("https://a.test/"), Site("a.test"), Purpose.PAGE, Lane.DISCOVERY, 10.0)
 
@@ -57,3 +58,24 @@ def test_all_leases_end_with_a_process() -> None:
     leases = Leases([lease(TASK)])
     assert [each.task for each in leases.end_all()] == [TASK]
     assert (len(leases), leases.next_end, leases.end(TASK)) == (0, None, None)
+
+
+def test_a_task_is_out_once() -> None:
+    """A second lease for what is being fetched would hide the first, and its site would wait for it forever."""
+    leases = Leases([lease(TASK)])
+    with pytest.raises(InvariantError, match="while it is being fetched"):
+        leases.grant(lease(replace(TASK, lease_ends_at=20.0)))
+
+
+def test_requests_of_a_site_are_counted_by_its_leases() -> None:
+    """However a lease ends, the site has one request less under way."""
+    tasks = [replace(TASK, url=Url(f"https://a.test/{number}"), lease_ends_at=10.0 + number) for number in range(3)]
+    leases = Leases(lease(task) for task in tasks)
+    counts = [leases.under_way(TASK.site)]
+    leases.end(tasks[1])
+    counts.append(leases.under_way(TASK.site))
+    leases.expired(10.0)
+    counts.append(leases.under_way(TASK.site))
+    assert list(leases.names(TASK.site)) == [tasks[2].url]
+    leases.end_all()
+    assert [*counts, leases.under_way(TASK.site)] == [3, 2, 1, 0]

@@ -246,7 +246,7 @@ def test_invariants_can_fail() -> None:
     with pytest.raises(InvariantError):
         sites.schedule.check_invariants()
     sites = ScheduledSites()
-    sites.put("a").under_way = 1
+    sites.under_way[sites.put("a").site] = 1
     with pytest.raises(InvariantError):
         sites.schedule.check_invariants()
     sites = ScheduledSites()

@@ -25,6 +25,7 @@ def schedule_on(state: State, ip_delay: float) -> Schedule:
         capacity=9,
         max_wait=60.0,
         delay_of=lambda _site: 1.0,
+        under_way=lambda _site: 0,
     )
 
 

@@ -193,7 +193,7 @@ def test_balance_is_made_when_it_is_needed() -> None:
 
 @each_case("stage", [R, Y, B, H])
 def test_row_is_read_back(stage: Stage) -> None:
-    """Every field of the row is restored; requests under way come from the leases."""
+    """Every field of the row is restored."""
     site = active(stage)
     site.ready_at, site.not_before, site.level = NOW + 5.0, NOW + 9.0, 3
     site.taken, site.lookups, site.took_file, site.turn = 2, 1, True, 7
@@ -202,7 +202,7 @@ def test_row_is_read_back(stage: Stage) -> None:
     row = msgspec.msgpack.decode(msgspec.msgpack.encode(site.row()), type=SiteVisits)
     again = ActiveSite.restored(row, replace(site.record))
     assert again.row() == site.row()
-    assert (again.stage, again.under_way, again.waiting) == (stage, 0, {})
+    assert (again.stage, again.waiting) == (stage, {})
     unset = ActiveSite(SiteState(SITE), 0).row()
     same = [name for name in row.__struct_fields__ if getattr(row, name) == getattr(unset, name)]
     assert same == ["site"], "a field of the row is not set by this test"

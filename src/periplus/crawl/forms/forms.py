@@ -247,15 +247,17 @@ class Forms:
 
     def wants_step(self, now: float) -> bool:
         """Whether something is due."""
-        next_at = self._next_at()
+        next_at = self.next_at
         return next_at is not None and next_at <= now
 
     def is_idle(self, now: float) -> bool:
         """Whether nothing is due soon: a form that rests until tomorrow does not keep a crawl running."""
-        next_at = self._next_at()
+        next_at = self.next_at
         return next_at is None or next_at > now + _LONG
 
-    def _next_at(self) -> float | None:
+    @property
+    def next_at(self) -> float | None:
+        """When the next action of a form is due."""
         heap, due = self._heap, self._due
         while heap and due.get(heap[0][1]) != heap[0][0]:
             heappop(heap)

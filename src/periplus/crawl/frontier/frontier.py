@@ -109,6 +109,7 @@ class Frontier:
             capacity=(settings or FrontierSettings()).max_sites,
             max_wait=self._retries.max_backoff,
             delay_of=lambda site: delay_after(self._politeness, site.delay, site.last_duration),
+            under_way=self._leases.under_way,
             domains=domains,
             shards=shards,
             is_crowded=saved.is_crowded,
@@ -116,8 +117,6 @@ class Frontier:
             turn=saved.turn,
             lanes=(Lane.REFRESH,) if revisits_only else tuple(Lane),
         )
-        for lease in saved.leases:
-            self._visited(lease).under_way += 1
         self.scores: Scores = FixedScores(state)
         if isinstance(ordering, Learning | Ranking):
             is_out = self._leases.holds
@@ -300,7 +299,7 @@ class Frontier:
         tasks: list[FetchTask] = []
         refused = 0
         while len(tasks) < limit and refused < REFUSED_PER_VISIT and not self.is_satisfied:
-            heads = self._selector.next_two(active, frozenset(task.url for task in tasks) if tasks else frozenset())
+            heads = self._selector.next_two(active, self._leases.names(active.site))
             if not heads:
                 break
             self.schedule.look_at(active, self.schedule.urgency(heads[-1].entry))
@@ -350,7 +349,6 @@ class Frontier:
 
     def _end(self, lease: Lease, outcome: FetchOutcome, reading: Reading | None, now: float) -> None:
         active = self._visited(lease)
-        active.under_way -= 1
         self._pages_out -= lease.is_of_page
         if lease.ticket is not None:
             self._reports.page(active, lease.ticket, outcome, reading, now)
@@ -380,9 +378,7 @@ class Frontier:
     def restart(self, now: float) -> None:
         """Continue in a new process: what was under way is granted again, after every site has rested once more."""
         for lease in self._leases.end_all():
-            active = self._visited(lease)
-            active.under_way -= 1
-            self._preflight.interrupted(active, lease.task)
+            self._preflight.interrupted(self._visited(lease), lease.task)
         self._pages_out = 0
         self.schedule.restart(now)
         # later times were written by a clock that ran fast; a refresh ends when no revisit is postponed any more
@@ -432,16 +428,22 @@ class Frontier:
         times = (self.schedule.next_at, self.schedule.next_look_at, self._leases.next_end, *waits)
         return min((at for at in times if at is not None), default=None)
 
+    @property
+    def queued(self) -> int:
+        """The number of URLs that wait in queues, of all sites."""
+        return len(self._state.queues)
+
+    def check_some(self, first: int, count: int) -> int:
+        """Check some active sites from the one at this position on; returns where to continue."""
+        return self.schedule.check_some(first, count)
+
     def check_invariants(self) -> None:
         """Check what must hold between any two calls."""
         self.schedule.check_invariants()
         delegated = (lease.task.site for lease in self._leases if lease.task.site != lease.visited)
         self._preflight.check_invariants(delegated)
-        under_way = Counter(lease.visited for lease in self._leases)
-        for active in self.schedule:
-            if active.under_way != under_way.pop(active.site, 0) or active.under_way > self._politeness.max_parallel:
-                raise InvariantError(f"{active.site} has {active.under_way} requests under way, but other leases")
-        if under_way:
-            raise InvariantError(f"{next(iter(under_way))} is visited but not active")
+        for site, under_way in Counter(self._visited(lease).site for lease in self._leases).items():
+            if under_way != self._leases.under_way(site) or under_way > self._politeness.max_parallel:
+                raise InvariantError(f"{site} has {under_way} requests under way, which is too many or miscounted")
         if self._pages_out != sum(lease.is_of_page for lease in self._leases):
             raise InvariantError("pages under way were miscounted")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from periplus.model import InvariantError, Lane, Ordering, Queued, Site, SiteVisits
 from periplus.policy.ordering import ZERO_LEVEL, ByWorth
@@ -31,10 +32,11 @@ _LISTED = (Lane.SITEMAPS, Lane.FILES)
 class Schedule:
     """The active sites.
 
-    `delay_of` is the time in seconds for which a site rests. `shards`: how many share the addresses. `is_crowded`:
-    sites beyond the capacity wait. `rests_until`: before then no site is visited that was not active when the process
-    began: its address may just have been asked by the process before. `turn` counts how often sites went to rest.
-    Only URLs in `lanes` are counted; those in other lanes stay in their queues.
+    `delay_of` is the time in seconds for which a site rests, `under_way` the number of its open requests. `shards`: how
+    many share the addresses. `is_crowded`: sites beyond the capacity wait. `rests_until`: before then no site is
+    visited that was not active when the process began: its address may just have been asked by the process before.
+    `turn` counts how often sites went to rest. Only URLs in `lanes` are counted; those in other lanes stay in their
+    queues.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Schedule:
         capacity: int,
         max_wait: float,
         delay_of: Callable[[SiteState], float],
+        under_way: Callable[[Site], int],
         domains: Domains | None = None,
         shards: int = 1,
         is_crowded: bool = True,
@@ -61,7 +64,7 @@ class Schedule:
         self._listed_level = -1 if isinstance(ordering, ByWorth) else ZERO_LEVEL + 1
         self._ip_delay, self._capacity = ip_delay, capacity
         self._max_wait = max(max_wait, MAX_DELAY)
-        self._delay_of, self._shards = delay_of, shards
+        self._delay_of, self._under_way, self._shards = delay_of, under_way, shards
         self.domains = Domains(state.domains) if domains is None else domains
         self.is_crowded, self.rests_until, self.turn = is_crowded, rests_until, turn
         self._sites: dict[Site, ActiveSite] = {}
@@ -248,7 +251,7 @@ class Schedule:
         """
         active.record.ready_at = max(active.record.ready_at, until)
         self.changed(active)
-        if active.under_way:
+        if self._under_way(active.site):
             active.not_before = max(active.not_before, until)
             return
         until, active.not_before = max(until, active.not_before), 0.0
@@ -296,7 +299,6 @@ class Schedule:
             address = self.addresses.asked(ip, now)
             if address is not active.address:
                 self.addresses.file(address)
-        active.under_way += 1
         self.domains.asked(active.domain)
         self._move(active, Move.GRANT)
 
@@ -411,6 +413,13 @@ class Schedule:
 
     # proofs
 
+    def check_some(self, first: int, count: int) -> int:
+        """Check some sites from the one at this position on; returns where to continue."""
+        first = first if first < len(self._sites) else 0
+        for active in list(islice(self._sites.values(), first, first + count)):
+            self._check(active)
+        return first + count
+
     def check_invariants(self) -> None:
         """Check that every site is in one stage and can be found from there; no site that waits is forgotten."""
         stages = [active.stage for active in self._sites.values()]
@@ -432,8 +441,9 @@ class Schedule:
             raise InvariantError(f"{active.site} is {active.stage.name}, but not in that heap")
         if at_rest and active.address is not self.addresses.at(active.record.ip):
             raise InvariantError(f"{active.site} rests at an address that is not its own")
-        if (active.under_way > 0) != (active.stage is Stage.BUSY):
-            raise InvariantError(f"{active.site} is {active.stage.name} with {active.under_way} requests under way")
+        under_way = self._under_way(active.site)
+        if (under_way > 0) != (active.stage is Stage.BUSY):
+            raise InvariantError(f"{active.site} is {active.stage.name} with {under_way} requests under way")
         lengths = {lane: self._state.queues.length(active.site, lane) for lane in self._lanes}
         if active.waiting != {lane: length for lane, length in lengths.items() if length}:
             raise InvariantError(f"{active.waiting} URLs were counted at {active.site}, not {lengths}")

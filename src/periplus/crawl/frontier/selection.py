@@ -12,7 +12,7 @@ probes are not discoveries: filters do not judge them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -131,7 +131,7 @@ class CandidateSelector:
 
     # the heads of queues
 
-    def next_two(self, active: ActiveSite, out: frozenset[Url]) -> list[Ticket]:
+    def next_two(self, active: ActiveSite, out: Collection[Url]) -> list[Ticket]:
         """The two best URLs of a site but those that are out; scored again where scores sink while URLs wait."""
         heads = self.heads(active, 2, out)
         for _ in range(_RESCORED):
@@ -140,7 +140,7 @@ class CandidateSelector:
             heads = self.heads(active, 2, out)
         return heads
 
-    def heads(self, active: ActiveSite, limit: int, out: frozenset[Url] = frozenset()) -> list[Ticket]:
+    def heads(self, active: ActiveSite, limit: int, out: Collection[Url] = ()) -> list[Ticket]:
         """The best URLs of a site that are not being fetched, from the lane whose turn it is."""
         waiting = active.waiting
         if len(waiting) == 1:
@@ -148,18 +148,18 @@ class CandidateSelector:
         others = [] if active.took_file else self._heads_of_others(active, limit, out)
         return others or self._heads_of_pages(active, limit, out) or self._heads_of_others(active, limit, out)
 
-    def _heads_of_others(self, active: ActiveSite, limit: int, out: frozenset[Url]) -> list[Ticket]:
+    def _heads_of_others(self, active: ActiveSite, limit: int, out: Collection[Url]) -> list[Ticket]:
         """The first of the probes, or else of the files."""
         for lane in NOT_PAGES:
             if lane in active.waiting and (found := self._heads_of(active.site, lane, limit, out)):
                 return found
         return []
 
-    def _heads_of(self, site: Site, lane: Lane, limit: int, out: frozenset[Url]) -> list[Ticket]:
+    def _heads_of(self, site: Site, lane: Lane, limit: int, out: Collection[Url]) -> list[Ticket]:
         heads = self._state.queues.heads(site, lane, limit + len(out))
         return [head for head in heads if head.entry.url not in out][:limit] if out else heads
 
-    def _heads_of_pages(self, active: ActiveSite, limit: int, out: frozenset[Url]) -> list[Ticket]:
+    def _heads_of_pages(self, active: ActiveSite, limit: int, out: Collection[Url]) -> list[Ticket]:
         first, second = Lane.DISCOVERY, Lane.SITEMAPS
         if Lane.SITEMAPS in active.waiting:
             lengths = [active.waiting.get(lane, 0) for lane in (first, second)]
@@ -259,7 +259,7 @@ class CandidateSelector:
         kept = self._scores.ticket_of(task.url) if task.lane not in NOT_PAGES else None
         stay = 0
         while kept is None and stay < _SEARCHED:
-            heads = self._heads_of(active.site, task.lane, stay + _SEARCHED, frozenset())[stay:]
+            heads = self._heads_of(active.site, task.lane, stay + _SEARCHED, ())[stay:]
             if not heads:
                 return None
             for head in heads:
@@ -271,7 +271,7 @@ class CandidateSelector:
     def drop_refused(self, active: ActiveSite, now: float) -> None:
         """Remove URLs from the heads of a site's queues that were fetched or may not be."""
         for lane in [lane for lane in active.waiting if lane is not Lane.REFRESH]:
-            while heads := self._heads_of(active.site, lane, 1, frozenset()):
+            while heads := self._heads_of(active.site, lane, 1, ()):
                 if self.judge(active, heads[0], now) is not None:
                     break
 

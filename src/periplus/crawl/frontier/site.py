@@ -96,13 +96,13 @@ class ActiveSite:
     """A site of which URLs wait, or requests are under way.
 
     `record` is what is known of it for good; the other fields are those of `SiteVisits`. `waiting` has the number of
-    URLs in each lane that is not empty; `under_way` counts requests; `balance` shares its budget between its sources,
-    once it has two; `address` is where it rests or is ready, `domain` the domain that it counts for.
+    URLs in each lane that is not empty; `balance` shares its budget between its sources, once it has two; `address` is
+    where it rests or is ready, `domain` the domain that it counts for. Requests under way are known to `Leases`.
     """
 
     __slots__ = (
         "address", "awaits_robots", "balance", "delegated", "domain", "is_guest", "level", "lookups", "not_before",
-        "ready_at", "record", "site", "stage", "taken", "took_file", "turn", "under_way", "waiting",
+        "ready_at", "record", "site", "stage", "taken", "took_file", "turn", "waiting",
     )  # fmt: skip
 
     def __init__(self, record: SiteState, level: int) -> None:
@@ -116,7 +116,6 @@ class ActiveSite:
         self.domain: Domain
         self.ready_at = record.ready_at
         self.not_before = 0.0
-        self.under_way = 0
         self.taken = 0
         self.lookups = 0
         self.took_file = False
@@ -127,7 +126,7 @@ class ActiveSite:
 
     @classmethod
     def restored(cls, row: SiteVisits, record: SiteState) -> ActiveSite:
-        """The site as it was written; its requests under way are restored from the leases."""
+        """The site as it was written."""
         active = cls(record, row.level)
         active.stage = Stage(row.stage)
         active.ready_at, active.not_before = row.ready_at, row.not_before

@@ -1,0 +1,98 @@
+"""Notices that a crawl cannot go on: something waits, no request is open, and nothing will become due.
+
+No web can bring that about, so it is a defect of ours. The engine then does what a restart does, once, which ends every
+lease and schedules every site again. If no request begins after that either, the crawl ends with `CrawlStalled`, which
+names what waits. Invariants of a few sites are checked at every commit for the same reason: a defect that they find is
+logged with what to report, and the crawl goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+from itertools import islice
+from typing import Final
+
+from periplus.model import CrawlStalled, InvariantError
+
+from .frontier import ActiveSite
+from .machine import Machine
+
+log = logging.getLogger(__name__)
+
+PATIENCE: Final = 30.0
+"""Seconds for which a shard must have stood still: longer than any answer of its own disk or coordinator takes."""
+SITES_CHECKED: Final = 8
+"""Sites whose invariants are checked at a commit: some 100 microseconds."""
+_DEFECTS_LOGGED: Final = 3
+"""Defects that a process reports: one that is there at every commit would fill the log."""
+_SITES_NAMED: Final = 5
+REPORT: Final = "please report this with the log, periplus.toml and the output of `periplus info DIR --json`"
+
+
+class Standstill:
+    """How long a shard has stood still, and whether the repair was tried. `patience` is in the crawl's own time."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._since: float | None = None
+        self._is_repaired = False
+
+    def moved(self, *, has_asked: bool) -> None:
+        """Record that something happened; `has_asked`: a request began."""
+        self._since = None
+        self._is_repaired = self._is_repaired and not has_asked
+
+    def is_over_patience(self, now: float, *, is_still: bool) -> bool:
+        """Whether the shard has stood still for too long, given whether it does now."""
+        if not is_still or (self._since is not None and now < self._since):  # or the clock was set back
+            self._since = None
+            return False
+        if self._since is None:
+            self._since = now
+        return now - self._since >= self._patience
+
+    def repair(self, machine: Machine) -> None:
+        """Record that the repair is tried now. Raises `CrawlStalled` if it was tried before in vain."""
+        lines = what_waits(machine)
+        if self._is_repaired:
+            raise CrawlStalled(
+                f"the crawl cannot go on: {'; '.join(lines)}; no request is open and none will become due",
+                hint=f"Everything stored is safe, and the same command tries again; {REPORT}",
+            )
+        log.error("the crawl stood still (%s), and is scheduled again; %s", "; ".join(lines), REPORT)
+        self._since, self._is_repaired = None, True
+
+
+class DefectLog:
+    """Checks some sites of a machine at a time, the next ones each time, and logs what does not hold."""
+
+    def __init__(self) -> None:
+        self._first = self._logged = 0
+
+    def check(self, machine: Machine) -> None:
+        """Check the next sites."""
+        try:
+            self._first = machine.frontier.check_some(self._first, SITES_CHECKED)
+        except InvariantError as error:
+            self._first += SITES_CHECKED
+            self._logged += 1
+            if self._logged <= _DEFECTS_LOGGED:
+                log.error("a defect in the state of the crawl: %s; %s", error, REPORT)
+
+
+def what_waits(machine: Machine) -> list[str]:
+    """What waits in a machine, and where it is held up."""
+    frontier = machine.frontier
+    schedule, leases = frontier.schedule, frontier.leases
+    lines = [f"{frontier.queued:,} URLs wait at {len(schedule):,} scheduled sites"]
+    held_up = sorted(schedule, key=lambda active: -active.queue_length)
+    lines += [_line(active, leases.under_way(active.site)) for active in islice(held_up, _SITES_NAMED)]
+    if frontier.scores.pooled:
+        lines.append(f"{frontier.scores.pooled:,} URLs wait to be ranked")
+    if machine.sitemaps.has_unread:
+        lines.append("sitemaps are not read to their end")
+    return lines
+
+
+def _line(active: ActiveSite, under_way: int) -> str:
+    return f"{active.site} is {active.stage.name.lower()} with {active.queue_length:,} URLs and {under_way} requests"
