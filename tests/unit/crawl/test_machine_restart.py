@@ -9,10 +9,13 @@ import pytest
 from periplus.assembly import Layout, ShardMaker, seeds_from
 from periplus.assembly.shards import open_machine
 from periplus.config import Config
-from periplus.crawl.inputs import Discovered, Effect, Fetch, Granted, Restarted
+from periplus.crawl.inputs import Discovered, Effect, Fetch, Granted, Learnt, Restarted
+from periplus.crawl.links import LinkMemory
 from periplus.crawl.machine import Machine
+from periplus.crawl.pipeline import PagePipeline
 from periplus.model import Discovery, Site, Source, Url
-from periplus.store import MemoryState
+from periplus.policy.dust import GivenRule, RuleFile, write_rule_file
+from periplus.store import LearntFiles, MemoryState
 
 SEEDS = ("http://a.test/", "http://b.test/")
 IP_DELAY = 2.0
@@ -51,3 +54,24 @@ def test_sites_that_were_not_active_rest_as_well(maker: ShardMaker) -> None:
     assert asked(machine.apply(Granted(9, 99.0 + IP_DELAY))) == []
     assert len(asked(machine.apply(Granted(9, 100.0 + IP_DELAY)))) == 1
     machine.check_invariants()
+
+
+def test_rules_that_were_learnt_before_forget_no_links(maker: ShardMaker) -> None:
+    """A machine that is opened again has its rules for duplicate URLs, and the links that it had seen under them."""
+    rules = RuleFile((GivenRule("a.test", "drop-param", "ref"),))
+    LearntFiles(Layout(maker.folder).learnt).write("dust", write_rule_file(rules))
+    state = MemoryState()
+    machine = opened(maker, state)
+    machine.apply(Learnt("dust", 1, 10.0))
+    links = recent_links(machine)
+    links.add(Url("http://a.test/seen"))
+    state.put_meta(machine.flush())
+    assert recent_links(opened(maker, state)).young == {"http://a.test/seen"}
+    machine.apply(Learnt("dust", 1, 20.0))
+    assert not links.young  # news of rules: what was seen may be wanted by another name
+
+
+def recent_links(machine: Machine) -> LinkMemory:
+    pipeline = machine._pipeline
+    assert isinstance(pipeline, PagePipeline)
+    return pipeline._reader._seen
