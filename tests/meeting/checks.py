@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.faults.web import Broken, Key, key_of
@@ -29,9 +30,9 @@ _NO_PAGE: Final = "#"
 class Evidence:
     """What the crawl has learnt, by the answers that it applied."""
 
-    def __init__(self) -> None:
+    def __init__(self, seeds: Iterable[Url]) -> None:
         self.keys: Counter[Key] = Counter()
-        self.led_to: dict[Url, Url] = {}
+        self.led_to: dict[Url, Url] = {seed: Url("the settings") for seed in seeds}
         """URLs that the crawl was led to, each with what led there first."""
         self.excluded: set[str] = set()
         self.learnt_kinds: set[str] = set()

@@ -99,7 +99,7 @@ class Meeting:
             is_sharded=any(stage.shards > 1 for stage in self.plan.stages),
         )
         self.network = Network(self.world, self.traffic, self.chance)
-        self.evidence = Evidence()
+        self.evidence = Evidence(self.plan.seeds)
         self.story: list[str] = []
         self.inputs = self.inputs_of_life = self._waits = 0
         self.crawl: Crawl | None = None
@@ -277,7 +277,7 @@ class Meeting:
         """After every wait of a process: is the crawl alive?"""
         self._waits += 1
         if self.chance.random() < self.plan.stalls:
-            self.true.at += self.chance.choice((2.0, 400.0))  # the machine was suspended
+            self.traffic.slept(self.chance.choice((2.0, 400.0)))
         if self._waits > MAX_WAITS:
             raise Broken(f"the crawl does nothing and waits for nothing: {self._state_of_all()}")
         is_active = self._asked.visits_a_day or self.controls.is_paused
@@ -288,6 +288,11 @@ class Meeting:
             self._paused_for += 1
             if self._paused_for > 4:
                 self._resume()
+
+    def time_to_next(self, longest: float) -> float:
+        """Seconds until a shard of this team has something to do: no other may sleep longer, since all share a thread."""
+        engines = [opened.engine for opened in self._open.values()]
+        return min((engine._time_to_wait(engine._clock.now(), longest) for engine in engines), default=longest)
 
     def _state_of_all(self) -> str:
         return "; ".join(
@@ -422,7 +427,7 @@ class InnerWorker:
             self.end.send(ShardStopped(self.shard.status()))
             self.shard.close()
             return False
-        self.shard.step(_TURN)
+        self.shard.step(self._run.time_to_next(_TURN))
         self.worker.post_output()
         if self._run.true.at >= self._report_at:
             self._report_at = self._run.true.at + _REPORT_EVERY
@@ -458,7 +463,7 @@ class InnerTeam(Team):
                 del self.run_.workers[number]
                 worker.end.close()
                 self.forgive()
-        self.run_.true.at += 0.05
+        self.run_.true.at += 0.001
         super().poll(timeout)
 
 
@@ -480,7 +485,13 @@ def compare(found: dict[str, Any], expected: dict[str, Any], where: str) -> None
         if isinstance(rows, dict):
             keys = [key for key in {**rows, **other} if other.get(key) != rows.get(key)]
             raise Broken(f"{where}, {name} differs at {keys[:3]}: {other.get(keys[0])} and {rows.get(keys[0])}")
-        raise Broken(f"{where}, {name} differs")
+        raise Broken(f"{where}, {name} differs: {_difference(other, rows)}")
+
+
+def _difference(one: Any, other: Any) -> str:
+    if isinstance(one, set) and isinstance(other, set):
+        return f"{len(one)} and {len(other)}, of which {sorted(map(str, one ^ other))[:3]} are in one"
+    return f"{str(one)[:200]} and {str(other)[:200]}"
 
 
 def run_meeting(seed: int, folder: Path) -> Meeting:

@@ -69,6 +69,7 @@ class Traffic:
         self._sites: dict[tuple[int, Site], _Site] = {}
         self._addresses: dict[tuple[int, str], float] = {}
         self._slow: dict[Site, None] = {}
+        self._excused: set[Url] = set()
 
     # a request
 
@@ -98,7 +99,7 @@ class Traffic:
             self._check_probe(asked)
         elif task.purpose is Purpose.PAGE and task.lane is not Lane.REFRESH:
             reason = self.answered.get(task.url)
-            if reason is not None and not is_temporary(reason):
+            if reason is not None and not is_temporary(reason) and task.url not in self._excused:
                 raise Broken(f"{task.url} is asked for again, and was answered: {reason or 'a page'}")
             if self._counts[asked, self.life] > self._attempts:
                 raise Broken(f"{task.url} is asked for {self._counts[asked, self.life]} times")
@@ -164,7 +165,8 @@ class Traffic:
     def _delay(self, name: Site, took: float) -> float:
         politeness = self._politeness
         asked = CRAWL_DELAY if name in self._slow else 0.0
-        return max(politeness.delay, asked, min(politeness.slow_factor * took, MAX_DELAY))
+        slow = politeness.slow_factor * took if politeness.pages_per_visit == 1 else 0.0  # of a visit's last page
+        return max(politeness.delay, asked, min(slow, MAX_DELAY))
 
     # what the crawl knows
 
@@ -179,6 +181,12 @@ class Traffic:
                 self.answered[task.url] = reason
             if isinstance(outcome, Redirected):
                 self.answered[task.url] = ""
+
+    def slept(self, seconds: float) -> None:
+        """The machine was suspended: what was under way may be taken for lost, and asked for again."""
+        self.true.at += seconds
+        for site in self._sites.values():
+            self._excused |= {request.task.url for request in site.under_way.values()}
 
     def disconnected(self, shard: int | None = None) -> None:
         """Processes have died: their requests end now, and another life begins."""

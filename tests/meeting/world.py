@@ -97,6 +97,8 @@ class MeetingWorld(World):
         self.robots[site] = chance.choice(SOUND_ROBOTS if is_sound else (*SOUND_ROBOTS, *BAD_ROBOTS))
         self.names[site] = chance.choice(SOUND_NAMES) if is_sound or chance.random() < 0.7 else "not-found"
         self.ips[site] = f"192.0.2.{chance.randrange(4)}"
+        if number == 0:  # from here all others are reached
+            self.robots[site], self.names[site] = chance.choice(SOUND_ROBOTS[:5]), "ok"
         if is_sound:
             self.sound.add(site)
         return site
