@@ -210,10 +210,10 @@ def test_sample_is_the_same_from_rows_and_additions() -> None:
 def test_a_refresh_moves_no_price() -> None:
     """Without a watch the price is not committed: if revisits moved it, the next process would decide by another."""
     web = new_web()
+    web.commit()
+    web.open()
+    price = web.revisits.price
     for record in web.state.records.get(list(web.urls)):
         if record is not None and record.evidence:
             web.revisits.granted(record, web.now + DAY)
-    price = web.revisits.price
-    web.commit()
-    web.open()
     assert web.revisits.price == price
