@@ -160,7 +160,11 @@ class Traffic:
 
     def _end(self, name: Site, site: _Site, request: Request) -> None:
         ends_at = min(request.began_at + request.took, self.true.at)
-        site.rested_at = max(site.rested_at, ends_at + self._delay(name, request.took))
+        rested_at = ends_at + self._delay(name, request.took)
+        if self._politeness.pages_per_visit > 1 and site.rested_at > -1e9:  # any of them may be the last of a visit
+            site.rested_at = min(site.rested_at, rested_at)
+        else:
+            site.rested_at = max(site.rested_at, rested_at)
 
     def _delay(self, name: Site, took: float) -> float:
         politeness = self._politeness
