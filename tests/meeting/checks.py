@@ -11,8 +11,9 @@ from tests.meeting.world import MeetingWorld
 
 from periplus.assembly import Layout
 from periplus.assembly.collection import states
+from periplus.crawl.frontier.politeness import is_tried_again, reason_of
 from periplus.crawl.inputs import Answer
-from periplus.model import Fetched, Purpose, Redirected, Url, UrlRecord
+from periplus.model import Fetched, NotModified, Purpose, Redirected, Url, UrlRecord
 from periplus.policy.filters.patterns import compiled
 from periplus.store import DiskState
 from periplus.store.tables import read
@@ -34,6 +35,7 @@ class Evidence:
         self.keys: Counter[Key] = Counter()
         self.led_to: dict[Url, Url] = {seed: Url("the settings") for seed in seeds}
         """URLs that the crawl was led to, each with what led there first."""
+        self.pages = 0
         self.excluded: set[str] = set()
         self.learnt_kinds: set[str] = set()
 
@@ -45,6 +47,7 @@ class Evidence:
         if key is not None and answer.is_request:
             self.keys[key] += 1
         if task.purpose is Purpose.PAGE:
+            self.pages += not reason_of(outcome) and isinstance(outcome, Fetched | NotModified)
             for url in _led_to(outcome, world):
                 self.led_to.setdefault(url, task.url)
         elif task.purpose is Purpose.SITEMAP and isinstance(outcome, Fetched) and outcome.status == 200:
@@ -62,6 +65,13 @@ def _led_to(outcome: Any, world: MeetingWorld) -> list[Url]:
     return [] if page.kind == "shell" and not outcome.is_rendered else page.links
 
 
+def check_limit(run: Meeting) -> None:
+    """Check that no more pages were fetched than the settings allow."""
+    limit = run.config.crawl.limit
+    if limit and run.traffic.sleeps == 0 and run.evidence.pages > limit and run.is_crawling:
+        raise Broken(f"{run.evidence.pages} pages were fetched, and {limit} are allowed")
+
+
 def check_end(run: Meeting) -> None:
     """Check a crawl that ended because nothing was left to do."""
     layout = Layout(run.folder)
@@ -74,12 +84,21 @@ def check_end(run: Meeting) -> None:
                 retired[site.site] = site.retired
                 for record in state.records.of_site(site.site):
                     records[record.url] = record
-                    if not record.visits and not record.reason and not record.url.endswith(_ROBOTS):
-                        raise Broken(f"{record.url} was neither fetched nor refused")
+                    _check_record(run, record, site.retired)
     _check_rows(run, layout)
     if run.config.sitemaps.only or run.config.media.types or not run.config.reading.follow_links:
         return
     _check_accounts(run, layout, records, retired)
+
+
+def _check_record(run: Meeting, record: UrlRecord, retired: str) -> None:
+    """A URL was fetched, or there is a final reason why not."""
+    if record.visits or record.url.endswith(_ROBOTS):
+        return
+    if not record.reason:
+        raise Broken(f"{record.url} was neither fetched nor refused")
+    if not retired and is_tried_again(run.config.retries, record.reason, record.failures):
+        raise Broken(f"{record.url} was to be tried again after {record.reason}")
 
 
 def _check_empty(number: int, state: DiskState) -> None:
@@ -95,6 +114,8 @@ def _check_rows(run: Meeting, layout: Layout) -> None:
     """Every answer that was applied has one row."""
     rows: Counter[Key] = Counter()
     for row in read(layout.tables, "fetches", spooled=layout.spooled).to_pylist():
+        if row["reason"] == "lost" and not run.traffic.sleeps:
+            raise Broken(f"{row['url']} was lost, and nothing went wrong")
         if row["started_at"] is not None and row["ip"] is not None and row["reason"] not in ("lost", "cancelled"):
             rows[Url(row["url"]), round(row["started_at"].timestamp() * 1e6)] += 1
     for key, count in rows.items():

@@ -26,7 +26,7 @@ from tests.faults.disk import Crashed
 from tests.faults.shards import End, Pipe, Team
 from tests.faults.simulation import Process
 from tests.faults.web import Broken, Clock, TrueTime
-from tests.meeting.checks import Evidence, check_end
+from tests.meeting.checks import Evidence, check_end, check_limit
 from tests.meeting.drawn import Plan, Stage, plan_of
 from tests.meeting.learning import write_learnt
 from tests.meeting.traffic import Traffic
@@ -50,6 +50,7 @@ from periplus.crawl.sharding.processes import ProcessTeam
 from periplus.crawl.sharding.worker import ShardWorker
 from periplus.crawl.wire import Wire
 from periplus.model import Discovery, FetchTask, Purpose, Source
+from periplus.policy.filters.patterns import compiled
 from periplus.store import Inbox
 from periplus.urls import site_of
 
@@ -98,6 +99,8 @@ class Meeting:
             attempts=self.config.retries.max_attempts,
             is_sharded=any(stage.shards > 1 for stage in self.plan.stages),
         )
+        if len(self.plan.jumps) == 1:
+            self.traffic.max_absent = self.config.absence.max_probes
         self.network = Network(self.world, self.traffic, self.chance)
         self.evidence = Evidence(self.plan.seeds)
         self.story: list[str] = []
@@ -105,6 +108,7 @@ class Meeting:
         self.crawl: Crawl | None = None
         self.controls = Controls()
         self._pausing: Future[None] | None = None
+        self._excluding: dict[str, Future[None]] = {}
         self._paused_for = 0
         self._clock = Clock(self.true, 0.0)
         self._stage = self.plan.stages[0]
@@ -113,6 +117,11 @@ class Meeting:
         self.workers: dict[int, InnerWorker] = {}
         self._open: dict[int, OpenedShard] = {}
         self._inbox: Inbox | None = None
+
+    @property
+    def is_crawling(self) -> bool:
+        """Whether pages are fetched for the first time: the limit is one of those."""
+        return self._stage.kind == "crawl"
 
     @property
     def hours(self) -> float:
@@ -188,6 +197,7 @@ class Meeting:
                 self._new_clock()
                 continue
             self.traffic.disconnected()
+            check_limit(self)
             if not is_stopped or hours:
                 if self._is_worth_another_try():
                     continue
@@ -283,6 +293,9 @@ class Meeting:
         is_active = self._asked.visits_a_day or self.controls.is_paused
         if not is_active and self.true.at - self.traffic.last_at > QUIET:
             raise Broken(f"the crawl stands still: {self._state_of_all()}")
+        for pattern in [pattern for pattern, asked in self._excluding.items() if asked.done()]:
+            if self._excluding.pop(pattern).exception() is None:
+                self.traffic.forbidden[pattern] = compiled(pattern)
         if self._pausing is not None and self._pausing.done():
             self.traffic.is_paused = True
             self._paused_for += 1
@@ -409,10 +422,15 @@ class Meeting:
         match chance.choice(("exclude", "prefer", "allow")):
             case "exclude":
                 self.evidence.excluded.add(pattern)
-                after = replace(before, excluded=(pattern,), preferred=(), allowed=())
+                self._excluding[pattern] = self._control(
+                    replace(before, excluded=(pattern,), preferred=(), allowed=())
+                )
+                return
             case "prefer":
                 after = replace(before, excluded=(), preferred=(pattern,), allowed=())
             case _:
+                self._excluding.pop(pattern, None)
+                self.traffic.forbidden.pop(pattern, None)
                 after = replace(before, excluded=(), preferred=(), allowed=(pattern,))
         self._control(after)
 

@@ -11,6 +11,7 @@ the answer, or it is a revisit.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from tests.faults.web import CRAWL_DELAY, Broken, TrueTime
 
 from periplus.crawl.frontier import PolitenessSettings, is_temporary
 from periplus.crawl.frontier.politeness import MAX_DELAY, reason_of
+from periplus.crawl.judging.absence import SOFT_404
 from periplus.model import Fetched, FetchOutcome, FetchTask, Lane, Purpose, Redirected, Site, Url
 from periplus.policy.settings import BROWSER_PROBE, CRAWLER_PROBE
 from periplus.urls import site_of
@@ -58,10 +60,14 @@ class Traffic:
     def __init__(self, true: TrueTime, politeness: PolitenessSettings, *, attempts: int, is_sharded: bool) -> None:
         self.true, self._politeness, self._attempts, self.is_sharded = true, politeness, attempts, is_sharded
         self.requests = 0
-        self.probes: Counter[Site] = Counter()
+        self.made_up: dict[Site, set[Url]] = {}
         self.last_at = true.at
         self.is_paused = False
-        self.life = 0
+        self.forbidden: dict[str, Callable[[Url], bool]] = {}
+        """Patterns that people have excluded, and the crawl follows."""
+        self.max_absent: int | None = None
+        """URLs of a site that may be made up to see how it answers."""
+        self.life = self.sleeps = 0
         self.answered: dict[Url, str] = {}
         """Why the last attempt of a page failed, as the crawl knows; empty: it did not."""
         self._life_of: dict[Url, int] = {}
@@ -83,6 +89,10 @@ class Traffic:
             raise Broken(f"{task.url} is asked for although the crawl is paused")
         self.requests += 1
         self._end_all()
+        if task.purpose in (Purpose.PAGE, Purpose.PROBE):
+            for pattern, matches in self.forbidden.items():
+                if matches(task.url):
+                    raise Broken(f"{task.url} is asked for, and people have excluded {pattern}")
         self._check_reason(shard, task)
         self._check_site(shard, key, task, took)
 
@@ -105,6 +115,11 @@ class Traffic:
                 raise Broken(f"{task.url} is asked for {self._counts[asked, self.life]} times")
 
     def _check_probe(self, asked: Asked) -> None:
+        if asked[2] == SOFT_404 and self.max_absent is not None:
+            made_up = self.made_up.setdefault(site_of(asked[0]), set())
+            made_up.add(asked[0])
+            if len(made_up) > self.max_absent:
+                raise Broken(f"{len(made_up)} URLs of {site_of(asked[0])} were made up")
         allowed = (_COMPARED if asked[2] in (BROWSER_PROBE, CRAWLER_PROBE) else 1) * self._attempts
         if self._counts[asked, self.life] > allowed:
             raise Broken(f"{asked[0]} is probed {self._counts[asked, self.life]} times ({asked[2]})")
@@ -189,6 +204,7 @@ class Traffic:
     def slept(self, seconds: float) -> None:
         """The machine was suspended: what was under way may be taken for lost, and asked for again."""
         self.true.at += seconds
+        self.sleeps += 1
         for site in self._sites.values():
             self._excused |= {request.task.url for request in site.under_way.values()}
 
