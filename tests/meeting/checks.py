@@ -150,6 +150,8 @@ def _check_reasons(run: Meeting, url: Url, reasons: set[str], retired: dict[str,
     allowed = {"renamed"}  # by its new name it was owed as well
     if any(compiled(pattern)(url) for pattern in run.evidence.excluded):
         allowed.add("excluded")
+    if run.traffic.sleeps:
+        allowed.add("lost")
     if config.budgets.max_depth < 1000:
         allowed.add("link-depth")
     if config.budgets.max_pages_per_site < 1_000_000:

@@ -182,7 +182,9 @@ class Meeting:
         after = for_new_pages(self.config, layout, plan)
         if after is not None:
             self._until_done(after)
-        self.story.append(f"refreshed: {replace(end_refresh(layout, plan), changed_urls=(), new_urls=(), gone_urls=())}")
+        self.story.append(
+            f"refreshed: {replace(end_refresh(layout, plan), changed_urls=(), new_urls=(), gone_urls=())}"
+        )
 
     def _until_done(
         self, config: Config, *, revisits_only: bool = False, visits_a_day: float = 0.0, hours: float = 0.0
@@ -355,8 +357,9 @@ class Meeting:
             self.traffic.disconnected(opened.number)
         if rows is not None:
             again = self._replayed(opened)
-            if self._asked.revisits_only:  # it looks for sites that wait when it is opened, and then never again
-                rows["memory"]["frontier"] = again["memory"]["frontier"]
+            if self._asked.revisits_only:  # it looks for sites that wait when it is opened: that changes times, no more
+                for name in ("memory", "meta"):
+                    rows[name]["frontier"] = again[name]["frontier"]
             compare(again, rows, "after a death")
         raise Crashed
 
@@ -365,7 +368,9 @@ class Meeting:
         folder = self.folder.with_name("replayed")
         shutil.copytree(self.folder, folder, ignore=shutil.ignore_patterns("lock.mdb"))
         layout = Layout(folder)
-        asked = replace(self._asked, folder=folder, wire=lambda clock: VirtualWire(self.network, cast("Any", clock), 1, 0))
+        asked = replace(
+            self._asked, folder=folder, wire=lambda clock: VirtualWire(self.network, cast("Any", clock), 1, 0)
+        )
         state = _state(asked, layout, opened.number)
         with closing(_assemble(asked, layout, opened.number, opened.count, state)) as engine:
             engine.replay()
@@ -422,9 +427,7 @@ class Meeting:
         match chance.choice(("exclude", "prefer", "allow")):
             case "exclude":
                 self.evidence.excluded.add(pattern)
-                self._excluding[pattern] = self._control(
-                    replace(before, excluded=(pattern,), preferred=(), allowed=())
-                )
+                self._excluding[pattern] = self._control(replace(before, excluded=(pattern,), preferred=(), allowed=()))
                 return
             case "prefer":
                 after = replace(before, excluded=(), preferred=(pattern,), allowed=())
@@ -510,13 +513,19 @@ def compare(found: dict[str, Any], expected: dict[str, Any], where: str) -> None
             continue
         if isinstance(rows, dict):
             keys = [key for key in {**rows, **other} if other.get(key) != rows.get(key)]
-            raise Broken(f"{where}, {name} differs at {keys[:3]}: {other.get(keys[0])} and {rows.get(keys[0])}")
+            raise Broken(f"{where}, {name} differs at {keys[:3]}: {_difference(other.get(keys[0]), rows.get(keys[0]))}")
         raise Broken(f"{where}, {name} differs: {_difference(other, rows)}")
 
 
 def _difference(one: Any, other: Any) -> str:
     if isinstance(one, set) and isinstance(other, set):
         return f"{len(one)} and {len(other)}, of which {sorted(map(str, one ^ other))[:3]} are in one"
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return "; ".join(
+            f"{str(mine)[:200]} and {str(theirs)[:200]}"
+            for mine, theirs in zip(one, other, strict=False)
+            if mine != theirs
+        )
     return f"{str(one)[:200]} and {str(other)[:200]}"
 
 

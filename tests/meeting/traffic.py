@@ -20,7 +20,7 @@ from tests.faults.web import CRAWL_DELAY, Broken, TrueTime
 from periplus.crawl.frontier import PolitenessSettings, is_temporary
 from periplus.crawl.frontier.politeness import MAX_DELAY, reason_of
 from periplus.crawl.judging.absence import SOFT_404
-from periplus.model import Fetched, FetchOutcome, FetchTask, Lane, Purpose, Redirected, Site, Url
+from periplus.model import Fetched, FetchOutcome, FetchTask, Lane, Purpose, Site, Url
 from periplus.policy.settings import BROWSER_PROBE, CRAWLER_PROBE
 from periplus.urls import site_of
 
@@ -76,6 +76,7 @@ class Traffic:
         self._addresses: dict[tuple[int, str], float] = {}
         self._slow: dict[Site, None] = {}
         self._excused: set[Url] = set()
+        self._unanswered: set[Url] = set()
 
     # a request
 
@@ -107,7 +108,12 @@ class Traffic:
         self._counts[asked, self.life] += 1
         if task.purpose is Purpose.PROBE:
             self._check_probe(asked)
-        elif task.purpose is Purpose.PAGE and task.lane is not Lane.REFRESH:
+        elif task.purpose is Purpose.PAGE:
+            self._check_page(task, asked)
+
+    def _check_page(self, task: FetchTask, asked: Asked) -> None:
+        self._unanswered.add(task.url)
+        if task.lane is not Lane.REFRESH:
             reason = self.answered.get(task.url)
             if reason is not None and not is_temporary(reason) and task.url not in self._excused:
                 raise Broken(f"{task.url} is asked for again, and was answered: {reason or 'a page'}")
@@ -195,18 +201,16 @@ class Traffic:
         if task.purpose is Purpose.ROBOTS and isinstance(outcome, Fetched) and b"Crawl-delay" in outcome.body:
             self._slow[task.site] = None
         if task.purpose is Purpose.PAGE and task.ip is not None:
+            self._unanswered.discard(task.url)
             reason = reason_of(outcome)
             if reason != "cancelled":
                 self.answered[task.url] = reason
-            if isinstance(outcome, Redirected):
-                self.answered[task.url] = ""
 
     def slept(self, seconds: float) -> None:
         """The machine was suspended: what was under way may be taken for lost, and asked for again."""
         self.true.at += seconds
         self.sleeps += 1
-        for site in self._sites.values():
-            self._excused |= {request.task.url for request in site.under_way.values()}
+        self._excused |= self._unanswered
 
     def disconnected(self, shard: int | None = None) -> None:
         """Processes have died: their requests end now, and another life begins."""

@@ -126,5 +126,3 @@ class VirtualBrowser:
 
     def close(self) -> None:
         self._network.parts.remove(self._next_at)
-
-

@@ -419,7 +419,9 @@ class MeetingWorld(World):
         shown = hits[(place - 1) * _PER_PAGE : place * _PER_PAGE]
         links = "".join(f'<li><a href="{url}">{self.pages[url].text[:40]}</a></li>' for url in shown)
         more = f'<a rel="next" href="/find?q={word}&amp;page={place + 1}">next</a>' if hits[place * _PER_PAGE :] else ""
-        text = f"<p>{len(hits)} results for {word}</p><ul class=results>{links}</ul>{more}" if hits else "<p>Nothing.</p>"
+        text = (
+            f"<p>{len(hits)} results for {word}</p><ul class=results>{links}</ul>{more}" if hits else "<p>Nothing.</p>"
+        )
         body = f"<html><head><title>Search</title></head><body>{text}</body></html>".encode()
         headers = (("Content-Type", "text/html; charset=utf-8"),)
         return replace(self._fetched(task, now, 200, body), headers=headers)
