@@ -247,6 +247,9 @@ class Meeting:
         for _ in crawl.progress():
             if hours and self.true.at >= until:
                 crawl.stop()
+        if shards > 1:
+            for opened in list(self._open.values()):  # it did not stop in time, and was killed
+                self._abandon(opened)
         return crawl.is_interrupted
 
     # processes
@@ -346,10 +349,7 @@ class Meeting:
     def _die(self, opened: OpenedShard) -> None:
         """The process of a shard is killed; what it had logged leads to the state that it had."""
         rows = opened.rows() if self.chance.random() < _REPLAYED else None
-        opened.abandon()
-        opened.wire.close()
-        opened.shard.close = lambda: None  # type: ignore[method-assign]
-        self._open.pop(opened.number)
+        self._abandon(opened)
         if self._stage.shards == 1:
             self.traffic.disconnected()
         else:
@@ -362,6 +362,12 @@ class Meeting:
                     rows[name]["frontier"] = again[name]["frontier"]
             compare(again, rows, "after a death")
         raise Crashed
+
+    def _abandon(self, opened: OpenedShard) -> None:
+        opened.abandon()
+        opened.wire.close()
+        opened.shard.close = lambda: None  # type: ignore[method-assign]
+        self._open.pop(opened.number)
 
     def _replayed(self, opened: OpenedShard) -> dict[str, Any]:
         """The state to which the log of a dead process leads, in a copy of its folder."""

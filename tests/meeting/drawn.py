@@ -174,8 +174,8 @@ def _media(chance: Random) -> Options:
 
 def _storage(chance: Random) -> Options:
     return {
-        "engine.checkpoint_interval": chance.choice((0.5, 4.0, 60.0)),
-        "engine.checkpoint_outcomes": chance.choice((4, 20, 2000)),
+        "engine.checkpoint_interval": chance.choice((2.0, 20.0, 60.0)),
+        "engine.checkpoint_outcomes": chance.choice((10, 100, 2000)),
         "tables.rows_per_group": chance.choice((10, 50)),
         "tables.rows_per_file": chance.choice((40, 400)),
         "refresh.shortest": 900.0,

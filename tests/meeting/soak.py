@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import traceback
+from itertools import chain, count
 from pathlib import Path
 
 from tests.faults.soak import MEMORY, say
@@ -37,6 +38,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1.0, help="run seeds for this long")
     parser.add_argument("--count", type=int, default=0, help="run this many seeds at most; 0: as many as there is time")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--before", type=int, nargs="*", default=[], help="seeds to be run before that one")
+    parser.add_argument("--until-failure", action="store_true", help="end with the first seed that fails")
     asked = parser.parse_args()
     if asked.seed is not None:
         try:
@@ -46,20 +49,20 @@ def main() -> int:
             return 1
         return 0
     until = time.monotonic() + (60 * asked.minutes if not asked.count else float("inf"))
-    seed, failed, requests, hours = asked.first, 0, 0, 0.0
-    while time.monotonic() < until and not 0 < asked.count <= seed - asked.first:
+    done = failed = requests = 0
+    hours = 0.0
+    for seed in chain(asked.before, count(asked.first)):
+        if time.monotonic() >= until or 0 < asked.count <= done or (failed and asked.until_failure):
+            break
         try:
             meeting = run(seed)
             requests, hours = requests + meeting.traffic.requests, hours + meeting.hours
         except Exception as error:
             failed += 1
-            say(f"seed {seed} failed: {type(error).__name__}: {error}")
+            say(f"seed {seed} failed: {type(error).__name__}: {str(error)[:1000]}")
             say(f"repeat with: python -m tests.meeting.soak --seed {seed}")
-        seed += 1
-    say(
-        f"{seed - asked.first} crawls, {failed} failed (seeds {asked.first} to {seed - 1}): "
-        f"{requests:,} requests in {hours:.1f} virtual hours"
-    )
+        done += 1
+    say(f"{done} crawls, {failed} failed: {requests:,} requests in {hours:.1f} virtual hours")
     return int(failed > 0)
 
 

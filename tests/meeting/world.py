@@ -14,6 +14,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 from random import Random
 from typing import Final
 
@@ -189,7 +190,7 @@ class MeetingWorld(World):
             self._page_at(site, f"/events/{year}/{month:02d}/", is_owed=False, subject=f"{site} {year} {month}")
             for year, month in months
         ]
-        for before, after in zip(urls, urls[1:], strict=False):
+        for before, after in pairwise(urls):
             self.pages[before].links.append(after)
             self.pages[after].links.append(before)
         self._home(site, [urls[14]])
@@ -298,7 +299,7 @@ class MeetingWorld(World):
     def _application(self, site: Site) -> None:
         """Pages that are empty without their scripts."""
         urls = [self._page_at(site, f"/app/{number}", kind="shell", is_owed=False) for number in range(6)]
-        for before, after in zip(urls, urls[1:], strict=False):
+        for before, after in pairwise(urls):
             self.pages[before].links.append(after)
         self._home(site, urls[:2])
 
