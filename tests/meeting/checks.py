@@ -145,32 +145,30 @@ def _check_accounts(run: Meeting, layout: Layout, records: dict[Url, UrlRecord],
 
 
 def _check_reasons(run: Meeting, url: Url, reasons: set[str], retired: dict[str, str]) -> None:
-    """An owed page was not fetched: did the settings want that?"""
-    config, site = run.config, site_of(url)
-    allowed = {"renamed"}  # by its new name it was owed as well
-    if any(compiled(pattern)(url) for pattern in run.evidence.excluded):
-        allowed.add("excluded")
-    if run.traffic.sleeps:
-        allowed.add("lost")
-    if config.budgets.max_depth < 1000:
-        allowed.add("link-depth")
-    if config.budgets.max_pages_per_site < 1_000_000:
-        allowed.add("site-budget")
-    if config.scope.kind != "any":
-        allowed.add("out-of-scope")
-    if config.budgets.hosts < 64:
-        allowed.add("domain-hosts")
-    if retired.get(site) == "site-bytes" and config.politeness.max_bytes_per_site < 2**30:
-        allowed.add("site-bytes")
-    if "spam" in run.evidence.learnt_kinds and site in run.world.farms:
-        allowed.add("spam")
-    if "mirrors" in run.evidence.learnt_kinds and site in run.world.farms:
-        allowed.add("parked")
-    if config.retries.max_attempts == 1 and run.world.pages[url].kind == "once-500":
-        allowed.add("http-500")
-    if run.world.robots[site] == "once-broken" and config.retries.max_attempts == 1:
-        allowed |= {"robots-unreachable", "robots"}
-    if run.world.names[site] == "once" and config.retries.max_attempts == 1:
-        allowed |= {"dns-not-found"}
-    if not reasons & allowed or (reasons == {"renamed"}):
+    """An owed page was not fetched: did the settings want that? By a new name (`renamed`) it is owed as well."""
+    allowed = {reason for reason, is_allowed in _allowed(run, url, retired).items() if is_allowed}
+    if not reasons & allowed:
         raise Broken(f"{url} was not fetched: {sorted(reasons) or 'no reason'}")
+
+
+def _allowed(run: Meeting, url: Url, retired: dict[str, str]) -> dict[str, bool]:
+    """The reasons why an owed page need not be fetched, and whether each may hold in this run."""
+    config, world, site = run.config, run.world, site_of(url)
+    has_one_try = config.retries.max_attempts == 1
+    learnt = run.evidence.learnt_kinds if site in world.farms else set()
+    is_robots_broken = has_one_try and world.robots[site] == "once-broken"
+    return {
+        "excluded": any(compiled(pattern)(url) for pattern in run.evidence.excluded),
+        "lost": run.traffic.sleeps > 0,
+        "link-depth": config.budgets.max_depth < 1000,
+        "site-budget": config.budgets.max_pages_per_site < 1_000_000,
+        "out-of-scope": config.scope.kind != "any",
+        "domain-hosts": config.budgets.hosts < 64,
+        "site-bytes": retired.get(site) == "site-bytes" and config.politeness.max_bytes_per_site < 2**30,
+        "spam": "spam" in learnt,
+        "parked": "mirrors" in learnt,
+        "http-500": has_one_try and world.pages[url].kind == "once-500",
+        "robots": is_robots_broken,
+        "robots-unreachable": is_robots_broken,
+        "dns-not-found": has_one_try and world.names[site] == "once",
+    }

@@ -1,9 +1,9 @@
 """A crawl of a generated web with generated settings, in virtual time, from its first seed to its last commit.
 
 What runs is what ships: `Crawl`, the coordinator and its workers, engine, machine, log, LMDB, WARC and tables, resize
-and refresh. In place of the network, the browser, the clock and the processes there are stand-ins: `wires`, `Clock`, and
-workers that take turns in this process. A process dies between the log and the effects of an input; the next one opens
-what is left, with a clock of its own.
+and refresh. In place of the network, the browser, the clock and the processes there are stand-ins: `wires`, `Clock`,
+and workers that take turns in this process. A process dies between the log and the effects of an input; the next one
+opens what is left, with a clock of its own.
 
 While it runs: every invariant after every input; every request as servers see it (`traffic`); the crawl neither stands
 still nor goes on forever; a process that died is replayed to the state that it had. At the end: `checks`.
@@ -147,12 +147,15 @@ class Meeting:
         maker = partial(ShardMaker, wire=lambda clock: self._wire(clock, 0))
         with ExitStack() as stack:
             for name in _CLOCKS:
-                stack.enter_context(mock.patch(f"periplus.{name}.SystemClock", lambda _scale=None: self._clock))
+                stack.enter_context(mock.patch(f"periplus.{name}.SystemClock", self._opened_clock))
             for name in _TIMES:
                 stack.enter_context(mock.patch(f"periplus.crawl.{name}.time", clock))
             stack.enter_context(mock.patch("periplus.crawl.sharding.crawl.STATUS_INTERVAL", _WAIT))
             stack.enter_context(mock.patch("periplus.assembly.resting.ShardMaker", maker))
             yield
+
+    def _opened_clock(self, _scale: object = None) -> Clock:
+        return self._clock
 
     # the stages
 
@@ -308,7 +311,7 @@ class Meeting:
                 self._resume()
 
     def time_to_next(self, longest: float) -> float:
-        """Seconds until a shard of this team has something to do: no other may sleep longer, since all share a thread."""
+        """Seconds until a shard of this team has something to do: no other may sleep longer in their one thread."""
         engines = [opened.engine for opened in self._open.values()]
         return min((engine._time_to_wait(engine._clock.now(), longest) for engine in engines), default=longest)
 

@@ -44,7 +44,8 @@ BUGS: Final = (
     Bug(
         "reports: the rest of a site is forgotten while others of its requests are under way",
         "crawl/frontier/schedule.py",
-        "            active.not_before = max(active.not_before, until)\n            return\n", "            return\n", (),
+        "            active.not_before = max(active.not_before, until)\n            return\n",
+        "            return\n", (),
     ),
     Bug(
         "preflight: a site whose robots.txt was elsewhere is not woken", "crawl/frontier/preflight.py",
@@ -91,7 +92,8 @@ BUGS: Final = (
     ),
     Bug(
         "absence: a site is probed without end", "policy/absence.py",
-        "    return is_new_month or known.probes < settings.max_probes\n", "    return is_new_month or known.probes < 1000 * settings.max_probes\n", (),
+        "    return is_new_month or known.probes < settings.max_probes\n",
+        "    return is_new_month or known.probes < 1000 * settings.max_probes\n", (),
     ),
     Bug(
         "cloaking: copies for crawlers count as those for browsers", "crawl/judging/cloaking.py",
@@ -136,6 +138,19 @@ BUGS: Final = (
     Bug(
         "resize: patterns that people gave are lost", "assembly/resizing.py",
         "            steering=frontier.steering,\n", "", (),
+    ),
+    Bug(
+        "budgets: the order of a domain is that of its last page", "crawl/frontier/domains.py",
+        "            if domain.fetched + 1 >= domain.until:\n", "            if domain.fetched >= domain.until:\n", (),
+    ),
+    Bug(
+        "revisits: a refresh moves a price that no commit has", "crawl/revisit/revisits.py",
+        "        if not self.is_watching:\n            return\n        self._idle_since, self._is_idle = now, False\n",
+        "        self._idle_since, self._is_idle = now, False\n", (),
+    ),
+    Bug(
+        "dust: seen links are forgotten whenever a process starts", "crawl/dust.py",
+        "        if now:\n            self._forget_links(now)\n", "        self._forget_links(now)\n", (),
     ),
     Bug(
         "limit: pages under way do not count", "crawl/frontier/frontier.py",
