@@ -169,6 +169,6 @@ def _allowed(run: Meeting, url: Url, retired: dict[str, str]) -> dict[str, bool]
         "parked": "mirrors" in learnt,
         "http-500": has_one_try and world.pages[url].kind == "once-500",
         "robots": is_robots_broken,
-        "robots-unreachable": is_robots_broken,
+        "robots-unreachable": is_robots_broken or run.traffic.sleeps > 0,
         "dns-not-found": has_one_try and world.names[site] == "once",
     }
