@@ -11,6 +11,7 @@ still nor goes on forever; a process that died is replayed to the state that it 
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -41,6 +42,7 @@ from periplus.assembly.refreshing import Selection, begin_refresh, end_refresh, 
 from periplus.assembly.resizing import resize
 from periplus.assembly.shards import _assemble, _state, open_shard
 from periplus.config import Config
+from periplus.crawl import standstill
 from periplus.crawl.inputs import Answered, Input, Learnt
 from periplus.crawl.render.wire import RenderingWire
 from periplus.crawl.shard import Controls, Shard
@@ -117,6 +119,7 @@ class Meeting:
         self.workers: dict[int, InnerWorker] = {}
         self._open: dict[int, OpenedShard] = {}
         self._inbox: Inbox | None = None
+        self.complaints = Complaints()
 
     @property
     def is_crawling(self) -> bool:
@@ -152,6 +155,7 @@ class Meeting:
                 stack.enter_context(mock.patch(f"periplus.crawl.{name}.time", clock))
             stack.enter_context(mock.patch("periplus.crawl.sharding.crawl.STATUS_INTERVAL", _WAIT))
             stack.enter_context(mock.patch("periplus.assembly.resting.ShardMaker", maker))
+            stack.enter_context(self.complaints.heard())
             yield
 
     def _opened_clock(self, _scale: object = None) -> Clock:
@@ -294,6 +298,8 @@ class Meeting:
     def _waited(self) -> None:
         """After every wait of a process: is the crawl alive?"""
         self._waits += 1
+        if self.complaints.lines:
+            raise Broken(f"the crawl reports a defect: {self.complaints.lines[0]}")
         if self.chance.random() < self.plan.stalls:
             self.traffic.slept(self.chance.choice((2.0, 400.0)))
         if self._waits > MAX_WAITS:
@@ -445,6 +451,27 @@ class Meeting:
                 self.traffic.forbidden.pop(pattern, None)
                 after = replace(before, excluded=(), preferred=(), allowed=(pattern,))
         self._control(after)
+
+
+class Complaints(logging.Handler):
+    """What the crawl itself reports as a defect: it repairs a standstill, and nothing else would show that."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Listen meanwhile."""
+        log = logging.getLogger(standstill.__name__)
+        log.addHandler(self)
+        try:
+            yield
+        finally:
+            log.removeHandler(self)
 
 
 class InnerWorker:
