@@ -15,13 +15,14 @@ import logging
 import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final, cast
 from unittest import mock
 
+import msgspec
 from msgspec.structs import replace
 from tests.faults.disk import Crashed
 from tests.faults.shards import End, Pipe, Team
@@ -554,6 +555,9 @@ def compare(found: dict[str, Any], expected: dict[str, Any], where: str) -> None
 
 
 def _difference(one: Any, other: Any) -> str:
+    if isinstance(one, bytes) and isinstance(other, bytes):
+        with suppress(msgspec.MsgspecError):
+            one, other = msgspec.msgpack.decode(one), msgspec.msgpack.decode(other)
     if isinstance(one, set) and isinstance(other, set):
         return f"{len(one)} and {len(other)}, of which {sorted(map(str, one ^ other))[:3]} are in one"
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):

@@ -153,6 +153,10 @@ BUGS: Final = (
         "        if now:\n            self._forget_links(now)\n", "        self._forget_links(now)\n", (),
     ),
     Bug(
+        "spam: hosts are retired whenever a process starts", "crawl/frontier/spam.py",
+        "        for name in self._known.retired if now else ():\n", "        for name in self._known.retired:\n", (),
+    ),
+    Bug(
         "limit: pages under way do not count", "crawl/frontier/frontier.py",
         "self.pages_done + self._pages_out >= self.page_budget", "self.pages_done >= self.page_budget", (),
     ),

@@ -15,7 +15,8 @@ from periplus.crawl.machine import Machine
 from periplus.crawl.pipeline import PagePipeline
 from periplus.model import Discovery, Site, Source, Url
 from periplus.policy.dust import GivenRule, RuleFile, write_rule_file
-from periplus.store import LearntFiles, MemoryState
+from periplus.policy.spam.scores import written
+from periplus.store import LearntFiles, MemoryState, SiteState
 
 SEEDS = ("http://a.test/", "http://b.test/")
 IP_DELAY = 2.0
@@ -75,3 +76,18 @@ def recent_links(machine: Machine) -> LinkMemory:
     pipeline = machine._pipeline
     assert isinstance(pipeline, PagePipeline)
     return pipeline._reader._seen
+
+
+def test_hosts_are_retired_by_news_of_spam_alone(maker: ShardMaker) -> None:
+    """A machine that is opened again knows what was learnt, and retires no host that its predecessor visited since."""
+    content = written({"a.test": 0.99}, {"a.test": 0.99}, ("a.test",))
+    LearntFiles(Layout(maker.folder).learnt).write("spam", content)
+    state = MemoryState()
+    machine = opened(maker, state)
+    machine.apply(Learnt("spam", 1, 10.0))
+    state.put_meta(machine.flush())
+    state.sites.put([SiteState(Site("a.test"), pages=1)])
+    machine = opened(maker, state)
+    assert machine._records.get(Site("a.test")).retired == ""
+    machine.apply(Learnt("spam", 1, 20.0))
+    assert machine._records.get(Site("a.test")).retired == "spam"
