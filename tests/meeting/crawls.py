@@ -37,7 +37,9 @@ from tests.meeting.world import MeetingWorld
 from tests.properties.replayed_world import ObservedMachine
 
 from periplus.assembly import Layout, ShardMaker
-from periplus.assembly.collection import Collection
+from periplus.assembly.collection import Collection, existing
+from periplus.assembly.jobs import run_jobs
+from periplus.assembly.judging import judge
 from periplus.assembly.opening import seed_discovery
 from periplus.assembly.refreshing import Selection, begin_refresh, end_refresh, for_new_pages, for_revisits
 from periplus.assembly.resizing import resize
@@ -171,6 +173,8 @@ class Meeting:
             self.story.append(f"{layout.shards} shards become {stage.shards}")
             resize(self.config, self.folder, self.plan.seeds, stage.shards)
             self.traffic.disconnected()
+        if layout.shards and stage.with_jobs:
+            self._run_jobs()
         self.story.append(f"{stage.kind} with {stage.shards} shards, deaths {stage.deaths}, at {self.hours:.2f} h")
         self._deaths = list(stage.deaths)
         self._stop_at = self.plan.stops_after if stops or self.plan.stops_after else 0
@@ -182,6 +186,16 @@ class Meeting:
             is_complete = self._until_done(self.config)
             if not stops and is_complete:
                 check_end(self)
+
+    def _run_jobs(self) -> None:
+        """Run the jobs over the tables of what was crawled so far; the next process uses what they learn."""
+        collection = existing(self.folder)
+        if failed := run_jobs(collection):
+            raise Broken(f"{failed} jobs failed")
+        if self.config.mirrors.enabled:
+            judge(collection, self._clock.now())
+        self.evidence.learnt_kinds |= {"spam", "mirrors"}
+        self.story.append(f"jobs have run, at {self.hours:.2f} h")
 
     def _refresh(self, layout: Layout) -> None:
         plan = begin_refresh(self.config, layout, self.plan.seeds, Selection())

@@ -11,6 +11,7 @@ from random import Random
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 from tests.meeting.world import TOPIC, MeetingWorld
 
 from periplus.config import Config
@@ -26,7 +27,7 @@ JUMPS: Final = (0.0, 0.0, 0.0, 3.0, -3.0, 3600.0, -3600.0, 40 * 86_400.0, -40 * 
 class Stage(Struct, frozen=True):
     """A part of a run: `crawl`, `refresh` or `watch`, with deaths after so many inputs of the state machine each.
 
-    `shards`: how many there are from then on. `hours` of a watch.
+    `shards`: how many there are from then on. `hours` of a watch. `with_jobs`: jobs run over the tables before.
     """
 
     kind: str
@@ -211,7 +212,10 @@ def plan_of(seed: int, world: MeetingWorld) -> Plan:
         config,
         tuple(homes),
         chance.choice((1, 4, 16, 64)),
-        _stages(chance, config),
+        tuple(
+            replace(stage, with_jobs=Random(f"meeting jobs {seed} {place}").random() < 0.3)
+            for place, stage in enumerate(_stages(chance, config))
+        ),
         chance.choice((0.0, 0.02, 0.1)),
         chance.choice((0.0, 0.0, 0.01)),
         chance.choice(((0.0,), (0.0,), JUMPS)),
