@@ -80,6 +80,7 @@ def check_end(run: Meeting) -> None:
     with states(layout) as opened:
         for number, state in opened.items():
             _check_empty(number, state)
+            _check_forms(run, state)
             for site in state.sites:
                 retired[site.site] = site.retired
                 for record in state.records.of_site(site.site):
@@ -108,6 +109,15 @@ def _check_empty(number: int, state: DiskState) -> None:
     listed = list(state.listings.sites())
     if listed:
         raise Broken(f"shard {number} has ended, and listed pages wait: {listed[:3]}")
+
+
+def _check_forms(run: Meeting, state: DiskState) -> None:
+    """No form is left whose next query was due."""
+    if run.config.forms.enabled != "submit" or len(run.plan.jumps) > 1:
+        return
+    for row in state.forms:
+        if row.status in ("found", "checking", "open") and row.due_at <= run.true.at:
+            raise Broken(f"the crawl has ended, and a form of {row.page} is {row.status}")
 
 
 def _check_rows(run: Meeting, layout: Layout) -> None:

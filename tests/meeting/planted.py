@@ -74,8 +74,8 @@ BUGS: Final = (
         "                continue\n", (),
     ),
     Bug(
-        "forms: a form waits for an answer that will not come", "crawl/forms/forms.py",
-        "        self._give_up_lost(opened)\n", "", (),
+        "forms: a crawl ends while forms are submitted", "crawl/machine.py",
+        "(self.sitemaps.is_idle(now) and self.forms.is_idle(now))", "self.sitemaps.is_idle(now)", (),
     ),
     Bug(
         "focus: what was learnt of the topic is not committed", "crawl/machine.py",
@@ -91,9 +91,9 @@ BUGS: Final = (
         "                self.renamed.append(replace(discovery, url=verdict.url))\n", "", (),
     ),
     Bug(
-        "absence: a site is probed without end", "policy/absence.py",
-        "    return is_new_month or known.probes < settings.max_probes\n",
-        "    return is_new_month or known.probes < 1000 * settings.max_probes\n", (),
+        "absence: the suspect itself is probed", "crawl/judging/absence.py",
+        "            self._queue([Probe(url, SOFT_404)], now)\n",
+        "            self._queue([Probe(suspect, SOFT_404)], now)\n", (),
     ),
     Bug(
         "cloaking: copies for crawlers count as those for browsers", "crawl/judging/cloaking.py",

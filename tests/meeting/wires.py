@@ -7,10 +7,11 @@ from itertools import count
 from random import Random
 from typing import Final
 
-from tests.faults.web import Clock
+from tests.faults.web import Broken, Clock
 from tests.meeting.traffic import Traffic
 from tests.meeting.world import MeetingWorld
 
+from periplus.crawl.judging.absence import SOFT_404
 from periplus.crawl.render.pool import Job, Rendered
 from periplus.model import Failed, FetchOutcome, FetchTask
 
@@ -58,6 +59,8 @@ class VirtualWire:
 
     def start(self, task: FetchTask) -> None:
         traffic = self._network.traffic
+        if task.probe == SOFT_404 and task.url in self._network.world.pages:
+            raise Broken(f"{task.url} is a page, and is asked for as one that cannot exist")
         outcome = self._network.world.answer(task, self._clock.now())
         took, key = getattr(outcome, "duration", 0.01), next(_KEYS)
         traffic.began(self._shard, key, task, took)
