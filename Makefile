@@ -35,10 +35,11 @@ test: .venv/dev ## the tests, but for the slow ones (they mostly wait, so there 
 	@$(PYTEST) -m "not slow"
 
 MINUTES ?= 1
-soak: .venv/dev ## the slow tests, then crawls on failing disks from seeds (MINUTES=60: for an hour)
+soak: .venv/dev ## the slow tests, then crawls on failing disks and of generated webs from seeds (MINUTES=60: an hour each)
 	@$(PYTEST) -m slow
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -m 'not slow' tests/properties
 	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES)
+	@$(BIN)/python -m tests.meeting.soak --minutes $(MINUTES)
 
 check: .venv/dev ## style, types, the plan of the house, the docs
 	@$(BIN)/ruff format --check .
