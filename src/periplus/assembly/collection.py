@@ -27,6 +27,7 @@ from periplus.crawl.fetch import NO_CREDENTIALS, Credentials, opened_by
 from periplus.crawl.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
 from periplus.store import DiskState, is_begun
+from periplus.store.durable import is_draft, write_file
 from periplus.store.folders import FolderLock, FolderLocked, check_contents
 from periplus.urls import site_of
 
@@ -36,10 +37,7 @@ SEEDS_IN_SETTINGS = 200
 
 _LOCK = "crawl.lock"
 _SOCKET = "control.sock"
-_DRAFT = ".new"
-_INNOCENT = frozenset(
-    {_LOCK, _SOCKET, ".DS_Store", "lost+found", SEED_FILE, SEED_FILE + _DRAFT, "periplus.toml" + _DRAFT, *trust.FILES}
-)
+_INNOCENT = frozenset({_LOCK, _SOCKET, ".DS_Store", "lost+found", SEED_FILE, trust.SIGNATURE})
 """What may lie in a folder that is to become a collection: others' dust, and our own, of a first moment that failed."""
 
 
@@ -77,7 +75,7 @@ class Collection(Struct, frozen=True):
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.config
         if len(self.seeds) > SEEDS_IN_SETTINGS:
-            _write(self.folder / SEED_FILE, "".join(f"{seed}\n" for seed in self.seeds))
+            write_file(self.folder / SEED_FILE, "".join(f"{seed}\n" for seed in self.seeds).encode())
             crawl = replace(config.crawl, seeds=(), seed_file=SEED_FILE, workers=self.workers)
         else:
             crawl = replace(config.crawl, seeds=tuple(self.seeds), seed_file="", workers=self.workers)
@@ -85,7 +83,7 @@ class Collection(Struct, frozen=True):
         trust.sign(config, self.folder)
         path = self.layout.settings
         if not path.is_file() or Config.load(path) != config:
-            _write(path, config.dump())
+            write_file(path, config.dump().encode())
         for number in range(self.workers):
             self.layout.shard(number).mkdir(parents=True, exist_ok=True)
 
@@ -238,7 +236,8 @@ def _refuse_other_folders(folder: Path) -> None:
         return
     if (folder / "state").is_dir():
         raise CollectionDamaged(f"{folder} has no periplus.toml any more", hint="put it back; it may be empty")
-    strangers = sorted(path.name for path in islice(folder.iterdir(), 1000) if path.name not in _INNOCENT)
+    names = (path.name for path in islice(folder.iterdir(), 1000))
+    strangers = sorted(name for name in names if name not in _INNOCENT and not is_draft(name))
     if strangers:
         raise UsageError(
             f"{folder} is not a collection: it holds {strangers[0]} and no periplus.toml",
@@ -255,10 +254,3 @@ def _seeds_in(lines: Iterable[str]) -> list[str]:
     """The seeds in a file, one a line; empty lines, and those that begin with #, are ignored."""
     texts = (line.strip() for line in lines)
     return [text for text in islice(texts, MAX_SEEDS) if text and not text.startswith("#")]
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file atomically."""
-    draft = path.with_name(path.name + _DRAFT)
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)

@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from periplus.crawl.clock import SystemClock
 from periplus.store import LearntFiles
+from periplus.store.durable import write_file
 
 from .collection import Collection, existing, tally_of
 
@@ -131,7 +132,7 @@ def learn_spam(collection: Collection, views: Views) -> None:
             return
     judge_spam(collection, views)
     path.parent.mkdir(exist_ok=True)
-    path.write_text(str(pages))
+    write_file(path, str(pages).encode())
 
 
 JOBS: Final = (Job("spam", _wants_spam, learn_spam), Job("reputation", _wants_reputation, learn_reputation))

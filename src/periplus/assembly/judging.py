@@ -17,6 +17,7 @@ from periplus.policy.dust import RuleFile, write_rule_file
 from periplus.policy.mirrors import encode_hosts
 from periplus.policy.spam import Model, decoded, shipped
 from periplus.store import LearntFiles
+from periplus.store.durable import write_file
 
 from . import trust
 from .collection import Collection
@@ -138,9 +139,7 @@ def judge(found: Collection, now: float) -> JudgedHosts:
     learnt = LearntFiles(layout.learnt)
     learnt.write(KIND, encode_hosts(judged.learnt))
     learnt.write(DUST, write_rule_file(rules))
-    draft = place.with_name(f".{FILE}")
-    draft.write_bytes(write_rule_file(rules))
-    draft.replace(place)
+    write_file(place, write_rule_file(rules))
     return judged
 
 

@@ -28,13 +28,13 @@ from msgspec.structs import replace
 
 from periplus.config import Config
 from periplus.model import ConfigError
+from periplus.store.durable import write_file
 from periplus.store.folders import is_inside
 
 log = logging.getLogger(__name__)
 
 SIGNATURE: Final = "periplus.sig"
 """The file in a collection: the last signature and the one before."""
-FILES: Final = (SIGNATURE, SIGNATURE + ".new")
 _SIGNATURES: Final = 2
 PERSONAL: Final = (
     "wire.allow_private",
@@ -87,9 +87,7 @@ def sign(config: Config, folder: Path) -> bool:
         log.warning("%s cannot be written: later commands will ask to trust %s", _key_file(), folder)
         return False
     lines = [_signature(key, found), *_signatures_in(folder)][:_SIGNATURES]
-    draft = folder / FILES[1]
-    draft.write_bytes(b"".join(line + b"\n" for line in lines))
-    draft.replace(folder / SIGNATURE)
+    write_file(folder / SIGNATURE, b"".join(line + b"\n" for line in lines))
     return True
 
 

@@ -71,6 +71,8 @@ def import_(
         console.print(Text(f"interrupted: {out} was not made"), soft_wrap=True)
         raise typer.Exit(INTERRUPTED) from None
     _print_end(done, out, is_json=json)
+    if done.lost:
+        raise typer.Exit(1)
 
 
 def _import_seeds(out: Path, typed: list[str], found: list[str], *, is_json: bool) -> None:
@@ -108,3 +110,5 @@ def _print_end(done: Imported, out: Path, *, is_json: bool) -> None:
     console.print(Text(f"{captures} of {files} to {out}{left}"), soft_wrap=True)
     for reason, detail in list(done.examples.items())[:5]:
         console.print(Text(f"  {reason}: {detail}", style="dim"), soft_wrap=True)
+    if done.lost:
+        console.print(Text(f"{counted(done.lost, 'record')} could not be copied; all others were"), soft_wrap=True)

@@ -160,7 +160,7 @@ class CrawlStats(Struct):
         kind = kinds[0].partition(";")[0].strip().lower() if kinds else ""
         kind = kind if kind in self.types or len(self.types) < _MAX_TYPES else "other"
         _add(self.types, kind)
-        self.type_bytes[kind] = self.type_bytes.get(kind, 0) + len(outcome.body)
+        self.type_bytes[kind] = self.type_bytes.get(kind, 0) + outcome.size
 
     def _count_file(self, outcome: FetchOutcome) -> None:
         is_there = isinstance(outcome, NotModified) or (isinstance(outcome, Fetched) and outcome.status < 400)

@@ -36,6 +36,7 @@ from pyarrow import parquet
 from periplus.model import Judged, Url
 from periplus.policy.reputation import KnownReputation, budgets_of, domain_hash, networks, of_listed, star, trust
 from periplus.policy.spam import SpamScores
+from periplus.store.durable import replace_file
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import intact_files_of, read_spooled
 from periplus.urls import domain_of, site_of
@@ -211,7 +212,7 @@ class DomainGraph:
         for name, table in (("domains", names), ("domain-edges", edges)):
             draft = place / f".{name}.{os.getpid()}"
             parquet.write_table(table, draft)
-            draft.replace(place / f"{name}.parquet")
+            replace_file(draft, place / f"{name}.parquet")
 
 
 class _EdgeSet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shlex
@@ -75,11 +76,17 @@ def _owner(note: Path) -> str:
         return "unknown"
 
 
+_NOT_SUPPORTED: Final = frozenset({errno.EINVAL, errno.ENOTSUP})
+
+
 def sync_folder(folder: Path) -> None:
-    """Make durable which files are in a folder."""
+    """Make durable which files are in a folder. Some network file systems cannot, and keep names by themselves."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NOT_SUPPORTED:
+            raise
     finally:
         os.close(descriptor)
 

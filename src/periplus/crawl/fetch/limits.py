@@ -104,5 +104,5 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
                 return self.max_feed_bytes
             case Purpose.ARCHIVE:
                 return self.max_archive_bytes
-            case Purpose.PAGE | Purpose.FORM | Purpose.PROBE:
+            case Purpose.PAGE | Purpose.FORM | Purpose.PROBE | Purpose.FILE:
                 return self.max_page_bytes

@@ -141,7 +141,8 @@ class Reports:
             self._schedule.place(active, self._rested_at(active, outcome, now))
             return
         if isinstance(outcome, Fetched | Redirected):
-            record.downloaded += len(outcome.body) + received_in_browser(outcome)
+            size = outcome.size if isinstance(outcome, Fetched) else len(outcome.body)
+            record.downloaded += size + received_in_browser(outcome)
         record.pages += outcome.task.purpose is Purpose.PAGE
         record.files += outcome.task.purpose is Purpose.SITEMAP
         retry = retry_for(reason)

@@ -23,6 +23,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from periplus.model import Judged
+from periplus.store.durable import replace_file, write_file
 from periplus.store.tables import SCHEMAS, Spooled
 from periplus.store.tables.columns import batch_of
 from periplus.store.tables.manifest import TableFile, finished_file, is_intact
@@ -116,11 +117,9 @@ class Kept:
     def publish(self, names: Sequence[str]) -> None:
         """Rename the drafts, and record which tables they were computed from."""
         for name in names:
-            self.draft(name).replace(self.path(name))
-        draft = self.folder / f".{_NOTE}.{os.getpid()}-{threading.get_ident()}"
+            replace_file(self.draft(name), self.path(name))
         note = Note(self._origin, {name: finished_file(self.path(name), 0) for name in names})
-        draft.write_bytes(msgspec.json.format(msgspec.json.encode(note)))
-        draft.replace(self.folder / _NOTE)
+        write_file(self.folder / _NOTE, msgspec.json.format(msgspec.json.encode(note)))
 
 
 def _origin_of(tables: Path, spooled: Sequence[Spooled]) -> Origin:
@@ -140,7 +139,7 @@ def write_verdicts(folder: Path, judge: str, verdicts: Sequence[Judged]) -> None
     table = pa.Table.from_batches([batch_of(VERDICTS, zip(*rows, strict=True))] if rows else [], VERDICTS)
     draft = place / f".verdicts-{judge}.{os.getpid()}"
     parquet.write_table(table, draft)
-    draft.replace(place / f"verdicts-{judge}.parquet")
+    replace_file(draft, place / f"verdicts-{judge}.parquet")
 
 
 def files_of_judges(folder: Path) -> list[Path]:

@@ -10,7 +10,6 @@ Readers compare names and sizes every time, and digests before they first read a
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +18,8 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged
 
-from ..folders import digest_of, repair_hint, sync_folder
+from ..durable import write_file
+from ..folders import digest_of, repair_hint
 
 _PREFIX: Final = "manifest-"
 
@@ -66,14 +66,8 @@ def read_manifest(folder: Path, shard: int) -> Files | None:
 
 def write_manifest(folder: Path, shard: int, files: Files) -> None:
     """Replace the list of a shard, whole and durable."""
-    path = manifest_path(folder, shard)
-    draft = path.with_name(f".{path.name}.part")
-    with draft.open("wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(Manifest(dict(sorted(files.items()))))))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
-    sync_folder(folder)
+    listed = Manifest(dict(sorted(files.items())))
+    write_file(manifest_path(folder, shard), msgspec.json.format(msgspec.json.encode(listed)))
 
 
 def finished_file(path: Path, rows: int) -> TableFile:

@@ -66,7 +66,7 @@ def _what(outcome: FetchOutcome, ended_at: float, kind: str | None) -> Row:
         case Fetched():
             return (
                 "fetched", outcome.status, None, None, None, outcome.started_at, ended_at, outcome.duration,
-                len(outcome.body), kind, outcome.ip, None,
+                outcome.size, kind, outcome.ip, None,
             )  # fmt: skip
         case NotModified():
             return (

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged
 
+from ..durable import draft_of, replace_scratch_file
 from ..folders import digest_of, repair_hint
 from .manifest import TableFile
 
@@ -83,9 +84,9 @@ def _noted(folder: Path) -> dict[str, Version]:
 def _note(folder: Path, verified: dict[str, Version]) -> None:
     """Write it down where that is possible. It need not be durable: without it the files are read again."""
     path = folder.parent / _NOTE
-    draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
+    draft = draft_of(path)
     with suppress(OSError):
         path.parent.mkdir(exist_ok=True)
         if not path.parent.is_symlink():
             draft.write_bytes(msgspec.json.encode(verified))
-            draft.replace(path)
+            replace_scratch_file(draft, path)
