@@ -65,7 +65,7 @@ def test_rules_that_were_learnt_before_forget_no_links(maker: ShardMaker) -> Non
     machine = opened(maker, state)
     machine.apply(Learnt("dust", 1, 10.0))
     links = recent_links(machine)
-    links.add(Url("http://a.test/seen"))
+    links.add_all([Url("http://a.test/seen")])
     state.put_meta(machine.flush())
     assert recent_links(opened(maker, state)).young == {"http://a.test/seen"}
     machine.apply(Learnt("dust", 1, 20.0))
