@@ -120,3 +120,20 @@ def strings_in_code(path: Path) -> Iterator[tuple[int, str]]:
     for node in nodes_of(path):
         if isinstance(node, ast.Constant) and id(node) not in prose and isinstance(node.value, str | bytes):
             yield node.lineno, node.value if isinstance(node.value, str) else node.value.decode("latin-1")
+
+
+def _renames(node: ast.AST) -> bool:
+    """Whether a call renames a file: those of texts and dates have more arguments, or names for them."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    of = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
+    if of in ("os", "shutil"):
+        return node.func.attr in ("rename", "renames", "replace", "move")
+    is_single = len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Lambda)
+    return node.func.attr in ("rename", "replace") and is_single
+
+
+def test_one_module_renames_files() -> None:
+    """`store/durable.py` syncs what it renames; a rename elsewhere would forget to."""
+    rooms = [path for path in MODULES if path.relative_to(SOURCE).parts[0] not in PURE_ROOMS]
+    assert [named(path) for path in rooms if any(map(_renames, nodes_of(path)))] == ["store/durable.py"]

@@ -15,8 +15,8 @@ from periplus.assembly.collection import existing, states
 from periplus.assembly.importing import import_archives
 from periplus.model import Problem, Url, UsageError
 from periplus.store.importing import archive_files, foreign_answers, survey
-from periplus.store.importing.answers import without_chunks
-from periplus.store.warc import FileSlice, HttpMessage, WarcRecord, read_records
+from periplus.store.warc import FileSlice, WarcRecord, read_records
+from periplus.store.warc.http import without_chunks
 
 
 def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:
@@ -34,7 +34,7 @@ def test_every_capture_is_a_fetch(imported: Path) -> None:
         ("one", "page", "fetched", 200),
         ("two", "page", "redirected", 301),
         ("gone", "page", "fetched", 404),
-        ("a.png", "page", "fetched", 200),
+        ("a.png", "file", "fetched", 200),
         ("hidden", "page", "fetched", 200),
         ("", "page", "fetched", 200),
         ("", "page", "fetched", 200),
@@ -167,6 +167,5 @@ def test_an_import_is_whole_or_not_there(tmp_path: Path, archive: Path) -> None:
 )
 def test_chunks(body: bytes, left: bytes) -> None:
     """Those that are there go; what has none stays as it is."""
-    message = HttpMessage("HTTP/1.1 200 OK", (("transfer-encoding", "Chunked"),), body)
-    assert without_chunks(message)[1] == left
-    assert without_chunks(HttpMessage("HTTP/1.1 200 OK", (), body))[1] == body
+    assert without_chunks((("transfer-encoding", "Chunked"),), body) == left
+    assert without_chunks((), body) == body

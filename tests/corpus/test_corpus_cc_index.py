@@ -123,13 +123,13 @@ def test_ten_example_queries(corpus: Path, collection: Path, index: duckdb.DuckD
         return found
 
     table = "from fetches where warc_file is not null"
-    good = f"{table} and purpose = 'page' and status = 200"
+    good = f"{table} and purpose in ('page', 'file') and status = 200"
     host = "regexp_extract(url, '//([^/]+)', 1)"
 
     subsets = {subset: count for count, _, subset in ask("count-by-partition")}
     [(robots, warc, others)] = own(
         collection,
-        f"select count_if(purpose = 'robots'), count_if(purpose = 'page' and status = 200), "
+        f"select count_if(purpose = 'robots'), count_if(purpose in ('page', 'file') and status = 200), "
         f"count_if(purpose = 'page' and status <> 200) {table}",
     )
     assert subsets == {"robotstxt": robots, "warc": warc, "crawldiagnostics": others}

@@ -7,18 +7,27 @@ from contextlib import suppress
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 from tests.faults.disk import Crashed, Disk, Fault
 from tests.faults.simulation import Process, Simulation, plan_of
 from tests.faults.web import Clock, Key
 
+from periplus.assembly.collection import existing, planned
+from periplus.assembly.layout import Layout
+from periplus.assembly.refreshing import RefreshPlan, Selection, _write, unfinished
 from periplus.crawl.inputs import AddressesReviewed
 from periplus.crawl.sharding.messages import ShardFailure
 from periplus.crawl.sharding.worker import no_wake, run_shard
+from periplus.crawl.stats import CrawlStats
+from periplus.insight.audit.comparison import load_last, save_last
+from periplus.insight.audit.results import Audit, Cost, Dates
 from periplus.model import CollectionDamaged, CollectionError, Discovery, Source, Url
 from periplus.store import DiskState, Inbox, LearntFiles
+from periplus.store.durable import write_file
 from periplus.store.folders import sync_folder
+from periplus.store.ranks import KnownRanks
 from periplus.store.state.files import note_begun
 from periplus.store.tables.manifest import TableFile, read_manifest, write_manifest
 from periplus.store.warc.archive import AppendedFile
@@ -54,10 +63,49 @@ def has_archived(folder: Path) -> bool:
     return (folder / "one.warc.gz").read_bytes() == b"record"
 
 
+def save_settings(folder: Path) -> None:
+    planned(folder / "docs", seeds=["https://docs.example.org/"], options={}).save()
+
+
+def has_settings(folder: Path) -> bool:
+    return existing(folder / "docs").seeds == ("https://docs.example.org/",)
+
+
+def save_plan(folder: Path) -> None:
+    (folder / "state").mkdir()
+    _write(Layout(folder), RefreshPlan(Selection(), 1.0, 2, False, CrawlStats()))
+
+
+def has_plan(folder: Path) -> bool:
+    plan = unfinished(Layout(folder))
+    return plan is not None and plan.pages == 2
+
+
+def save_ranks(folder: Path) -> None:
+    KnownRanks.of(np.array([7], np.uint64), np.array([0.5])).save(folder / "ranks.npy")
+
+
+def has_ranks(folder: Path) -> bool:
+    return len(KnownRanks.load(folder / "ranks.npy")) == 1
+
+
+def save_audit(folder: Path) -> None:
+    cost, dates = Cost(1, 1, 1, 1, 0, {}), Dates(0, 0, 0, 0)
+    save_last(folder, Audit("a.test", ("a.test",), 1, 0, 0, 0, 0, True, (), (), cost, dates, {}))
+
+
+def has_audit(folder: Path) -> bool:
+    return load_last(folder, "a.test") is not None
+
+
 WRITERS: dict[str, tuple[Callable[[Path], None], Callable[[Path], bool]]] = {
     "learnt": (learn, has_learnt),
     "manifest": (list_files, has_listed),
     "archive": (archive, has_archived),
+    "settings": (save_settings, has_settings),
+    "plan": (save_plan, has_plan),
+    "ranks": (save_ranks, has_ranks),
+    "audit": (save_audit, has_audit),
     "begun": (note_begun, lambda folder: (folder / "begun").exists()),
 }
 
@@ -75,6 +123,23 @@ def test_what_is_durable_survives_a_loss_of_power(tmp_path: Path, name: str, see
             disk.crash()
     assert disk.image is not None
     assert is_there(disk.image)
+
+
+@pytest.mark.parametrize("at", range(6))
+@pytest.mark.parametrize("kind", ["power", "kill", "enospc", "eio"])
+def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, kind: str, at: int) -> None:
+    """Whatever goes wrong at any operation: the old content or the new one is there, and no draft of a failed write."""
+    disk = Disk(tmp_path / "disk", Random(at))
+    path = disk.root / "file"
+    with disk.installed():
+        write_file(path, b"old")
+        disk.fault = Fault(kind, at=disk.operations + at)
+        with suppress(Crashed, OSError):
+            write_file(path, b"new")
+    left = disk.image or disk.root
+    assert (left / "file").read_bytes() in (b"old", b"new")
+    if kind in ("enospc", "eio"):
+        assert [each.name for each in left.iterdir()] == ["file"]
 
 
 def test_what_was_not_synced_is_lost(tmp_path: Path) -> None:

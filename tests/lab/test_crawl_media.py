@@ -9,8 +9,12 @@ import pytest
 from bench.media import PublishedSite, crawl_images
 
 import periplus
-from periplus.assembly.collection import planned
+from periplus.assembly.collection import existing, planned
+from periplus.assembly.importing import import_archives
 from periplus.assembly.mapping import estimate
+from periplus.store.export.exporting import Committed
+from periplus.store.export.wacz import PackageFacts, export_wacz
+from periplus.store.warc import WarcRecord, read_records
 
 FILES = 60
 IMAGES = 20
@@ -56,7 +60,7 @@ def test_cost_is_known_before_the_first_file(site: PublishedSite, tmp_path: Path
     total = sum(sizes(site))
     options = {"media.types": ["image/*"], "wire.allow_private": LOOPBACK, "crawl.max_bytes": total // 2}
     options |= {"politeness.delay": 0.25}
-    cost = estimate(planned(tmp_path / "pics", seeds=[site.base], options=options))
+    cost = estimate(planned(tmp_path / "pics", typed=[site.base], options=options))
     assert (cost.urls, cost.sized, cost.bytes) == (IMAGES, IMAGES, total)
     assert cost.seconds == IMAGES * 0.25
     assert cost.within is not None
@@ -84,6 +88,42 @@ def test_a_crawl_ends_at_its_maximum_of_bytes_and_continues_without(site: Publis
     assert (summary.ended, summary.pages) == ("complete", IMAGES)
     assert sorted(sent.size for sent in site.sent if sent.mime == "image/png") == sorted(sizes(site))
     assert not any(sent.mime == "text/html" for sent in site.sent)
+
+
+def test_a_package_of_cut_files_is_imported_as_it_was(site: PublishedSite, tmp_path: Path) -> None:
+    """A round trip through WACZ: every fetch, also of files that were cut, and nothing else."""
+    settings = tmp_path / "settings.toml"
+    settings.write_text(
+        "[politeness]\ndelay = 0.0\nslow_factor = 0.0\n[media]\nmax_file_bytes = 1000\n[wire]\nmax_page_bytes = 1000\n"
+    )
+    periplus.crawl(site.base, out=tmp_path / "pics", media="image/*", config=settings, allow_private=LOOPBACK).run()
+    before = existing(tmp_path / "pics")
+    with (tmp_path / "pics.wacz").open("wb") as out:
+        export_wacz(before.layout.folder, out, Committed(), PackageFacts("pics", "test", before.seeds))
+    done = import_archives(tmp_path / "again", [tmp_path / "pics.wacz"])
+    assert done.problems == {}
+    sql = """
+        select url, purpose, lane, source, outcome, status, started_at, duration, bytes, content_type, ip, depth,
+            attempt, redirects, is_truncated, digest, is_revisit, width, height
+        from fetches where warc_file is not null order by url, started_at
+    """
+    fetches = periplus.open(tmp_path / "pics").query(sql).fetchall()
+    assert periplus.open(tmp_path / "again").query(sql).fetchall() == fetches
+    assert sum(fetch[14] for fetch in fetches) == sum(size > 1000 for size in sizes(site)) > 0
+    pages = [periplus.open(tmp_path / name).query("select url from pages").fetchall() for name in ("pics", "again")]
+    assert pages[0] == pages[1]
+    records = [_records(folder / "warc") for folder in (tmp_path / "pics", tmp_path / "again")]
+    assert records[0] == records[1]
+
+
+def _records(folder: Path) -> dict[str, tuple[bytes, bytes]]:
+    """All records but the first of each file, by identifier: their fields and blocks as written."""
+    found = (record for path in folder.glob("*.warc.gz") for record in read_records(path))
+    return {
+        record.id: (record.head, record.block)
+        for record in found
+        if isinstance(record, WarcRecord) and record.type != "warcinfo"
+    }
 
 
 def test_image_sitemaps_lead_to_every_image_without_a_page_and_else_pages_do(tmp_path: Path) -> None:

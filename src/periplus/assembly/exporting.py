@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from periplus import __version__
 from periplus.model import UsageError
+from periplus.store.durable import replace_file
 from periplus.store.export import Committed, Exported
 from periplus.store.export.columns import export_columns
 from periplus.store.export.wacz import PackageFacts, export_wacz
@@ -36,7 +37,7 @@ def export_file(path: Path, write: Callable[[BinaryIO], Exported]) -> Exported:
     try:
         with _opened(draft) as file:
             exported = write(file)
-        draft.rename(path)
+        replace_file(draft, path)
     finally:
         draft.unlink(missing_ok=True)
     return exported

@@ -1,9 +1,9 @@
 """Makes a collection of archives that others wrote: WARC, ARC and WACZ files become fetches, pages, links and visits.
 
-Each capture is applied to the machine of a shard as an answer that a crawl had archived (`Adopted`), and written to
-the archive of the collection in the form of a crawl. Afterwards nothing distinguishes the collection from one that was
-crawled: it is searched, audited, compared, watched and repaired in the same way. Captures are applied in the order of
-time, as far as the files are in order; one that comes late counts as read when it was read.
+Each capture is applied to the machine of a shard as an answer that a crawl had archived (`Adopted`), and its records
+are copied into the archive of the collection, byte for byte. Afterwards nothing distinguishes the collection from one
+that was crawled: it is searched, audited, compared, watched and repaired in the same way. Captures are applied in the
+order of time, as far as the files are in order; one that comes late counts as read when it was read.
 
 The collection is made under another name and renamed at the end: it is there as a whole or not at all.
 """
@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from periplus import __version__
 from periplus.crawl.engine import ANSWERS_PER_INPUT
+from periplus.crawl.fetch.head import WantedTypes
 from periplus.crawl.inputs import (
     Adopted,
     AdoptionEnded,
@@ -35,13 +36,16 @@ from periplus.crawl.inputs import (
     Tick,
 )
 from periplus.crawl.machine import Machine
-from periplus.model import Fetched, NotModified, Problem, Redirected, UsageError
+from periplus.formats.headers import Headers
+from periplus.model import Fetched, NotModified, Problem, Purpose, UsageError
 from periplus.store import Archive, DiskState
-from periplus.store.importing import ArchiveFile, ForeignAnswer, Survey, archive_files, foreign_answers, survey
+from periplus.store.durable import move
+from periplus.store.importing import ArchiveFile, Survey, archive_files, foreign_answers, survey
 from periplus.store.importing.files import PACKAGE
 from periplus.store.importing.wacz import listed_pages
 from periplus.store.tables import Tables
 from periplus.store.tables.rows import Rows
+from periplus.store.warc.copying import CopiedExchange
 from periplus.urls import canonical
 
 from .collection import Collection, planned
@@ -58,13 +62,18 @@ _MAX_BATCH_BYTES: Final = 16 << 20
 _MAX_LISTED: Final = 10_000
 """Pages of a WACZ package that become seeds."""
 _DRAFT: Final = ".importing"
+_NOT_WANTED: Final = frozenset({"not-a-url", "not-get", "other-record", "shared-member"})
+"""Reasons of problems that cost no capture of a page or file."""
 
 Say = Callable[[int, int], None]
 """Called with how many captures were imported, and of how many."""
 
 
 class Imported(Struct, frozen=True):
-    """What an import did: files read, captures that became fetches, and the others by reason."""
+    """What an import did: files read, captures that became fetches, pages among them, and what was left out by reason.
+
+    `lost` counts records that could not be copied although they belong to captures of pages or files.
+    """
 
     files: int
     captures: int
@@ -72,6 +81,7 @@ class Imported(Struct, frozen=True):
     problems: dict[str, int]
     examples: dict[str, str]
     """One detail for each reason."""
+    lost: int = 0
 
 
 def import_archives(
@@ -79,8 +89,8 @@ def import_archives(
 ) -> Imported:
     """Make a new collection of all captures below these paths.
 
-    `seeds` bound what a crawl that continues the collection fetches; by default the shortest page of every site, or
-    the pages that a WACZ package lists first.
+    `seeds`, which a person gave, bound what a crawl that continues the collection fetches; by default the shortest
+    page of every site, or the pages that a WACZ package lists first, which open no private address.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(
@@ -96,8 +106,8 @@ def import_archives(
         if not known.captures:
             raise UsageError("there are no captures in these files", hint="periplus read FILE shows what a file is")
         shutil.rmtree(draft, ignore_errors=True)
-        chosen = list(seeds) or _seeds(paths, known)
-        collection = planned(draft, seeds=chosen, options={"crawl.workers": 1})
+        found = [] if seeds else _seeds(paths, known)
+        collection = planned(draft, typed=seeds, found=found, options={"crawl.workers": 1})
         collection.save()
         done = _Import(collection, files, known, say).run()
         if not done.captures:
@@ -107,7 +117,7 @@ def import_archives(
         settle(draft)
         if folder.exists():
             folder.rmdir()
-        draft.rename(folder)
+        move(draft, folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
         shutil.rmtree(draft, ignore_errors=True)
@@ -115,7 +125,8 @@ def import_archives(
     for name, problem in broken.items():
         problems[problem.reason] += 1
         examples.setdefault(problem.reason, f"{name}: {problem.detail}")
-    return replace(done, problems=dict(problems.most_common()), examples=examples)
+    lost = sum(count for reason, count in problems.items() if reason not in _NOT_WANTED)
+    return replace(done, problems=dict(problems.most_common()), examples=examples, lost=lost)
 
 
 def _listed(done: Imported) -> str:
@@ -139,6 +150,7 @@ class _Import:
         self._known = known
         self._print = say
         self._rows = Rows(collection.config.scope.suffixes)
+        self._types = WantedTypes(collection.config.wire.accept_types)
         self._problems: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
         self._captures = 0
@@ -173,9 +185,10 @@ class _Import:
             if not self._at:
                 self._begin(machine, group[0])
             self._at = max(self._at, *(answer.outcome.started_at + answer.outcome.duration for answer in group))
-            kept = archive.write_all(group)
+            kept = archive.copy_all(group)
             answers = [
-                Answer(answer.outcome, stored, payload) for answer, (stored, payload) in zip(group, kept, strict=True)
+                Answer(answer.outcome, stored, payload, is_read=self._is_read(answer))
+                for answer, (stored, payload) in zip(group, kept, strict=True)
             ]
             self._apply(machine, Adopted(tuple(answers), self._at))
             self._count(group)
@@ -189,11 +202,11 @@ class _Import:
         self._checkpoint(machine, archive, tables, state, is_last=True)
         self._print(self._captures, self._known.captures)
 
-    def _groups(self) -> Iterator[list[ForeignAnswer]]:
+    def _groups(self) -> Iterator[list[CopiedExchange]]:
         """Answers of one second, each URL once; problems are counted."""
-        group: dict[str, ForeignAnswer] = {}
+        group: dict[str, CopiedExchange] = {}
         size, second = 0, 0
-        for answer in foreign_answers(self._files, self._known):
+        for answer in foreign_answers(self._files, self._known, self._types.wants):
             if isinstance(answer, Problem):
                 self._problems[answer.reason] += 1
                 self._examples.setdefault(answer.reason, answer.detail)
@@ -209,7 +222,7 @@ class _Import:
         if group:
             yield list(group.values())
 
-    def _begin(self, machine: Machine, first: ForeignAnswer) -> None:
+    def _begin(self, machine: Machine, first: CopiedExchange) -> None:
         at = first.outcome.started_at
         seeds = [seed_discovery(self._collection.config, seed, at) for seed in self._collection.seeds]
         self._apply(machine, Discovered(tuple(seeds), at))
@@ -226,9 +239,21 @@ class _Import:
             if isinstance(effect, Emit):
                 self._rows.add(effect.events)
 
-    def _count(self, group: Sequence[ForeignAnswer]) -> None:
+    def _count(self, group: Sequence[CopiedExchange]) -> None:
         self._captures += len(group)
-        self._pages += sum(isinstance(answer.outcome, Fetched | Redirected) for answer in group)
+        self._pages += sum(self._is_page(answer) for answer in group)
+
+    def _is_page(self, answer: CopiedExchange) -> bool:
+        outcome = answer.outcome
+        is_there = isinstance(outcome, Fetched) and 200 <= outcome.status < 300
+        return is_there and outcome.task.purpose is Purpose.PAGE and self._is_read(answer)
+
+    def _is_read(self, answer: CopiedExchange) -> bool:
+        """Whether a body is read: that of a file which a crawl for files has kept is not."""
+        outcome = answer.outcome
+        if outcome.task.purpose is not Purpose.PAGE or not isinstance(outcome, Fetched) or outcome.is_rendered:
+            return True
+        return self._types.wants(Headers(outcome.headers).get("content-type"))
 
     def _spill(self, tables: Tables) -> None:
         if self._rows.weight > _MAX_ROW_BYTES:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from periplus.model import CollectionDamaged, CollectionInUse, UsageError
+from periplus.store.durable import write_file
 from periplus.store.export.captures import Capture, latest_captures
 from periplus.store.export.documents import read_document
 from periplus.store.folders import FolderLock, FolderLocked
@@ -205,9 +206,7 @@ def _updated(collection: Collection, rebuild: bool, say: Say, tell: Tell, *, fol
 
 def _switch_to(folder: Path) -> None:
     """Have a generation searched from now on."""
-    draft = folder.parent / f"{_CURRENT}.new"
-    draft.write_text(folder.name, "ascii")
-    draft.replace(folder.parent / _CURRENT)
+    write_file(folder.parent / _CURRENT, folder.name.encode("ascii"))
 
 
 def _next_generation(layout: Layout) -> Path:

@@ -15,6 +15,7 @@ from periplus.crawl.sharding import Crawl, Gather
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
 from periplus.policy.filters import MediaTypes
 from periplus.store import Inbox, is_begun, known_ranks, listed_priorities
+from periplus.store.durable import move
 from periplus.store.ranks import listed_ranks
 from periplus.store.tables import SCHEMAS
 from periplus.store.tables.reader import files_of
@@ -113,7 +114,7 @@ def _found(layout: Layout, workers: int) -> None:
     shutil.rmtree(draft, ignore_errors=True)
     for number in range(workers):
         (draft / layout.shard(number).name).mkdir(parents=True, exist_ok=True)
-    draft.rename(layout.folder / "state")
+    move(draft, layout.folder / "state")
 
 
 def check_ordering(config: Config, layout: Layout) -> None:

@@ -145,13 +145,17 @@ def moment_of(text: str | None, now: float) -> float | None:
     """A time as people write it: a date, a time of a day, or how long ago."""
     if text is None:
         return None
+    hint = "write 2026-11-14, 2026-11-14T10:30Z, 2d or 1h30m"
     try:
-        at = datetime.fromisoformat(text.strip())
+        written = datetime.fromisoformat(text.strip())
+        at = (written if written.tzinfo else written.replace(tzinfo=UTC)).timestamp()
     except ValueError:
         try:
-            return now - parse_duration(text)
+            at = now - parse_duration(text)
         except ConfigError as error:
-            raise UsageError(
-                f"{text!r} is not a time", hint="write 2026-11-14, 2026-11-14T10:30Z, 2d or 1h30m"
-            ) from error
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+            raise UsageError(f"{text!r} is not a time", hint=hint) from error
+    try:
+        datetime.fromtimestamp(at, UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise UsageError(f"{text!r} is not a time between the years 1 and 9999", hint=hint) from error
+    return at

@@ -43,6 +43,7 @@ from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.crawl.stats import CrawlStats
 from periplus.model import Lane, Queued, Site, Url, UrlRecord
 from periplus.store import DiskState
+from periplus.store.durable import write_file
 from periplus.urls import site_of
 
 from .layout import Layout
@@ -161,7 +162,6 @@ _CONTINUED_WITHIN = 86_400.0
 """Seconds after which a refresh that was not finished is not continued but begun again: its first answers are old."""
 _GONE = (404, 410)
 _FIRST_VISITS = (Lane.DISCOVERY, Lane.SITEMAPS)
-_DRAFT = ".new"
 
 
 class Selection(Struct, frozen=True):
@@ -284,10 +284,7 @@ def unfinished(layout: Layout) -> RefreshPlan | None:
 
 
 def _write(layout: Layout, plan: RefreshPlan) -> None:
-    path = layout.refresh_plan
-    draft = path.with_name(path.name + _DRAFT)
-    draft.write_bytes(msgspec.json.encode(plan))
-    draft.replace(path)
+    write_file(layout.refresh_plan, msgspec.json.encode(plan))
 
 
 def stats_of(layout: Layout) -> CrawlStats:

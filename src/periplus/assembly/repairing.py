@@ -35,6 +35,7 @@ from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.router import Placement
 from periplus.model import CollectionDamaged, Discovery, FetchTask, Purpose, Url
 from periplus.store import DiskState, WarcEnd, bring_home, is_begun
+from periplus.store.durable import move
 from periplus.store.folders import sync_folder
 from periplus.store.state.exchange import restart_exchange
 from periplus.store.state.files import DATA, SEAL
@@ -315,7 +316,7 @@ class _Repair:
         """Move a new state to where the crawl looks for it: from here on the shard is whole."""
         home = self._layout.shard(shard)
         for name in (DATA, SEAL):
-            (home / _DRAFT / name).rename(home / name)
+            move(home / _DRAFT / name, home / name)
         shutil.rmtree(home / _DRAFT)
         sync_folder(home)
 
@@ -385,7 +386,7 @@ class _Repair:
         target = self._aside / path.relative_to(self._layout.folder)
         if path.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
-            path.rename(target)
+            move(path, target)
         return target
 
 

@@ -26,6 +26,7 @@ from periplus.insight.ulinks import Listed, Sample, TreeStatistics, Ulink, chose
 from periplus.insight.ulinks.titles import entitled, grouped, pages_of, sites_of
 from periplus.model import Executor, Lane, RobotsFile, Site, Url, UsageError
 from periplus.store import DiskState, SiteState
+from periplus.store.durable import write_file
 from periplus.urls import site_of
 
 from .collection import Collection, states
@@ -81,10 +82,8 @@ def write_report(report: Report, file: Path) -> None:
     """Write a report as one HTML file, whole or not at all."""
     from periplus.insight.report import page
 
-    draft = file.with_name(file.name + ".part")
     try:
-        draft.write_text(page(report), encoding="utf-8")
-        draft.replace(file)
+        write_file(file, page(report).encode())
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}", hint=_OTHER_FILE) from error
 

@@ -25,7 +25,6 @@ Both are small files beside the states. A crawl reads them; what is done is in `
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -46,6 +45,7 @@ from periplus.crawl.sitemaps.store import SitemapStore
 from periplus.model import CollectionDamaged, CollectionError, ConfigError, InvariantError, Lane, Site, Url
 from periplus.policy.sitemaps import TreeSpending
 from periplus.store import DiskState, State, WarcEnd, is_begun
+from periplus.store.durable import move, write_file
 from periplus.store.folders import sync_folder
 from periplus.store.state.moving import Move, Moved, forget_shards, park_sites
 from periplus.urls import site_of
@@ -100,18 +100,7 @@ def requested(layout: Layout) -> int | None:
 
 def request(layout: Layout, shards: int) -> None:
     """Ask the process that runs the crawl for it."""
-    write(layout.resize_request, f"{shards}\n".encode())
-
-
-def write(path: Path, data: bytes) -> None:
-    """Write a file atomically and durably."""
-    draft = path.with_name(path.name + ".new")
-    with draft.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    sync_folder(path.parent)
+    write_file(layout.resize_request, f"{shards}\n".encode())
 
 
 _TOGETHER = 8
@@ -173,7 +162,7 @@ def resize(config: Config, folder: Path, seeds: Sequence[Url], shards: int, tell
             return Resized(shards, shards)
         bring_to_rest(config, layout, seeds, lambda shard: tell(Step("rest", shard, before, Moved())))
         plan = Plan(before, shards, uuid4().hex)
-        write(layout.resizing, msgspec.json.encode(plan))
+        write_file(layout.resizing, msgspec.json.encode(plan))
     elif plan.after != shards:
         raise unfinished(layout, plan)
     moved = _Resizing(layout, plan, tell).run()
@@ -293,7 +282,7 @@ class _Resizing:
                 _inherit(first, last, number, self._plan.token)
         if folder.is_dir():
             gone = folder.with_name(f"gone-{number:02d}")
-            folder.rename(gone)
+            move(folder, gone)
             shutil.rmtree(gone)
 
     def _settle(self, state: DiskState) -> None:
@@ -399,4 +388,4 @@ def _write_settings(layout: Layout, shards: int) -> None:
     if layout.settings.is_file():
         config = Config.load(layout.settings)
         if config.crawl.workers != shards:
-            write(layout.settings, replace(config, crawl=replace(config.crawl, workers=shards)).dump().encode())
+            write_file(layout.settings, replace(config, crawl=replace(config.crawl, workers=shards)).dump().encode())

@@ -58,7 +58,7 @@ def import_(
             hint=f"periplus import crawl.warc.gz -o {out}, or periplus import --seeds bookmarks.html -o {out}",
         )
     if seeds:
-        _import_seeds(out, [*(seed or ()), *(url for each in seeds for url in read_seeds(each))], is_json=json)
+        _import_seeds(out, seed or [], [url for each in seeds for url in read_seeds(each)], is_json=json)
         return
     tune_garbage_collection()
     console = stderr_console()
@@ -71,11 +71,13 @@ def import_(
         console.print(Text(f"interrupted: {out} was not made"), soft_wrap=True)
         raise typer.Exit(INTERRUPTED) from None
     _print_end(done, out, is_json=json)
+    if done.lost:
+        raise typer.Exit(1)
 
 
-def _import_seeds(out: Path, urls: list[str], *, is_json: bool) -> None:
+def _import_seeds(out: Path, typed: list[str], found: list[str], *, is_json: bool) -> None:
     with held(out):
-        collection = planned(out, seeds=urls, options={})
+        collection = planned(out, typed=typed, found=found, options={})
         collection.save()
     if is_json:
         typer.echo(msgspec.json.encode({"seeds": len(collection.seeds), "collection": str(out)}))
@@ -108,3 +110,5 @@ def _print_end(done: Imported, out: Path, *, is_json: bool) -> None:
     console.print(Text(f"{captures} of {files} to {out}{left}"), soft_wrap=True)
     for reason, detail in list(done.examples.items())[:5]:
         console.print(Text(f"  {reason}: {detail}", style="dim"), soft_wrap=True)
+    if done.lost:
+        console.print(Text(f"{counted(done.lost, 'record')} could not be copied; all others were"), soft_wrap=True)

@@ -13,7 +13,6 @@ file. Time is an argument: seconds of any monotonic clock.
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Callable
 from math import inf
@@ -28,6 +27,7 @@ from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Coordinator
 from periplus.crawl.sharding.messages import ShardFailure, StatusReport
 from periplus.model import CollectionDamaged, CollectionError
+from periplus.store.durable import write_file
 
 from .links import Lease, Overview, Renewal, Wait
 
@@ -101,12 +101,7 @@ def load_memory(path: Path) -> Remembered:
 
 def save_memory(path: Path, remembered: Remembered) -> None:
     """Replace the file as a whole, with its content on disk."""
-    draft = path.with_suffix(".new")
-    with draft.open("wb") as file:
-        file.write(msgspec.json.encode(remembered))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    write_file(path, msgspec.json.encode(remembered))
 
 
 INHERITED = 1.5

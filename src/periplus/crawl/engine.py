@@ -62,7 +62,7 @@ from .machine import Machine
 from .revisit import Freshness, NextVisit
 from .router import Outbound
 from .settings import EngineSettings
-from .standstill import PATIENCE, DefectLog, Standstill
+from .standstill import PATIENCE, DefectLog, Standstill, stands_still
 from .stats import CrawlStats, FrontierStats, frontier_stats
 from .wire import Wire
 
@@ -168,8 +168,7 @@ class Engine:
     def _look_for_standstill(self, now: float) -> None:
         """Schedule everything again if the crawl stands still; the second time in vain, end it."""
         may_ask = not (self._wire.under_way or self.is_stopping or self.is_paused) and self._limiter.room(now) > 0
-        is_still = may_ask and self._machine.stands_still(now)
-        if self._standstill.is_over_patience(now, is_still=is_still):
+        if self._standstill.is_over_patience(now, is_still=may_ask and stands_still(self._machine, now)):
             self.checkpoint()
             self._standstill.repair(self._machine)
             self._replay(Restarted(now))
@@ -180,8 +179,7 @@ class Engine:
         if self._learnt is not None:
             newer = self._learnt.newer_than(self._machine.learnt)
             if newer:
-                now = self._clock.now()
-                self._apply([Learnt(kind, generation, now) for kind, generation in newer.items()])
+                self._apply([Learnt(kind, generation, self._clock.now()) for kind, generation in newer.items()])
 
     def _slots(self, now: float) -> int:
         if self.is_stopping or self.is_paused or self._machine.is_full:
@@ -218,13 +216,12 @@ class Engine:
         for each in inputs:
             effects = self._machine.apply(each)
             self._uncommitted += len(effects) if isinstance(each, Granted | AddressesReviewed) else 1
+            self._standstill.moved(effects)
             for effect in effects:
                 match effect:
                     case Fetch(task=task):
-                        self._standstill.moved(has_asked=True)
                         self._start(task, each.at)
                     case Emit(events=events):
-                        self._standstill.moved(has_asked=False)
                         self._tables.record(events)
                     case Claim(claimed=claimed, released=released):
                         self._claim(claimed, released)

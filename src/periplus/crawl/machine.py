@@ -362,7 +362,7 @@ class Machine:
             if take is not None and not isinstance(outcome, Located):
                 take(outcome, self._pipeline.read_probe(processed.answer), now)
         elif page is not None:
-            self.revisits.linked(task.url, page.links.to_others().urls, now)
+            self.revisits.linked(task.url, page.links.urls, now)
             self.sitemaps.discovery.linked(page, now)
             self.forms.page_read(page, task.depth, now)
         elif task.purpose is Purpose.SITEMAP:
@@ -439,20 +439,6 @@ class Machine:
             return False
         is_over = self.frontier.is_satisfied or self._settings.revisits_only
         return is_over or (self.sitemaps.is_idle(now) and self.forms.is_idle(now))
-
-    def stands_still(self, now: float) -> bool:
-        """Whether something waits although nothing will become due.
-
-        A crawl also stands still where something is due all the time and nothing comes of it; but a watch may wait like
-        that for a visit that is worth its price.
-        """
-        frontier, is_watching = self.frontier, self.revisits.is_watching
-        if self.is_full or frontier.is_satisfied or self.wants_tick(now) or self.is_idle(now):
-            return False
-        if is_watching and not frontier.queued:
-            return False
-        times = [at for at in (frontier.next_at, self.forms.next_at) if at is not None]
-        return not times or (min(times) <= now and not is_watching)
 
     def preview(self, pattern: str) -> Preview:
         """Which waiting URLs a pattern matches."""

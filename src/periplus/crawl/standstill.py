@@ -9,12 +9,14 @@ logged with what to report, and the crawl goes on.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
 from periplus.model import CrawlStalled, InvariantError
 
 from .frontier import ActiveSite
+from .inputs import Effect, Emit, Fetch
 from .machine import Machine
 
 log = logging.getLogger(__name__)
@@ -37,10 +39,13 @@ class Standstill:
         self._since: float | None = None
         self._is_repaired = False
 
-    def moved(self, *, has_asked: bool) -> None:
-        """Record that something happened; `has_asked`: a request began."""
-        self._since = None
-        self._is_repaired = self._is_repaired and not has_asked
+    def moved(self, effects: Sequence[Effect]) -> None:
+        """Take note of what an input brought about: the shard has moved if a request began or a row was written."""
+        for effect in effects:
+            if isinstance(effect, Fetch):
+                self._since, self._is_repaired = None, False
+            elif isinstance(effect, Emit):
+                self._since = None
 
     def is_over_patience(self, now: float, *, is_still: bool) -> bool:
         """Whether the shard has stood still for too long, given whether it does now."""
@@ -78,6 +83,21 @@ class DefectLog:
             self._logged += 1
             if self._logged <= _DEFECTS_LOGGED:
                 log.error("a defect in the state of the crawl: %s; %s", error, REPORT)
+
+
+def stands_still(machine: Machine, now: float) -> bool:
+    """Whether something waits in a machine although nothing will become due.
+
+    A crawl also stands still where something is due all the time and nothing comes of it; but a watch may wait like
+    that for a visit that is worth its price.
+    """
+    frontier, is_watching = machine.frontier, machine.revisits.is_watching
+    if machine.is_full or frontier.is_satisfied or machine.wants_tick(now) or machine.is_idle(now):
+        return False
+    if is_watching and not frontier.queued:
+        return False
+    times = [at for at in (frontier.next_at, machine.forms.next_at) if at is not None]
+    return not times or (min(times) <= now and not is_watching)
 
 
 def what_waits(machine: Machine) -> list[str]:

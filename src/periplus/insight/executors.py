@@ -34,6 +34,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.model import Executor, PeriplusError, UsageError
+from periplus.store.durable import replace_scratch_file
 
 MOST_PARTS = 4096
 """More would be files of next to nothing, or memory for next to nothing."""
@@ -70,7 +71,7 @@ def save(path: Path, array: NDArray[np.generic]) -> None:
     with TemporaryDirectory(prefix=".draft-", dir=path.parent) as folder:
         draft = Path(folder) / path.name
         np.save(draft, array)
-        draft.replace(path)
+        replace_scratch_file(draft, path)
 
 
 def load(path: Path) -> NDArray[Any]:

@@ -36,6 +36,7 @@ from periplus.crawl import sharding
 from periplus.crawl.shard import Status
 from periplus.crawl.sharding import Gather
 from periplus.model import CollectionDamaged, UsageError
+from periplus.store.durable import write_file
 from periplus.store.export.captures import Arrival, Arrivals, Capture, Positions, ends, find_original, valid_positions
 from periplus.store.items import ItemWriter, positions_of_items
 from periplus.store.tables import Spooled
@@ -66,9 +67,7 @@ class Handover:
 
     def save(self) -> None:
         """Write the positions, whole or not at all."""
-        draft = self._path.with_name(self._path.name + ".new")
-        draft.write_bytes(msgspec.json.encode(self.positions))
-        draft.replace(self._path)
+        write_file(self._path, msgspec.json.encode(self.positions))
         self._saved_at = time.monotonic()
 
 

@@ -66,6 +66,8 @@ class Purpose(Enum):
     ARCHIVE = "archive"
     FORM = "form"
     PROBE = "probe"
+    FILE = "file"
+    """A file of an imported archive that is not a page: a style sheet, a script, an image."""
 
 
 class Granularity(IntEnum):
@@ -316,6 +318,7 @@ class Fetched(Struct, frozen=True, tag=True):
 
     `body` is as it came over the wire, but for chunks; `headers` in order, names as sent. Of a page that was rendered,
     the body is its document after its scripts ran, in UTF-8; the headers are still those that the server sent.
+    `unread` counts the bytes behind `body` that are archived but were not read: those of a very large imported record.
     """
 
     task: FetchTask
@@ -327,6 +330,12 @@ class Fetched(Struct, frozen=True, tag=True):
     ip: str | None = None
     is_truncated: bool = False
     rendering: Rendering | None = None
+    unread: int = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of the body, with those that were not read."""
+        return len(self.body) + self.unread
 
     @property
     def is_rendered(self) -> bool:

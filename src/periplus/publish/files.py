@@ -6,28 +6,18 @@ byte.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
 from periplus.formats.robots import MAX_BYTES, parse
+from periplus.store import durable
 
 
 def write_file(path: Path, body: bytes) -> None:
-    """Write a file whole or not at all, and make sure that it stays."""
+    """Write a file whole or not at all, and make sure that it stays; its folder is created if it does not exist."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.new")
-    with draft.open("wb") as file:
-        file.write(body)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    durable.write_file(path, body)
 
 
 def digest_of(body: bytes) -> str:

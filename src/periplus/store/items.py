@@ -8,7 +8,6 @@ page's items are written twice.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +20,8 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged, Url, UsageError
 
-from .folders import repair_hint, sync_folder
+from .durable import replace_file
+from .folders import repair_hint
 from .tables.schemas import MOMENT, TEXT
 from .tables.tail import Position
 
@@ -76,10 +76,7 @@ class ItemWriter:
         known = {_POSITIONS: msgspec.json.encode(positions)}
         draft = path.with_name(f".{path.name}.part")
         pq.write_table(pa.Table.from_arrays(columns, schema=SCHEMA.with_metadata(known)), draft, compression="zstd")
-        with draft.open("rb") as file:
-            os.fsync(file.fileno())
-        draft.rename(path)
-        sync_folder(self._folder)
+        replace_file(draft, path)
         self._rows.clear()
 
 

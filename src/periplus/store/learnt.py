@@ -8,13 +8,12 @@ the one it uses; after a crash it continues with that. So the last few generatio
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from .folders import sync_folder
+from .durable import write_file
 
 KEPT: Final = 8
 """Generations of a kind that are kept: a shard that was killed needs the one it had, and jobs take minutes."""
@@ -31,13 +30,7 @@ class LearntFiles:
         """Write the next generation, durably; its number."""
         self._folder.mkdir(parents=True, exist_ok=True)
         generation = self.newest().get(kind, 0) + 1
-        draft = self._folder / f".{kind}-{generation}.{os.getpid()}"
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._path(kind, generation))
-        sync_folder(self._folder)
+        write_file(self._path(kind, generation), content)
         self._path(kind, generation - KEPT).unlink(missing_ok=True)
         return generation
 

@@ -21,6 +21,7 @@ from periplus.model import CollectionDamaged, Site, Url
 from periplus.policy.sitemaps import DEFAULT_PRIORITY, Priorities, ScoreSettings, entry_ranks
 from periplus.urls import canonical, resolve_all, site_of
 
+from .durable import draft_of, replace_file
 from .tables import Spooled, scan
 
 Fingerprints = NDArray[np.uint64]
@@ -65,10 +66,10 @@ class KnownRanks:
         """Write the ranks to a file, atomically."""
         rows = np.empty(len(self._urls), _ROW)
         rows["url"], rows["rank"] = self._urls, self._ranks
-        draft = path.with_name(path.name + ".new")
+        draft = draft_of(path)
         with draft.open("wb") as file:
             np.save(file, rows, allow_pickle=False)
-        draft.replace(path)
+        replace_file(draft, path)
 
     def __call__(self, url: Url) -> float:
         """The rank of a URL."""

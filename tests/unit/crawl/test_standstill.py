@@ -13,6 +13,7 @@ from tests.lab.scripted_web import ScriptedWeb, page
 from periplus.assembly import open_crawl, seeds_from, settle
 from periplus.config import Config
 from periplus.crawl.frontier import ActiveSite, Schedule
+from periplus.crawl.inputs import Emit
 from periplus.crawl.standstill import Standstill
 from periplus.model import CrawlStalled
 
@@ -74,7 +75,7 @@ def test_patience_counts_from_the_last_movement() -> None:
     """Whatever happens in between starts it again, and a clock that is set back does not end it early."""
     still = Standstill(10.0)
     assert [still.is_over_patience(at, is_still=True) for at in (0.0, 9.0, 10.0)] == [False, False, True]
-    still.moved(has_asked=False)
+    still.moved([Emit([])])
     assert [still.is_over_patience(at, is_still=True) for at in (11.0, 20.0)] == [False, False]
     assert not still.is_over_patience(21.5, is_still=False)
     assert [still.is_over_patience(at, is_still=True) for at in (22.0, 5.0, 6.0, 16.5)] == [False, False, False, True]

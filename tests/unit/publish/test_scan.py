@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 from tests.unit.publish.small_site import BASE, DAY, Site
 
 from periplus.formats import sitemap
-from periplus.publish import RowInventory, TooManyGone
+from periplus.model import Problem, UsageError
+from periplus.publish import RowInventory, TooManyGone, read_rows
 from periplus.store.folders import FolderLock, FolderLocked
 
 
@@ -204,3 +206,19 @@ def test_two_scans_at_once(site: Site) -> None:
             site.scan()
     finally:
         lock.close()
+
+
+@pytest.mark.parametrize("head", ["url,title\n/a,", '{"url": "/a", "title": "', ""])
+def test_a_line_of_rows_that_is_too_long_is_refused(head: str) -> None:
+    """As a mistake of the user, in CSV and in JSON, also as the first line."""
+    rows = io.StringIO(head + "x" * 30_000_000)
+    with pytest.raises(UsageError, match="is longer than 1,048,576 characters"):
+        list(read_rows(rows))
+
+
+def test_rows_that_no_parser_takes_are_refused_or_reported() -> None:
+    """A field beyond the limit of the csv module, and JSON that is nested too deeply."""
+    with pytest.raises(UsageError, match="rows cannot be read"):
+        list(read_rows(io.StringIO("url,title\n/a," + "x" * 200_000)))
+    [problem] = read_rows(io.StringIO('{"url":' * 100_000))
+    assert isinstance(problem, Problem)

@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote
 
 from periplus.crawl.client_frontier import ClientFrontier
 from periplus.model import CollectionError, CollectionInUse, UsageError
+from periplus.store.durable import move
 from periplus.store.folders import FolderLock, FolderLocked, sync_folder
 from periplus.store.state.client_queues import ClientQueues
 
@@ -85,8 +86,7 @@ class Crawls:
         queues, _ = self._open.pop(crawl)
         count = queues.size[0]
         queues.close()
-        (self._folder / _folder_name(crawl)).rename(self._folder / _DELETED)  # whole or not at all
-        sync_folder(self._folder)
+        move(self._folder / _folder_name(crawl), self._folder / _DELETED)  # whole or not at all
         self._names.discard(crawl)
         self._remove_deleted()
         return count

@@ -22,6 +22,7 @@ from periplus.assembly.collection import Collection
 from periplus.formats import feed
 from periplus.insight.changes import Change, Detail, Kind, Mark, Passage, Version
 from periplus.model import Granularity, Lastmod, UsageError
+from periplus.store.durable import write_file
 
 from .terminal import about, counted_links, percent, why_vanished
 
@@ -164,14 +165,10 @@ def write_feed(
         sys.stdout.buffer.flush()
         return
     path = Path(where)
-    draft = path.with_name(path.name + ".part")
     try:
-        draft.write_bytes(body)
-        draft.replace(path)
+        write_file(path, body)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", hint="give a file in a folder that is there") from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def feed_of(

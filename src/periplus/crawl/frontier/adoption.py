@@ -68,6 +68,9 @@ class Adoption:
             self._preflight.granted_before(visited, task)
             self._preflight.answered(visited, outcome, now, self._reports.finish_request)
             return
+        if task.purpose is Purpose.FILE:
+            self._reports.finish_request(visited, outcome, "", now)
+            return
         self._admit(task, now)
         ticket = self._selector.find(visited, task, now) or self._queue(task, now)
         record = self._selector.record_of(ticket.entry)

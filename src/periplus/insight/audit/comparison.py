@@ -13,6 +13,8 @@ from typing import Final
 
 import msgspec
 
+from periplus.store.durable import write_file
+
 from .embedded_files import FOLDER
 from .results import Audit, Finding
 
@@ -109,9 +111,7 @@ def save_last(folder: Path, audit: Audit) -> None:
     """Keep an audit as the last one of its site."""
     path = _path(folder, audit.site)
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}")
-    draft.write_bytes(msgspec.json.encode(audit))
-    draft.replace(path)
+    write_file(path, msgspec.json.encode(audit))
 
 
 def _path(folder: Path, site: str) -> Path:

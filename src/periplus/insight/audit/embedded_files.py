@@ -19,6 +19,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from periplus.model import Url
+from periplus.store.durable import write_file
 from periplus.store.export.captures import latest_captures
 from periplus.store.export.documents import Document, read_document
 from periplus.urls import resolve_all, site_of
@@ -87,9 +88,7 @@ def save_checks(folder: Path, checks: Checks) -> None:
     """Keep the answers in a collection."""
     place = folder / FOLDER
     place.mkdir(parents=True, exist_ok=True)
-    draft = place / f".{_FILE}"
-    draft.write_bytes(msgspec.json.encode(checks))
-    draft.replace(place / _FILE)
+    write_file(place / _FILE, msgspec.json.encode(checks))
 
 
 # ruff: noqa: S608 - SQL is composed of constants of this package; everything else is a parameter

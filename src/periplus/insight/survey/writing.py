@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -26,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from periplus.store.durable import write_file
 from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
 
 from .figures import Figure, figures_of
@@ -170,12 +170,8 @@ def _write_table(table: Table, folder: Path) -> list[Path]:
 
 
 def _save(path: Path, content: bytes) -> Path:
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(content)
-        return part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_file(path, content)
+    return path
 
 
 def _report(tables: tuple[Table, ...], figures: tuple[Figure, ...]) -> Iterator[str]:

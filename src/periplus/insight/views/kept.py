@@ -23,12 +23,14 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from periplus.model import Judged
+from periplus.store.durable import replace_file, write_file
 from periplus.store.tables import SCHEMAS, Spooled
 from periplus.store.tables.columns import batch_of
 from periplus.store.tables.manifest import TableFile, finished_file, is_intact
 from periplus.store.tables.reader import files_of
 from periplus.store.tables.schemas import VERDICTS
 from periplus.store.tables.single_rows import verdict_row
+from periplus.store.tables.verifying import unequal
 
 WAY: Final = 3
 """Counted up whenever the same tables would give something else."""
@@ -66,9 +68,9 @@ class Kept:
 
     @property
     def is_current(self) -> bool:
-        """Whether it was made from the tables as they are, and is all there."""
+        """Whether it was made from the tables as they are, and is all there with the bytes that were written."""
         note = self._note()
-        return note is not None and note.origin == self._origin and all(map(self._has_size, note.made.items()))
+        return note is not None and note.origin == self._origin and self._is_whole(note)
 
     def _note(self) -> Note | None:
         try:
@@ -76,9 +78,10 @@ class Kept:
         except (OSError, msgspec.MsgspecError):
             return None
 
-    def _has_size(self, made: tuple[str, TableFile]) -> bool:
-        path = self.path(made[0])
-        return path.is_file() and path.stat().st_size == made[1].size
+    def _is_whole(self, note: Note) -> bool:
+        made = {self.path(name): file for name, file in note.made.items()}
+        sizes = all(path.is_file() and path.stat().st_size == file.size for path, file in made.items())
+        return sizes and not unequal(self._tables, made)
 
     def damaged(self) -> list[Path]:
         """Files whose bytes differ from what was written. They are computed again the next time."""
@@ -114,11 +117,9 @@ class Kept:
     def publish(self, names: Sequence[str]) -> None:
         """Rename the drafts, and record which tables they were computed from."""
         for name in names:
-            self.draft(name).replace(self.path(name))
-        draft = self.folder / f".{_NOTE}.{os.getpid()}-{threading.get_ident()}"
+            replace_file(self.draft(name), self.path(name))
         note = Note(self._origin, {name: finished_file(self.path(name), 0) for name in names})
-        draft.write_bytes(msgspec.json.format(msgspec.json.encode(note)))
-        draft.replace(self.folder / _NOTE)
+        write_file(self.folder / _NOTE, msgspec.json.format(msgspec.json.encode(note)))
 
 
 def _origin_of(tables: Path, spooled: Sequence[Spooled]) -> Origin:
@@ -138,7 +139,7 @@ def write_verdicts(folder: Path, judge: str, verdicts: Sequence[Judged]) -> None
     table = pa.Table.from_batches([batch_of(VERDICTS, zip(*rows, strict=True))] if rows else [], VERDICTS)
     draft = place / f".verdicts-{judge}.{os.getpid()}"
     parquet.write_table(table, draft)
-    draft.replace(place / f"verdicts-{judge}.parquet")
+    replace_file(draft, place / f"verdicts-{judge}.parquet")
 
 
 def files_of_judges(folder: Path) -> list[Path]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
+
+from periplus.store.durable import write_file
 
 from .batches import Batch, BatchActivity
 from .findings import Finding, mean_interval
@@ -310,12 +311,7 @@ def csv_text(rows: Sequence[Row]) -> str:
 def write_whole(path: Path, text: str) -> None:
     """Write a file atomically; its folder is created if it does not exist."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        half.write_text(text, encoding="utf-8", newline="")
-        half.replace(path)
-    finally:
-        half.unlink(missing_ok=True)
+    write_file(path, text.encode())
 
 
 def _finite(value: Any) -> Any:

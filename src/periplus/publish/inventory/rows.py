@@ -6,16 +6,18 @@ import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime
+from itertools import chain
 from typing import Any, Final, TextIO
 from urllib.parse import urljoin
 
 from periplus.formats.dates import read_w3c
-from periplus.model import Problem
+from periplus.model import Problem, UsageError
 from periplus.publish.resources import Resource
 from periplus.urls import canonical, whatwg
 
 LONGEST_LINE: Final = 1 << 20
-"""Characters of one row; longer ones are not read."""
+"""Characters of one line; a longer one is refused."""
+_HINT: Final = "give a CSV file with a header and a column url, or one object of JSON a line"
 _COLUMNS = ("url", "updated_at", "digest", "mime", "size", "title", "images", "priority")
 
 
@@ -71,33 +73,48 @@ class RowInventory:
 
 def read_rows(file: TextIO) -> Iterator[dict[str, Any] | Problem]:
     """Rows of a CSV file with a header, or of JSON lines: whichever the first line is."""
-    first = file.readline(LONGEST_LINE)
+    lines = _lines(file)
+    first = next(lines, "")
     if first.lstrip().startswith("{"):
-        yield from _json_rows(first, file)
+        yield from _json_rows(chain([first], lines))
         return
+    try:
+        yield from _csv_rows(first, lines)
+    except csv.Error as error:
+        raise UsageError(f"the rows cannot be read: {error}", hint=_HINT) from error
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise UsageError(f"line {number:,} of the rows is longer than {LONGEST_LINE:,} characters", hint=_HINT)
+        yield line
+
+
+def _csv_rows(first: str, lines: Iterator[str]) -> Iterator[dict[str, Any] | Problem]:
     names = next(csv.reader([first]), [])
     if "url" not in names:
         yield Problem("bad-row", "the first line is neither JSON nor a CSV header with the column url")
         return
-    for values in csv.reader(file):
+    for values in csv.reader(lines):
         if len(values) == len(names):
             yield dict(zip(names, values, strict=True))
         elif values:
             yield Problem("bad-row", ",".join(values)[:200])
 
 
-def _json_rows(first: str, file: TextIO) -> Iterator[dict[str, Any] | Problem]:
-    line = first
-    while line:
+def _json_rows(lines: Iterable[str]) -> Iterator[dict[str, Any] | Problem]:
+    for line in lines:
         try:
             row = json.loads(line) if line.strip() else None
-        except ValueError:
+        except (ValueError, RecursionError):
             row = line
         if isinstance(row, dict):
             yield row
         elif row is not None:
             yield Problem("bad-row", line[:200])
-        line = file.readline(LONGEST_LINE)
 
 
 def _images(value: object, url: str) -> tuple[str, ...]:

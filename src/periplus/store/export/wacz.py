@@ -151,7 +151,7 @@ class _Package:
             if hidden and fingerprint(Url(read.url)) in hidden:
                 self.left_out += 1
                 continue
-            yield replace(read, digest=f"sha1:{read.digest}").encode() if read.digest else line
+            yield replace(read, digest=f"sha1:{read.digest}").encode() if _is_sha1(read.digest) else line
 
     def _add_blocks(self, lines: Iterator[bytes]) -> int:
         """Blocks of gzip one after another, and for each a line with its first key and its place."""
@@ -297,6 +297,11 @@ class _FetchTimes:
         following = int(self._times[last + 1]) if last + 1 < end else 1 << 62
         started = int(self._times[last])
         return started if started <= moment < following else None
+
+
+def _is_sha1(digest: str) -> bool:
+    """Whether it is a digest without its name; others keep theirs."""
+    return bool(digest) and ":" not in digest
 
 
 def _noarchive(tables: Path, spooled: Sequence[Spooled]) -> frozenset[int]:

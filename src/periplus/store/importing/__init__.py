@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .answers import ForeignAnswer, foreign_answers
+    from .answers import foreign_answers
     from .files import ArchiveFile, Survey, archive_files, survey
     from .wacz import Package, PackagePage, check_package
 else:
@@ -21,7 +21,6 @@ else:
 
 __all__ = [
     "ArchiveFile",
-    "ForeignAnswer",
     "Package",
     "PackagePage",
     "Survey",

@@ -22,6 +22,7 @@ import lmdb
 
 from periplus.model import CollectionDamaged, CollectionError, InvariantError
 
+from ..durable import replace_file
 from ..folders import repair_hint
 from .files import (
     DATA,
@@ -206,7 +207,7 @@ class Environment:
         self._abort()
         self._lmdb.close()
         remove_files(self._folder)
-        next_one.rename(self._folder / DATA)
+        replace_file(next_one, self._folder / DATA)
         self._lmdb = open_file(self._folder, self._map_size, self._readonly)
         try:
             check_length(self._folder, self._lmdb)

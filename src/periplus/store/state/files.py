@@ -26,6 +26,7 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged, CollectionError, CollectionInUse, InvariantError
 
+from ..durable import write_file
 from ..folders import FolderLock, FolderLocked, digest_of, repair_hint, sync_folder
 
 BEGUN: Final = "begun"
@@ -43,11 +44,7 @@ def note_begun(home: Path) -> None:
     """Record, durably, that a shard has a state from now on."""
     if was_begun(home):
         return
-    with (home / BEGUN).open("w", encoding="ascii") as file:
-        file.write(_TEXT)
-        file.flush()
-        os.fsync(file.fileno())
-    sync_folder(home)
+    write_file(home / BEGUN, _TEXT.encode("ascii"))
 
 
 def lost_state(home: Path) -> CollectionDamaged:
@@ -77,13 +74,7 @@ class Seal(Struct, frozen=True):
 
 def seal(data: Path) -> None:
     """Keep the digest of a state that is closed. Whole or not at all, and durable."""
-    path = data.with_name(SEAL)
-    draft = path.with_name(SEAL + ".new")
-    with draft.open("wb") as file:
-        file.write(msgspec.json.encode(Seal(data.stat().st_size, digest_of(data))))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    write_file(data.with_name(SEAL), msgspec.json.encode(Seal(data.stat().st_size, digest_of(data))))
 
 
 def break_seal(data: Path) -> None:

@@ -38,6 +38,8 @@ from xxhash import xxh3_64, xxh3_64_intdigest
 
 from periplus.model import CollectionDamaged, CollectionError, CollectionInUse
 
+from ..durable import replace_file
+
 Changes = dict[str, dict[bytes, bytes | None]]
 """By table and key: the new value of a row; `None`: it was removed."""
 
@@ -147,9 +149,7 @@ class RedoLog:
                 raise _damaged(self.folder, f"the image {number} is not as it was written") from error
             if (body.length, body.checksum) != (length, checksum):
                 raise _damaged(self.folder, f"the image {number} is not as it was written")
-            out.flush()
-            os.fsync(out.fileno())
-        draft.rename(target)
+        replace_file(draft, target)
 
     # what is written
 

@@ -38,6 +38,7 @@ from xxhash import xxh3_64_hexdigest
 
 from periplus.model import CollectionDamaged, CollectionError, CollectionInUse
 
+from ..durable import move
 from .environment import Environment, Table
 from .files import DATA, MAP_SIZE, lost_state, remove_files, was_begun
 from .redo import FOLDER, Changes, Contents, RedoLog, Stamp, taken_over
@@ -321,7 +322,7 @@ def bring_home(home: Path) -> None:
     finally:
         environment.close()
     try:
-        (home / FOLDER).rename(home / _LEFT)  # from here on it lies here
+        move(home / FOLDER, home / _LEFT)  # from here on it lies here
     except OSError as error:
         raise CollectionError(
             f"{home / FOLDER} cannot be renamed: {error.strerror}", hint="copy the collection to a disk first"
@@ -333,7 +334,7 @@ def finish_homecoming(home: Path) -> None:
     """Finish `bring_home`, if it was killed after its point of no return."""
     if (home / _LEFT).is_dir():
         with suppress(FileNotFoundError):
-            (home / _HOME / DATA).replace(home / DATA)
+            move(home / _HOME / DATA, home / DATA)
         shutil.rmtree(home / _HOME, ignore_errors=True)
         shutil.rmtree(home / _LEFT, ignore_errors=True)
 

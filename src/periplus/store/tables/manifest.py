@@ -5,12 +5,11 @@ Parquet files were finished: after they are durable, and before the mark that co
 committed mark never counts on a file that is not listed. What is listed beyond a mark was finished by a process that
 died before its commit; it is taken off the list before the file itself is removed.
 
-Readers compare names and sizes every time; digests only where reading fails, and in `periplus repair`.
+Readers compare names and sizes every time, and digests before they first read a file (`verifying`).
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +18,8 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged
 
-from ..folders import digest_of, repair_hint, sync_folder
+from ..durable import write_file
+from ..folders import digest_of, repair_hint
 
 _PREFIX: Final = "manifest-"
 
@@ -66,14 +66,8 @@ def read_manifest(folder: Path, shard: int) -> Files | None:
 
 def write_manifest(folder: Path, shard: int, files: Files) -> None:
     """Replace the list of a shard, whole and durable."""
-    path = manifest_path(folder, shard)
-    draft = path.with_name(f".{path.name}.part")
-    with draft.open("wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(Manifest(dict(sorted(files.items()))))))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
-    sync_folder(folder)
+    listed = Manifest(dict(sorted(files.items())))
+    write_file(manifest_path(folder, shard), msgspec.json.format(msgspec.json.encode(listed)))
 
 
 def finished_file(path: Path, rows: int) -> TableFile:

@@ -10,7 +10,6 @@ rows in `length` bytes. When the table is opened at a committed place, everythin
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
-from ..folders import sync_folder
+from ..durable import replace_file
 from ..settings import TableSettings
 from .columns import widened
 from .manifest import Files, finished_file
@@ -64,10 +63,7 @@ class ParquetFile:
         """Make the file durable, then known by its name, then the name durable."""
         self._writer.close()
         self._sink.close()
-        with self._hidden.open("rb") as file:
-            os.fsync(file.fileno())
-        self._hidden.rename(self.path)
-        sync_folder(self.path.parent)
+        replace_file(self._hidden, self.path)
 
     def abandon(self) -> None:
         """Remove what was begun: the spool still has every row of it."""

@@ -12,10 +12,9 @@ committed: later records belong to work that will be done again.
 from __future__ import annotations
 
 import logging
-from base64 import b32decode
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -42,8 +41,9 @@ from periplus.model import (
 )
 from periplus.urls import canonical, site_of
 
-from .archive import WarcEnd, can_be_referred_to
-from .http import ORIGINAL, HttpMessage, read_message
+from .archive import WarcEnd
+from .copying import payload_of, stored_at
+from .http import ORIGINAL, HttpMessage
 from .index import original
 from .reading import WarcRecord, read_records
 from .records import UNCHANGED, Answer, files_of, read_name, sha1_base32
@@ -53,6 +53,7 @@ log = logging.getLogger(__name__)
 MAX_BODY: Final = 128 << 20
 """Maximum bytes of a body that are read: more than any sensible setting lets a crawl keep."""
 
+_SENT_LENGTH: Final = f"{ORIGINAL}content-length".lower()
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
@@ -92,47 +93,60 @@ def _answers_in(folder: Path, path: Path, length: int | None) -> Iterator[Archiv
             log.warning("%s: %s at %s is passed over", path, record.reason, record.at)
         elif record.type in ("response", "revisit"):
             exchange = _Exchange(record)
-        elif exchange is None or _concurrent(record) != exchange.answer.id:
-            continue
+        elif exchange is None or concurrent_to(record) != exchange.answer.id:
+            exchange = _Exchange(record) if record.type == "resource" else exchange
         elif record.type == "request":
             exchange.request = record.message()
         elif record.type == "resource":
             exchange.document = record
         elif record.type == "metadata":
-            fields = _fields_in(record)
-            answer, stored = _answer(folder, exchange, fields), _stored(path, exchange.answer)
-            payload = _new_payload(answer, stored, exchange.answer)
-            rendering = _rendering(fields)
+            fields = fields_in(record)
+            answer, stored = _answer(folder, exchange, fields), stored_at(path.name, exchange.answer)
+            payload = payload_of(answer, stored, exchange.answer)
+            rendering = rendering_in(fields)
             if rendering is not None and isinstance(answer, Fetched):
                 answer = replace(answer, rendering=rendering)
                 if exchange.document is not None:
-                    answer, stored = replace(answer, body=exchange.document.block), _stored(path, exchange.document)
+                    answer, stored = (
+                        replace(answer, body=exchange.document.block),
+                        stored_at(path.name, exchange.document),
+                    )
             yield ArchivedAnswer(answer, stored, payload)
             exchange = None
 
 
 def _answer(folder: Path, exchange: _Exchange, fields: Mapping[str, str]) -> Answer:
     record = exchange.answer
-    message = record.message() if record.is_http else read_message(record.block)
-    task, headers = _task(exchange, fields), _as_sent(message)
-    started_at, duration = _seconds(record.fields.get("warc-date", "")), _duration(fields)
+    message = record.message()
+    task, headers = task_of(record, exchange.request, fields), fields_as_sent(message)
+    started_at, duration = _seconds(record.fields.get("warc-date", "")), duration_in(fields)
     ip = record.fields.get("warc-ip-address")
-    if record.fields.get("warc-profile") == UNCHANGED:
+    status, body, unread = message.status or 0, message.body, record.size - len(record.block)
+    if is_not_modified(record, status):
         return NotModified(task, headers, started_at, duration, ip)
-    status, body = message.status or 0, message.body
-    is_truncated = "warc-truncated" in record.fields
+    is_truncated = is_cut(record)
     if record.type == "revisit":
         found = _payload(folder, record)
-        is_truncated, body = is_truncated or found is None, found or b""
+        is_truncated, (body, unread) = is_truncated or found is None, found or (b"", 0)
     target = redirect_target(headers, task.url) if status in _REDIRECTS else None
     if target is not None:
         return Redirected(task, status, target, headers, started_at, duration, ip, body)
-    return Fetched(task, status, headers, body, started_at, duration, ip, is_truncated)
+    return Fetched(task, status, headers, body, started_at, duration, ip, is_truncated, unread=unread)
 
 
-def _task(exchange: _Exchange, fields: Mapping[str, str]) -> FetchTask:
-    record = exchange.answer
-    url = Url(record.url)
+def is_not_modified(record: WarcRecord, status: int) -> bool:
+    """Whether the answer was 304. Only some writers make a revisit of it."""
+    return status == 304 or record.fields.get("warc-profile", "").endswith("server-not-modified")
+
+
+def is_cut(record: WarcRecord) -> bool:
+    """Whether a record holds only a part of the answer: it was truncated, or is the first of several segments."""
+    return "warc-truncated" in record.fields or "warc-segment-number" in record.fields
+
+
+def task_of(record: WarcRecord, request: HttpMessage | None, fields: Mapping[str, str]) -> FetchTask:
+    """The task of an archived answer. Raises `ValueError` if `fields` are not those of our metadata records."""
+    url = canonical(record.url) or Url(record.url)
     unchanged_since = record.fields.get("warc-refers-to-date") if _is_unchanged(record) else None
     return FetchTask(
         url=url,
@@ -140,7 +154,7 @@ def _task(exchange: _Exchange, fields: Mapping[str, str]) -> FetchTask:
         purpose=Purpose(fields.get("purpose", Purpose.PAGE)),
         lane=Lane(fields.get("lane", Lane.DISCOVERY)),
         lease_ends_at=0.0,
-        validators=_validators(exchange.request),
+        validators=validators_in(request),
         attempt=int(fields.get("attempt", "1")),
         ip=record.fields.get("warc-ip-address"),
         source=Source(fields.get("source", Source.LINK)),
@@ -154,7 +168,7 @@ def _is_unchanged(record: WarcRecord) -> bool:
     return record.fields.get("warc-profile") == UNCHANGED
 
 
-def _validators(request: HttpMessage | None) -> Validators | None:
+def validators_in(request: HttpMessage | None) -> Validators | None:
     """What a conditional request sent."""
     if request is None:
         return None
@@ -162,23 +176,25 @@ def _validators(request: HttpMessage | None) -> Validators | None:
     return Validators(etag, modified) if etag or modified else None
 
 
-def _as_sent(message: HttpMessage) -> tuple[tuple[str, str], ...]:
+def fields_as_sent(message: HttpMessage) -> tuple[tuple[str, str], ...]:
     """The header fields as the server sent them: undoes what `http.response_head` changes for the record."""
     fields = list(message.fields)
-    if any(name.lower() == f"{ORIGINAL}content-length".lower() for name, _ in fields):
+    if any(name.lower() == _SENT_LENGTH for name, _ in fields) and fields[-1][0] == "Content-Length":
         fields.pop()  # the true length was added at the end
     return tuple((name.removeprefix(ORIGINAL), value) for name, value in fields)
 
 
-def _payload(folder: Path, revisit: WarcRecord) -> bytes | None:
-    """The body that a revisit refers to; `None` if it cannot be found."""
+def _payload(folder: Path, revisit: WarcRecord) -> tuple[bytes, int] | None:
+    """The body that a revisit refers to, and how much of it was not read; `None` if it cannot be found."""
     try:
         record = original(folder, revisit)
     except CollectionDamaged:
         record = None
-    body = record.message().body if record is not None and record.is_http else None
-    digest = revisit.fields.get("warc-payload-digest", "")
-    return body if body is not None and f"sha1:{sha1_base32(body)}" == digest else None
+    if record is None or not record.is_http:
+        return None
+    body, digest = record.message().body, revisit.fields.get("warc-payload-digest", "")
+    is_same = digest in (record.fields.get("warc-payload-digest"), f"sha1:{sha1_base32(body)}")
+    return (body, record.size - len(record.block)) if is_same else None
 
 
 def redirect_target(headers: tuple[tuple[str, str], ...], base: Url) -> Url | None:
@@ -190,26 +206,14 @@ def redirect_target(headers: tuple[tuple[str, str], ...], base: Url) -> Url | No
     return canonical(location, base) if location else None
 
 
-def _new_payload(answer: Answer, stored: Stored, record: WarcRecord) -> Payload | None:
-    """The payload of a record that holds one: what `Archive.write` returned for it."""
-    if stored.is_revisit or not can_be_referred_to(answer):
-        return None
-    return Payload(b32decode(stored.digest.removeprefix("sha1:")), answer.task.url, answer.started_at, record.id)
-
-
-def _stored(path: Path, record: WarcRecord) -> Stored:
-    digest = record.fields.get("warc-payload-digest", "")
-    return Stored(path.name, record.offset, record.length, digest, record.type == "revisit")
-
-
-def _fields_in(record: WarcRecord) -> dict[str, str]:
+def fields_in(record: WarcRecord) -> dict[str, str]:
     """The lines of a metadata record, names in lower case."""
     lines = record.block.decode("utf-8", "replace").splitlines()
     pairs = (line.partition(":") for line in lines)
     return {name.strip().lower(): value.strip() for name, colon, value in pairs if colon}
 
 
-def _rendering(fields: Mapping[str, str]) -> Rendering | None:
+def rendering_in(fields: Mapping[str, str]) -> Rendering | None:
     """The result of opening a page in a browser, from its JSON; `None` if there is none that can be read."""
     try:
         return msgspec.json.decode(fields["rendering"], type=Rendering) if "rendering" in fields else None
@@ -217,11 +221,12 @@ def _rendering(fields: Mapping[str, str]) -> Rendering | None:
         return None
 
 
-def _concurrent(record: WarcRecord) -> str:
+def concurrent_to(record: WarcRecord) -> str:
+    """The identifier of the record that this one belongs to; empty if it names none."""
     return record.fields.get("warc-concurrent-to", "").strip("<>").removeprefix("urn:uuid:")
 
 
-def _duration(fields: Mapping[str, str]) -> float:
+def duration_in(fields: Mapping[str, str]) -> float:
     """Seconds; from the milliseconds where an older archive has no more."""
     return float(fields["seconds"]) if "seconds" in fields else int(fields.get("fetchtimems", "0")) / 1000
 
@@ -229,6 +234,7 @@ def _duration(fields: Mapping[str, str]) -> float:
 def _seconds(date: str) -> float:
     """A date of WARC as POSIX seconds."""
     try:
-        return datetime.fromisoformat(date).timestamp()
+        moment = datetime.fromisoformat(date)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except ValueError:
         return 0.0

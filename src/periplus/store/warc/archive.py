@@ -12,11 +12,11 @@ An append-only file that can be truncated to a length known to be good.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
-from typing import Final, TypeGuard
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,10 +34,12 @@ from periplus.model import (
 )
 from periplus.urls import site_of, surt
 
+from ..durable import move
 from ..folders import repair_hint, sync_folder
 from ..settings import WarcSettings
 from . import records
-from .cdxj import REVISIT, CdxLine, key_of, mime_of
+from .cdxj import REVISIT, CdxLine, key_of, line_of, mime_of
+from .copying import CopiedExchange, SourceRecord, payload_of, stored_at
 from .index import is_indexed, scan, write_lines
 from .reading import WarcRecord, read_records
 from .records import (
@@ -46,6 +48,7 @@ from .records import (
     Frame,
     WarcName,
     base32,
+    can_be_referred_to,
     files_of,
     identifiers,
     index_of,
@@ -113,6 +116,8 @@ def _hint(path: Path) -> str:
     return f"put back a whole copy of the file; without one, {repair_hint(path)}"
 
 
+_MAX_HELD: Final = 1 << 20
+"""Bytes of a record that is copied which are held in memory."""
 ORPHAN: Final = ".orphan"
 """What the names of files end with that were there before the state knew of any."""
 
@@ -144,6 +149,22 @@ class _Open(Struct):
         self.unwritten.append(records)
         self.length += len(records)
         return offset
+
+    def add_pieces(self, pieces: Iterator[bytes]) -> tuple[int, int]:
+        """A record in pieces: its offset and length. A long one is not held in memory but written at once."""
+        offset, held, size = self.length, [], 0
+        for piece in pieces:
+            held.append(piece)
+            size += len(piece)
+            if size > _MAX_HELD:
+                break
+        self.add(b"".join(held))
+        if size > _MAX_HELD:
+            self.write_out()
+            for piece in pieces:
+                self.file.append(piece)
+            self.length = self.file.length
+        return offset, self.length - offset
 
     def write_out(self) -> None:
         """Append what is unwritten, in one write; all of it is dropped if that fails."""
@@ -230,6 +251,40 @@ class Archive:
         for response in rendering.responses if rendering is not None else ():
             self._add_response(response, answer.task)
         return stored, payload
+
+    def copy_all(self, exchanges: Iterable[CopiedExchange]) -> list[tuple[Stored, Payload | None]]:
+        """Keep answers of another archive as their records are, and what is known of the fetches beside them."""
+        kept = [self._copy(exchange) for exchange in exchanges]
+        if self._open is not None and kept:
+            self._open.write_out()
+            self._end = WarcEnd(self._open.file.name, self._open.length)
+        return kept
+
+    def _copy(self, exchange: CopiedExchange) -> tuple[Stored, Payload | None]:
+        outcome, answer = exchange.outcome, exchange.answer
+        date = self._dates.date(outcome.started_at)
+        now = self._file_for(date)
+        stored = self._copy_record(answer, now)
+        payload = payload_of(as_sent(outcome), stored, answer.record)
+        for each in exchange.beside:
+            if each.record.type != "metadata":
+                place = self._copy_record(each, now)
+                stored = place if isinstance(outcome, Fetched) and each.record.type == "resource" else stored
+        if not exchange.is_described:
+            frame = records.frame(outcome, date=date, warcinfo=now.warcinfo, ids=identifiers())
+            answer_id = answer.record.fields.get("warc-record-id", "")
+            now.add(records.metadata(outcome.task, outcome.duration, frame, answer_id=answer_id))
+        for each in exchange.beside:
+            if each.record.type == "metadata":
+                self._copy_record(each, now)
+        return stored, payload
+
+    def _copy_record(self, found: SourceRecord, now: _Open) -> Stored:
+        offset, length = now.add_pieces(found.member(self._settings.compression_level))
+        record = replace(found.record, offset=offset, length=length)
+        if (line := line_of(record, now.file.name)) is not None:
+            now.new_lines.append(line.encode())
+        return stored_at(now.file.name, record)
 
     def _add_document(self, answer: Fetched, frame: Frame, date: str, now: _Open) -> Stored:
         """Keep the document of a page that was rendered: where it lies."""
@@ -332,7 +387,7 @@ class Archive:
     def _set_aside(self) -> None:
         for name, path in files_of(self._folder, self._shard):
             self._serial = name.serial
-            path.rename(path.with_name(path.name + ORPHAN))
+            move(path, path.with_name(path.name + ORPHAN))
             index_of(path).unlink(missing_ok=True)
 
 
@@ -341,11 +396,6 @@ def as_sent(answer: Answer) -> Answer:
     if isinstance(answer, Fetched) and answer.rendering is not None and answer.rendering.is_rendered:
         return replace(answer, body=answer.rendering.document, rendering=None)
     return answer
-
-
-def can_be_referred_to(answer: Answer) -> TypeGuard[Fetched]:
-    """Whether a later answer with the same payload is stored as a reference to this one."""
-    return isinstance(answer, Fetched) and answer.status == 200 and bool(answer.body) and not answer.is_truncated
 
 
 def _line(answer: Answer, date: str, stored: Stored) -> bytes:

@@ -35,11 +35,12 @@ _PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 _NO_TOKEN: Final = re.compile(r"[^!#$%&'*+.^_`|~0-9A-Za-z-]")
 _BREAK: Final = re.compile(r"[\r\n\0]")
 _LONGEST_CACHED_NAME: Final = 64
+_CHUNK: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 _CODED: Final = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8")
 
 
 class HttpMessage(Struct, frozen=True):
-    """A request or response out of a record: its first line, its fields in order, its body as stored."""
+    """A request or response out of a record: its first line, its fields in order, and its body without chunks."""
 
     first_line: str
     fields: tuple[tuple[str, str], ...]
@@ -96,7 +97,39 @@ def read_message(block: bytes) -> HttpMessage:
             name, colon, value = line.partition(":")
             if colon:
                 fields.append((name.strip(), value.strip()))
-    return HttpMessage(first.strip(), tuple(fields), body if separator else b"")
+    return HttpMessage(first.strip(), tuple(fields), without_chunks(fields, body) if separator else b"")
+
+
+def without_chunks(fields: Fields, body: bytes) -> bytes:
+    """A body without the chunks that archives of others keep.
+
+    Writers that removed the chunks often left the field: a body that is not in chunks is left as it is. Of one that
+    ends inside a chunk, or is damaged there, what came before is kept.
+    """
+    if not any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in fields):
+        return body
+    parts: list[bytes] = []
+    position = 0
+    while line := _CHUNK.match(body, position):
+        size = int(line[1], 16)
+        part = body[line.end() : line.end() + size]
+        parts.append(part)
+        position = line.end() + size
+        if not size or len(part) < size:
+            return b"".join(parts)
+        if body[position : position + 2] == b"\r\n":
+            position += 2
+        elif body[position : position + 1] == b"\n":
+            position += 1
+        else:
+            break
+    return b"".join(parts) if len(parts) > 1 else body
+
+
+def body_offset(block: bytes) -> int:
+    """Where the body begins in the block of a record of type `application/http`."""
+    head, separator, _ = _split(block)
+    return len(head) + len(separator)
 
 
 def _split(block: bytes) -> tuple[bytes, bytes, bytes]:

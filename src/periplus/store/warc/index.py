@@ -16,6 +16,7 @@ from typing import BinaryIO, Final
 
 from periplus.model import CollectionDamaged
 
+from ..durable import replace_file
 from .cdxj import CdxLine, key_of, line_of, read_line
 from .reading import WarcRecord, read_records
 from .records import WARC, index_of, timestamp
@@ -46,12 +47,11 @@ def write_lines(path: Path, lines: Iterable[bytes]) -> Path:
     try:
         with part.open("wb") as file:
             file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
+        replace_file(part, path)
     except OSError:
         part.unlink(missing_ok=True)
         raise
-    return part.replace(path)
+    return path
 
 
 def merge_indexes(folder: Path) -> Path:

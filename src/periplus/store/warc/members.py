@@ -13,7 +13,7 @@ read in the same way; see `frames`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from struct import Struct as Layout
 from typing import BinaryIO, Final, Protocol, cast
 
@@ -54,6 +54,15 @@ def deflated(data: bytes, level: int) -> bytes:
     return isal_zlib.compress(data, level, _GZIP)
 
 
+def deflated_pieces(pieces: Iterable[bytes], level: int) -> Iterator[bytes]:
+    """One member of any length, compressed piece by piece."""
+    stream = isal_zlib.compressobj(level, isal_zlib.DEFLATED, _GZIP)
+    for piece in pieces:
+        if packed := stream.compress(piece):
+            yield packed
+    yield stream.flush()
+
+
 def stored(data: bytes) -> bytes:
     """One member, nothing of it compressed."""
     size = len(data)
@@ -88,6 +97,7 @@ class Members:
             decompressor = frames.decompressor_of(file)
             self._open, self._beginning = (lambda: frames.Frame(decompressor)), _FRAME
         self.is_packed = self._open is not None
+        self.is_gzip = beginning.startswith(MAGIC)
         self.problem: Problem | None = None
         self._begin(offset)
 
@@ -100,6 +110,7 @@ class Members:
         self._ready = b""
         self._at = 0
         self.start = offset
+        self.passed = 0
 
     @property
     def position(self) -> int:
@@ -118,9 +129,10 @@ class Members:
                 return -1
 
     def read(self, size: int) -> bytes:
-        """The next `size` bytes, fewer where the member ends."""
+        """The next `size` bytes, fewer where the member ends. `passed` counts what was read of this member."""
         if size <= len(self._ready) - self._at:
             self._at += size
+            self.passed += size
             return self._ready[self._at - size : self._at]
         parts, missing = [self._ready[self._at :]], size - len(self._ready) + self._at
         self._ready, self._at = b"", 0
@@ -128,17 +140,19 @@ class Members:
             parts.append(self._ready[:missing])
             self._at = len(parts[-1])
             missing -= self._at
-        return b"".join(parts)
+        data = b"".join(parts)
+        self.passed += len(data)
+        return data
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """The next `size` bytes in small pieces, fewer where the member ends."""
+        while size > 0 and (piece := self.read(min(size, _PIECE))):
+            size -= len(piece)
+            yield piece
 
     def skip(self, size: int) -> int:
         """Skip `size` bytes and return how many there were."""
-        passed = 0
-        while passed < size:
-            piece = len(self.read(min(size - passed, _PIECE)))
-            if not piece:
-                break
-            passed += piece
-        return passed
+        return sum(map(len, self.pieces(size)))
 
     def peek(self, size: int) -> bytes:
         """The next bytes, which stay where they are."""
@@ -161,7 +175,7 @@ class Members:
         self._raw = (self._raw or self._more()).lstrip(b"\0")
         while not self._raw and (more := self._more()):
             self._raw = more.lstrip(b"\0")
-        self.start = self.position
+        self.start, self.passed = self.position, 0
         self._stream = self._open()
         return bool(self._raw)
 

@@ -32,7 +32,7 @@ from msgspec import Struct
 
 from periplus.model import CollectionDamaged, Problem, Stored
 
-from .http import HttpMessage, read_message
+from .http import MAX_HEAD, HttpMessage, read_message
 from .members import Members
 
 
@@ -112,8 +112,8 @@ def _kind(url: str) -> str:
     return "response" if url.startswith("http") else "resource"
 
 
-MAX_BLOCK: Final = 64 << 20
-"""Bytes of a record's block that are read by default."""
+MAX_BLOCK: Final = (64 << 20) + MAX_HEAD
+"""Bytes of a record's block that are read by default: the head, and a file as long as crawls keep by default."""
 
 MAX_PROBLEMS: Final = 1000
 """Problems of one file after which it is given up: it is something else."""
@@ -127,13 +127,19 @@ _DIGITS: Final = re.compile(r"\d{1,18}", re.ASCII)
 class WarcRecord(Struct, frozen=True):
     """One record: its fields, names in lower case, its block, and where it lies.
 
-    `offset` and `length` are those of its gzip member, or of the record itself in a file without compression.
+    `offset` and `length` are those of its gzip member, or of the record itself in a file without compression. `block`
+    may be only the beginning of the `size` bytes that are there. `head` has its fields as written; it is empty in an
+    ARC file. `before` counts the unpacked bytes before it in its member; `is_member`: it is a gzip member of its own.
     """
 
     fields: dict[str, str]
     block: bytes
     offset: int
     length: int
+    size: int = 0
+    head: bytes = b""
+    before: int = 0
+    is_member: bool = False
 
     @property
     def type(self) -> str:
@@ -192,6 +198,8 @@ def read_heads(path: Path | FileSlice, *, size: int) -> Iterator[WarcRecord]:
 def read_record(folder: Path, stored: Stored, *, max_block: int = MAX_BLOCK) -> WarcRecord:
     """The record that was written there. What we stored and cannot find again is damage to the collection."""
     path = folder / stored.file
+    if "/" in stored.file:  # tables and logs may come from somebody else
+        raise CollectionDamaged(f"{stored.file!r} is not the name of a file in {folder}", hint=_HINT)
     try:
         first = next(read_records(path, offset=stored.offset, max_block=max_block), None)
     except OSError as error:
@@ -200,6 +208,19 @@ def read_record(folder: Path, stored: Stored, *, max_block: int = MAX_BLOCK) -> 
         reason = first.reason if first else "it ends there"
         raise CollectionDamaged(f"{path} holds no record at {stored.offset}: {reason}", hint=_HINT)
     return first
+
+
+def block_pieces(path: Path | FileSlice, record: WarcRecord) -> Iterator[bytes]:
+    """The whole block of a record that was read from this file, in small pieces."""
+    if len(record.block) == record.size:
+        yield record.block
+        return
+    with path.open("rb") as file:
+        members = Members(file, record.offset)
+        members.skip(record.before)
+        _skip_blank(members)
+        _read_header(members)
+        yield from members.pieces(record.size)
 
 
 def _read(path: Path | FileSlice, offset: int, end: int | None, max_block: int) -> Iterator[WarcRecord | Problem]:
@@ -221,11 +242,13 @@ def _records_of(members: Members, max_block: int) -> Iterator[WarcRecord | Probl
         start = members.start if members.is_packed else members.position
         if members.is_packed and count == 1:
             yield Problem("shared-member", "several records in one member", start)
-        fields = _read_header(members)
-        if isinstance(fields, Problem):
-            yield fields
+        before = members.passed if members.is_packed else 0
+        header = _read_header(members)
+        if isinstance(header, Problem):
+            yield header
             has_more = _resume(members)
             continue
+        fields, head = header
         size = int(fields["content-length"])
         block = members.read(min(size, max_block))
         passed = members.skip(size - len(block)) if len(block) == max_block else 0
@@ -233,39 +256,43 @@ def _records_of(members: Members, max_block: int) -> Iterator[WarcRecord | Probl
         if members.problem or (len(block) + passed < size and not members.is_packed):
             members.problem = members.problem or Problem("torn", "the file ends inside a block", members.position)
             return
-        yield WarcRecord(fields, block, start, members.position - start)
-        if len(block) < size:
-            is_ours = len(block) == max_block
-            yield Problem("cut-block" if is_ours else "bad-length", f"{size} bytes were announced", start)
+        found = len(block) + passed
+        is_member = members.is_gzip and not count and not has_more
+        yield WarcRecord(fields, block, start, members.position - start, found, head, before, is_member)
+        if found < size:
+            yield Problem("bad-length", f"{size} bytes were announced", start)
+        elif passed:
+            yield Problem("cut-block", f"{size} bytes were announced", start)
         count += 1
 
 
-def _read_header(members: Members) -> dict[str, str] | Problem:
-    """The fields of the record that begins here."""
+def _read_header(members: Members) -> tuple[dict[str, str], bytes] | Problem:
+    """The fields of the record that begins here, parsed and as written."""
     at = members.start if members.is_packed else members.position
-    fields = _warc_header(members) if members.peek(5) == b"WARC/" else _arc_header(members)
-    if fields is None:
+    header = _warc_header(members) if members.peek(5) == b"WARC/" else _arc_header(members)
+    if header is None:
         return Problem("not-a-record", repr(members.peek(40)), at)
-    if not _DIGITS.fullmatch(fields.get("content-length", "")):
-        return Problem("bad-length", fields.get("content-length", "")[:40], at)
-    return fields
+    length = header[0].get("content-length", "")
+    return header if _DIGITS.fullmatch(length) else Problem("bad-length", length[:40], at)
 
 
-def _warc_header(members: Members) -> dict[str, str] | None:
+def _warc_header(members: Members) -> tuple[dict[str, str], bytes] | None:
     """Lines up to an empty one, which end in CRLF or, in some archives, in a bare LF."""
     end = members.index(b"\r\n\r\n", _MAX_HEADER)
     loose = members.peek(end).find(b"\n\n") if end >= 0 else members.index(b"\n\n", _MAX_HEADER)
     if end < 0 and loose < 0:
         return None
-    return _fields(members.read(end + 4 if loose < 0 else loose + 2).decode("utf-8", "replace"))
+    head = members.read(end + 4 if loose < 0 else loose + 2)
+    return _fields(head.decode("utf-8", "replace")), head
 
 
-def _arc_header(members: Members) -> dict[str, str] | None:
+def _arc_header(members: Members) -> tuple[dict[str, str], bytes] | None:
     end = members.index(b"\n", LONGEST_LINE)
     fields = read_arc_line(members.peek(end)) if end >= 0 else None
-    if fields is not None:
-        members.read(end + 1)
-    return fields
+    if fields is None:
+        return None
+    members.read(end + 1)
+    return fields, b""
 
 
 def _fields(text: str) -> dict[str, str]:

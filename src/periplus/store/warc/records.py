@@ -23,7 +23,7 @@ from hashlib import sha1
 from os import urandom
 from pathlib import Path
 from time import gmtime, strftime
-from typing import Final
+from typing import Final, TypeGuard
 
 import msgspec
 from msgspec import Struct
@@ -136,6 +136,12 @@ def index_of(path: Path) -> Path:
 
 Answer = Fetched | NotModified | Redirected
 
+
+def can_be_referred_to(answer: Answer) -> TypeGuard[Fetched]:
+    """Whether a later answer with the same payload is stored as a reference to this one."""
+    return isinstance(answer, Fetched) and answer.status == 200 and bool(answer.body) and not answer.is_truncated
+
+
 IDENTICAL: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 UNCHANGED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 _CONFORMS_TO: Final = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
@@ -182,7 +188,7 @@ def response(answer: Fetched | Redirected, payload_digest: str, frame: Frame, le
         f"{frame.about}WARC-Payload-Digest: sha1:{payload_digest}\r\n{_CUT if is_cut else ''}"
         f"WARC-Block-Digest: sha1:{sha1_base32(http, body)}\r\n"
     )
-    head = _header("response", frame.answer, fields, _RESPONSE, len(http) + len(body)) + http
+    head = header("response", frame.answer, fields, _RESPONSE, len(http) + len(body)) + http
     record = b"".join((head, body, _END))
     return stored(record) if is_compressed(answer.headers, body) else deflated(record, level)
 
@@ -222,17 +228,23 @@ def document(answer: Fetched, identifier: str, digest: str, frame: Frame, level:
         f"WARC-Payload-Digest: sha1:{digest}\r\nWARC-Block-Digest: sha1:{digest}\r\n"
         f"{''.join(_of_answer(name, answer) for name in KEPT_WITH_DOCUMENT)}"
     )
-    return deflated(b"".join((_header("resource", identifier, fields, DOCUMENT_TYPE, len(body)), body, _END)), level)
+    return deflated(b"".join((header("resource", identifier, fields, DOCUMENT_TYPE, len(body)), body, _END)), level)
 
 
-def metadata(task: FetchTask, duration: float, frame: Frame, rendering: Rendering | None = None) -> bytes:
-    """What only the crawler knows of the fetch. The first two names are those of Heritrix, which tools know."""
+def metadata(
+    task: FetchTask, duration: float, frame: Frame, rendering: Rendering | None = None, answer_id: str | None = None
+) -> bytes:
+    """What only the crawler knows of the fetch. The first two names are those of Heritrix, which tools know.
+
+    `answer_id` is the identifier of an answer that was copied, as it is written there; empty where it has none.
+    """
     block = (
         f"fetchTimeMs: {round(duration * 1000)}\r\nhopsFromSeed: {task.depth}\r\nsource: {task.source.value}\r\n"
         f"lane: {task.lane.value}\r\npurpose: {task.purpose.value}\r\nredirects: {task.redirects}\r\n"
         f"attempt: {task.attempt}\r\nseconds: {duration!r}\r\n{_wanted_by(task)}{_rendered(rendering)}"
     ).encode()
-    return _small("metadata", frame.others[1], frame.about + _beside(frame), _FIELDS, block)
+    beside = _beside(frame) if answer_id is None else f"WARC-Concurrent-To: {answer_id}\r\n" if answer_id else ""
+    return _small("metadata", frame.others[1], frame.about + beside, _FIELDS, block)
 
 
 def _of_answer(name: str, answer: Fetched) -> str:
@@ -272,10 +284,11 @@ def _line(text: str) -> str:
 
 def _small(kind: str, identifier: str, fields: str, content_type: str, block: bytes) -> bytes:
     fields = f"{fields}WARC-Block-Digest: sha1:{sha1_base32(block)}\r\n"
-    return stored(b"".join((_header(kind, identifier, fields, content_type, len(block)), block, _END)))
+    return stored(b"".join((header(kind, identifier, fields, content_type, len(block)), block, _END)))
 
 
-def _header(kind: str, identifier: str, fields: str, content_type: str, length: int) -> bytes:
+def header(kind: str, identifier: str, fields: str, content_type: str, length: int) -> bytes:
+    """The fields of a record, up to the empty line before its block."""
     return (
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{identifier}>\r\n{fields}"
         f"Content-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n"

@@ -8,7 +8,6 @@ fetches the pages.
 from __future__ import annotations
 
 import logging
-import os
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,6 +26,7 @@ from periplus.content import decode_body
 from periplus.formats import feed, headers, websub
 from periplus.formats.websub import LEASE, Intent, Request
 from periplus.model import CollectionDamaged, CollectionError, Discovery, Fetched, Hints, Problem, Source, Stored, Url
+from periplus.store.durable import write_file
 from periplus.store.tables import scan
 from periplus.store.warc import read_record
 from periplus.urls import canonical
@@ -157,13 +157,7 @@ class Subscriptions:
     def _write(self) -> None:
         """Replace the file: whole or not at all, and on the disk when this returns."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        draft = self._path.with_name(self._path.name + ".new")
-        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(file, "wb") as opened:
-            opened.write(msgspec.json.encode(list(self._by_token.values())))
-            opened.flush()
-            os.fsync(opened.fileno())
-        draft.replace(self._path)
+        write_file(self._path, msgspec.json.encode(list(self._by_token.values())), mode=0o600)
 
 
 def _read(path: Path) -> list[Subscription]:

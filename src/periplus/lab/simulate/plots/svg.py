@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import io
 import logging
-import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -30,6 +29,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from periplus.model import UsageError
+from periplus.store.durable import write_file
 
 from .axes import rounded_text, shortened, spread, text_width, value_text, wrapped
 from .curves import MOST_BARS, Drawn, categories_of, draw_bars, draw_lines, draw_marks
@@ -252,12 +252,8 @@ def draw(plot: Plot) -> str:
 
 def save(plot: Plot, path: Path) -> Path:
     """Write the SVG atomically."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(draw(plot), encoding="utf-8", newline="\n")
-        return part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_file(path, draw(plot).encode())
+    return path
 
 
 @contextmanager

@@ -1,0 +1,207 @@
+"""An import copies records as they are: their bytes, fields and digests, whatever their length; memory stays flat."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import zlib
+from hashlib import sha1
+from pathlib import Path
+from subprocess import run
+from typing import Any
+
+import pytest
+import zstandard
+from tests.archives.foreign import HOME, Capture, html, write_arc, write_warc
+from typer.testing import CliRunner
+
+import periplus
+from periplus.assembly.collection import existing
+from periplus.assembly.importing import import_archives
+from periplus.assembly.inspecting import inspect
+from periplus.assembly.repairing import Repaired, repair
+from periplus.cli.app import app
+from periplus.store.warc import WarcRecord, read_records
+
+LARGE = 80_000_000
+DATE = "2020-01-01T00:00:00Z"
+PIECE = bytes(range(256)) * 256
+
+IMPORT = """
+import resource, sys
+from pathlib import Path
+from periplus.assembly.importing import import_archives
+small, large, folder = map(Path, sys.argv[1:])
+import_archives(folder / "small", [small])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+import_archives(folder / "large", [large])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:
+    """The answer of a query."""
+    return [tuple(row) for row in periplus.open(folder).query(sql)]
+
+
+def damage(folder: Path) -> tuple[object, ...]:
+    """What `periplus repair` would find."""
+    found = existing(folder)
+    return inspect(found.layout, found.config.crawl.workers).damaged
+
+
+def repaired(folder: Path) -> Repaired:
+    found = existing(folder)
+    return repair(found.config, found.layout, found.config.crawl.workers, found.seeds)
+
+
+def copied(folder: Path, *, max_block: int = 1 << 20) -> list[WarcRecord]:
+    """All records of a collection but those that say who wrote them."""
+    files = sorted((folder / "warc").glob("*.warc.gz"))
+    records = (record for path in files for record in read_records(path, max_block=max_block))
+    return [record for record in records if isinstance(record, WarcRecord) and record.type != "warcinfo"]
+
+
+def foreign_record(block: bytes, url: str = HOME, kind: str = "response", more: str = "") -> bytes:
+    """A record with fields that we do not write ourselves."""
+    return (
+        f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:one>\r\nWARC-Date: {DATE}\r\n"
+        f"WARC-Target-URI: {url}\r\nWARC-Payload-Digest: sha256:0123\r\nX-Archivist: Ada\r\n{more}"
+        f"Content-Type: application/http; msgtype={kind}\r\nContent-Length: {len(block)}\r\n\r\n"
+    ).encode() + block
+
+
+def answer(body: bytes, content_type: str = "text/html") -> bytes:
+    return f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n\r\n".encode() + body
+
+
+def write_large(path: Path, size: int) -> tuple[str, int]:
+    """A WARC file with one record of a video: the SHA-1 of its block, and the length of that."""
+    head = answer(b"", "video/mp4")
+    length = len(head) + size
+    packer, digest = zlib.compressobj(1, zlib.DEFLATED, 31), sha1(head, usedforsecurity=False)
+    fields = foreign_record(b"").replace(b"Content-Length: 0\r\n", b"Content-Length: %d\r\n" % length)
+    with path.open("wb") as file:
+        file.write(packer.compress(fields + head))
+        while size:
+            piece = PIECE[:size]
+            digest.update(piece)
+            file.write(packer.compress(piece))
+            size -= len(piece)
+        file.write(packer.compress(b"\r\n\r\n") + packer.flush())
+    return digest.hexdigest(), length
+
+
+def test_a_record_of_80_megabytes_is_copied_in_flat_memory(tmp_path: Path) -> None:
+    """Its bytes, its own digest and its fields stay, and it does not count as truncated."""
+    small, large = write_warc(tmp_path / "small.warc.gz", [Capture(HOME, html("a"), DATE)]), tmp_path / "large.warc.gz"
+    digest, length = write_large(large, LARGE)
+    done = run(
+        [sys.executable, "-c", IMPORT, small, large, tmp_path], check=True, capture_output=True, text=True, timeout=300
+    )
+    assert int(done.stdout) < 64 << 10, "KiB that the second import needed beyond the first"
+    [fetch] = rows(tmp_path / "large", "select digest, bytes, is_truncated, purpose from fetches")
+    assert fetch == ("sha256:0123", LARGE, False, "file")
+    record = copied(tmp_path / "large", max_block=length)[0]
+    assert (len(record.block), sha1(record.block, usedforsecurity=False).hexdigest()) == (length, digest)
+    assert record.fields["x-archivist"] == "Ada"
+    assert "warc-truncated" not in record.fields
+    assert not damage(tmp_path / "large")
+
+
+@pytest.fixture(autouse=True)
+def same_garbage_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command sets it for its process, which is that of all tests here."""
+    monkeypatch.setattr("periplus.cli.import_.tune_garbage_collection", lambda: None)
+
+
+@pytest.mark.parametrize("how", ["gzip", "plain", "zstd", "whole"])
+def test_records_keep_their_bytes_in_every_packing(tmp_path: Path, how: str) -> None:
+    """Also where several records share a member, or none is compressed."""
+    body = html("one") + b"<!-- " + PIECE * 20 + b" -->"
+    records = [
+        foreign_record(answer(body), more="WARC-Truncated: length\r\n"),
+        foreign_record(answer(html("two")), f"{HOME}two").replace(b"uuid:one", b"uuid:two"),
+    ]
+    ended = [record + b"\r\n\r\n" for record in records]
+    path = tmp_path / {"gzip": "a.warc.gz", "plain": "a.warc", "zstd": "a.warc.zst", "whole": "b.warc.gz"}[how]
+    packed = {
+        "gzip": b"".join(map(gzip.compress, ended)),
+        "plain": b"".join(ended),
+        "zstd": b"".join(map(zstandard.ZstdCompressor().compress, ended)),
+        "whole": gzip.compress(b"".join(ended)),
+    }
+    path.write_bytes(packed[how])
+    done = import_archives(tmp_path / "new", [path])
+    assert (done.captures, done.pages, done.lost) == (2, 2, 0)
+    found = [record for record in copied(tmp_path / "new", max_block=4 << 20) if record.type == "response"]
+    assert [record.head + record.block for record in found] == records
+    facts = rows(tmp_path / "new", "select digest, bytes, is_truncated from fetches order by url")
+    assert facts == [("sha256:0123", len(body), True), ("sha256:0123", len(html("two")), False)]
+    assert not damage(tmp_path / "new")
+
+
+def test_a_record_of_an_arc_file_gets_fields_and_digests(tmp_path: Path) -> None:
+    """The block stays; there was nothing else."""
+    import_archives(tmp_path / "new", [write_arc(tmp_path / "old.arc", HOME, html("arc"))])
+    record = copied(tmp_path / "new")[0]
+    assert record.block == b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n" + html("arc")
+    [(digest,)] = rows(tmp_path / "new", "select digest from fetches")
+    assert digest == record.fields["warc-payload-digest"]
+    assert not damage(tmp_path / "new")
+
+
+def test_files_of_pages_are_not_pages(tmp_path: Path) -> None:
+    """Style sheets and images are fetches with a purpose of their own."""
+    captures = [
+        Capture(HOME, html("home"), DATE),
+        Capture(f"{HOME}a.css", b"p { color: red }", DATE, headers=(("Content-Type", "text/css"),)),
+        Capture(f"{HOME}a.png", b"\x89PNG", DATE, headers=(("Content-Type", "image/png"),)),
+    ]
+    done = import_archives(tmp_path / "new", [write_warc(tmp_path / "a.warc.gz", captures)])
+    assert (done.captures, done.pages) == (3, 1)
+    assert rows(tmp_path / "new", "select url from pages") == [(HOME,)]
+    assert rows(tmp_path / "new", "select purpose, count(*) from fetches group by 1 order by 1") == [
+        ("file", 2),
+        ("page", 1),
+    ]
+    assert rows(tmp_path / "new", "select count(*) from urls where visits > 0") == [(1,)]
+
+
+def test_what_cannot_be_copied_is_said_with_exit_1(tmp_path: Path) -> None:
+    """The rest is imported; what was never a page costs nothing."""
+    captures = [Capture("dns:old.test", b"", DATE), Capture(HOME, html("a"), DATE)]
+    good = write_warc(tmp_path / "good.warc.gz", captures)
+    assert CliRunner().invoke(app, ["import", str(good), "-o", str(tmp_path / "good")]).exit_code == 0
+    whole = write_warc(tmp_path / "torn.warc.gz", [*captures, Capture(f"{HOME}b", html("b"), DATE)])
+    whole.write_bytes(whole.read_bytes()[:-200])
+    segment = tmp_path / "segment.warc"
+    segment.write_bytes(
+        foreign_record(answer(b"a"), more="WARC-Segment-Number: 1\r\n")
+        + b"\r\n\r\n"
+        + foreign_record(b"b", kind="continuation")
+        + b"\r\n\r\n"
+    )
+    for path, reason in ((whole, "torn"), (segment, "continuation")):
+        out = tmp_path / reason
+        result = CliRunner().invoke(app, ["import", str(path), "-o", str(out)])
+        assert result.exit_code == 1
+        assert f"{reason}: " in result.stderr
+        assert "1 record could not be copied" in result.stderr
+        assert rows(out, "select count(*) from fetches where status = 200")[0][0] >= 1
+    assert rows(tmp_path / "continuation", "select is_truncated from fetches") == [(True,)]
+
+
+def test_a_revisit_is_copied_and_its_body_found(tmp_path: Path) -> None:
+    """By queries, and by a repair after the state was lost."""
+    later = "2021-01-01T00:00:00Z"
+    captures = [Capture(HOME, html("a"), DATE), Capture(HOME, html("a"), later, repeats=DATE)]
+    import_archives(tmp_path / "new", [write_warc(tmp_path / "a.warc.gz", captures)])
+    sql = "select started_at, status, bytes, digest, is_revisit from fetches order by 1"
+    before = rows(tmp_path / "new", sql)
+    assert [row[-1] for row in before] == [False, True]
+    assert before[0][2] == before[1][2] == len(html("a"))
+    for state in (tmp_path / "new" / "state").glob("shard-*/data.mdb"):
+        state.unlink()
+    assert repaired(tmp_path / "new").new_states == (0,)
+    assert rows(tmp_path / "new", sql) == before
