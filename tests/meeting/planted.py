@@ -82,10 +82,6 @@ BUGS: Final = (
         "        self.pass_number = max(self.later, self.pass_number)\n", "", (),
     ),
     Bug(
-        "steering: excluded patterns are forgotten by a restart", "crawl/frontier/frontier.py",
-        "            self.steering.state,\n", "            type(self.steering.state)(),\n", (),
-    ),
-    Bug(
         "steering: URLs that wait are fetched although they are excluded", "crawl/frontier/selection.py",
         "            if pattern is not None:\n                return \"excluded\", pattern\n", "", (),
     ),
@@ -93,19 +89,6 @@ BUGS: Final = (
         "router: a batch for another shard is lost if it is not full", "crawl/router.py",
         "            self._exchange.send(owner, discoveries)\n        self._foreign.clear()\n",
         "            pass\n        self._foreign.clear()\n", (),
-    ),
-    Bug(
-        "resize: patterns that people gave are lost", "assembly/resizing.py",
-        "            steering=frontier.steering,\n", "", (),
-    ),
-    Bug(
-        "budgets: the order of a domain is that of its last page", "crawl/frontier/domains.py",
-        "            if domain.fetched + 1 >= domain.until:\n", "            if domain.fetched >= domain.until:\n", (),
-    ),
-    Bug(
-        "revisits: a refresh moves a price that no commit has", "crawl/revisit/revisits.py",
-        "        if not self.is_watching:\n            return\n        self._idle_since, self._is_idle = now, False\n",
-        "        self._idle_since, self._is_idle = now, False\n", (),
     ),
     Bug(
         "dust: seen links are forgotten whenever a process starts", "crawl/dust.py",
@@ -127,6 +110,23 @@ BUGS: Final = (
 )  # fmt: skip
 
 MISSED: Final = (
+    Bug(
+        "steering: excluded patterns are forgotten by a restart", "crawl/frontier/frontier.py",
+        "            self.steering.state,\n", "            type(self.steering.state)(),\n", (),
+    ),
+    Bug(
+        "revisits: a refresh moves a price that no commit has", "crawl/revisit/revisits.py",
+        "        if not self.is_watching:\n            return\n        self._idle_since, self._is_idle = now, False\n",
+        "        self._idle_since, self._is_idle = now, False\n", (),
+    ),
+    Bug(
+        "resize: patterns that people gave are lost", "assembly/resizing.py",
+        "            steering=frontier.steering,\n", "", (),
+    ),
+    Bug(
+        "budgets: the order of a domain is that of its last page", "crawl/frontier/domains.py",
+        "            if domain.fetched + 1 >= domain.until:\n", "            if domain.fetched >= domain.until:\n", (),
+    ),
     Bug(
         "forms: a crawl ends while forms are submitted", "crawl/machine.py",
         "(self.sitemaps.is_idle(now) and self.forms.is_idle(now))", "self.sitemaps.is_idle(now)", (),

@@ -63,7 +63,7 @@ class Traffic:
         self.made_up: dict[Site, set[Url]] = {}
         self.last_at = true.at
         self.is_paused = False
-        self.forbidden: dict[str, Callable[[Url], bool]] = {}
+        self.forbidden: dict[str, Callable[[str], object]] = {}
         """Patterns that people have excluded, and the crawl follows."""
         self.max_absent: int | None = None
         """URLs of a site that may be made up to see how it answers."""

@@ -404,11 +404,7 @@ class Revisits:
         return None if is_tested or not self._history.trusts_validators(site) else record.validators
 
     def granted(self, record: UrlRecord, now: float) -> None:
-        """Record a granted revisit: the price follows its value. Attempts after a failure do not count again.
-
-        Without a watch there is no price: one that moved would be lost with the process, and revisits that compete with
-        first visits would be ordered by another in the next.
-        """
+        """Record a granted revisit: in a watch the price follows its value. Attempts after a failure do not count."""
         if not self.is_watching:
             return
         self._idle_since, self._is_idle = now, False
