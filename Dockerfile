@@ -4,7 +4,8 @@
 #   docker run --rm -v "$PWD:/data" periplus crawl https://docs.example.org -o docs --limit 1000 --contact you@example.org
 #
 # Collections are written to /data. The container's user has the number 1000: if yours is another, add
-# --user "$(id -u):$(id -g)". `make image` builds it and runs the demo in it.
+# --user "$(id -u):$(id -g)". A crawl of a private network, or through a proxy, is continued without its options if the
+# user's key outlives the container: -e XDG_STATE_HOME=/data/.state. `make image` builds it and runs the demo in it.
 
 FROM python:3.11-slim AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev

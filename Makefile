@@ -5,7 +5,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo native test soak check sanitize bench policies image lock sbom audit format clean
+.PHONY: help demo native test soak check sanitize bench speed policies image lock sbom audit format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -35,10 +35,11 @@ test: .venv/dev ## the tests, but for the slow ones (they mostly wait, so there 
 	@$(PYTEST) -m "not slow"
 
 MINUTES ?= 1
-soak: .venv/dev ## the slow tests, then crawls on failing disks from seeds (MINUTES=60: for an hour)
+soak: .venv/dev ## the slow tests, then crawls on failing disks and of generated webs from seeds (MINUTES=60: an hour each)
 	@$(PYTEST) -m slow
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -m 'not slow' tests/properties
 	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES)
+	@$(BIN)/python -m tests.meeting.soak --minutes $(MINUTES)
 
 check: .venv/dev ## style, types, the plan of the house, the docs
 	@$(BIN)/ruff format --check .
@@ -53,6 +54,9 @@ sanitize: .venv/dev ## read 20,000 mutated pages with the compiled scanner under
 
 bench: .venv/dev ## compare with every peer, in one run on this machine (QUICK=1: in two minutes, roughly)
 	@$(BIN)/python -m bench $(if $(QUICK),--quick)
+
+speed: .venv/dev ## compare the CPU time of a page with that at a pinned commit (COUNT=1: also instructions, by valgrind)
+	@$(BIN)/python -m bench.speed.guard $(if $(COUNT),--count)
 
 policies: .venv/core ## measure every ordering and refresh policy again, into docs/policies
 	@$(BIN)/python -m bench.policy_pages docs
@@ -88,4 +92,4 @@ format: .venv/dev ## put the code in its one form
 	@$(BIN)/ruff check --fix .
 
 clean: ## forget .venv and every cache
-	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench/results bench/.peers
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench/results bench/.peers bench/.speed

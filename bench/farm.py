@@ -73,7 +73,7 @@ def measured(
             "crawl.workers": 1,
         }
         for step in steps:
-            made = planned(folder, seeds=list(seeds), options=base | options | {"crawl.limit": step})
+            made = planned(folder, typed=list(seeds), options=base | options | {"crawl.limit": step})
             made.save()
             open_crawl(made.config, folder, made.seeds, 1).run()
             settle(folder)

@@ -37,6 +37,7 @@ from bench.harness import Group, Target
 from bench.sitemaps import END, FREQUENCIES, HEAD
 from periplus.assembly import Layout, ShardMaker
 from periplus.config import Config
+from periplus.crawl.fetch import WireSettings
 from periplus.crawl.frontier import PolitenessSettings
 from periplus.crawl.sitemaps import SitemapSettings, unpack_slice
 from periplus.model import Lane, Site, Url
@@ -59,6 +60,7 @@ def main() -> None:
     root = Url(f"http://{host}:{PORT}/")
     config = Config(
         politeness=PolitenessSettings(delay=0.0, slow_factor=0.0, ip_delay=0.0, max_parallel=16),
+        wire=WireSettings(allow_private=(f"{host}:{PORT}",)),
         sitemaps=SitemapSettings(follow=True, submitted=(f"{root}sitemap.xml",)),
     )
     shard = ShardMaker(config, folder, (root,))(0, 1)

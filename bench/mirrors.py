@@ -27,6 +27,7 @@ from periplus.assembly.collection import Collection
 from periplus.assembly.judging import judge
 from periplus.config import Config
 from periplus.content import read_page
+from periplus.crawl.fetch import opened_by
 from periplus.lab.web import World
 from periplus.lab.web.http import Request
 from periplus.lab.web.server import RunningLab, Server, SteppedClock
@@ -214,7 +215,9 @@ def _lab(world: World, *, standing: bool = False) -> RunningLab:
 
 def _crawl(folder: Path, lab: RunningLab, seeds: Sequence[str], options: dict[str, object]) -> Config:
     config = Config().with_options(OPTIONS | {"dns.hosts": dict(lab.resolver)} | options)
-    open_crawl(config, folder, seeds_from(list(seeds)), 1).run()
+    urls = seeds_from(list(seeds))
+    config = config.with_options({"wire.allow_private": opened_by(urls, config.dns.hosts, ())})
+    open_crawl(config, folder, urls, 1).run()
     settle(folder)
     return config
 

@@ -75,7 +75,7 @@ def plan(folder: Path, world: World, lab: RunningLab) -> None:
         "crawl.workers": 1,
         "crawl.rate": RATE * 10,
     }
-    planned(folder, seeds=[site.url for site in world.sites()], options=options).save()
+    planned(folder, typed=[site.url for site in world.sites()], options=options).save()
 
 
 def crawl(folder: Path, *options: str) -> subprocess.Popen[bytes]:

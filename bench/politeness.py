@@ -26,6 +26,7 @@ from types import FrameType
 
 from periplus.assembly import open_crawl, seeds_from, settle
 from periplus.config import Config
+from periplus.crawl.fetch import opened_by
 from periplus.crawl.sharding import Crawl
 from periplus.lab.web import Answer, Request, World, exclusion
 from periplus.lab.web.log import RequestLog, Visit
@@ -219,9 +220,10 @@ def _crawl(world: BusyWorld, terms: Terms, judge: Judge, folder: Path, asked: ar
             "crawl.limit": asked.pages,
             "crawl.for": asked.seconds,
         }
+        seeds = seeds_from([lab.url(site.host) for site in world.sites()])
+        options["wire.allow_private"] = opened_by(seeds, lab.resolver, ())
         config = Config().with_options(options)
         config.check()
-        seeds = seeds_from([lab.url(site.host) for site in world.sites()])
         used = _run(open_crawl(config, folder, seeds, WORKERS), judge)
         settle(folder)
     log.close()

@@ -19,6 +19,7 @@ import duckdb
 
 from periplus.assembly import open_crawl, seeds_from, settle
 from periplus.config import Config
+from periplus.crawl.fetch import opened_by
 from periplus.lab.web.applications import (
     APPLICATION,
     ENDLESS,
@@ -59,7 +60,9 @@ def crawled(lab: RunningLab, folder: Path, seeds: list[str]) -> float:
     """Crawl to the end; how many seconds it took."""
     folder.mkdir()
     began_at = time.monotonic()
-    open_crawl(settings(lab), folder, seeds_from(seeds), 1).run()
+    urls = seeds_from(seeds)
+    config = settings(lab).with_options({"wire.allow_private": opened_by(urls, lab.resolver, ())})
+    open_crawl(config, folder, urls, 1).run()
     took = time.monotonic() - began_at
     settle(folder)
     return took

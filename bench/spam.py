@@ -156,7 +156,7 @@ def cost(docs: dict[str, list[tuple[str, bytes]]]) -> tuple[float, float]:
             page.text.encode(),
             page.main_text.encode(),
             page.title,
-            page.links.anchors,
+            page.statistics.anchor_words,
             page.url,
             page.digests.raw,
             page.language,

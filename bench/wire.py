@@ -21,7 +21,7 @@ import pycurl
 
 from bench.harness import Group, Target
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import AddressGuard, CurlWire, Identity, Resolver, WireSettings
+from periplus.crawl.fetch import AddressGuard, CurlWire, Identity, Resolver, WireSettings, opened_by
 from periplus.lab.web import Request, World
 from periplus.lab.web.http import write_head
 from periplus.lab.web.server import open_loopback
@@ -85,7 +85,7 @@ def wire_loop(urls: list[str]) -> Callable[[int], None]:
         identity=Identity("me@example.org"),
         clock=clock,
         resolver=Resolver(clock=clock),
-        guard=AddressGuard([found for url in urls if (found := canonical(url))]),
+        guard=AddressGuard(allow_private=opened_by([found for url in urls if (found := canonical(url))], {}, ())),
     )
     tasks = [_task(url) for url in urls]
 

@@ -135,7 +135,7 @@ class WorldCrawl:
         sites = dict.fromkeys(site_of(url) for url, _ in self.fetched)
         records = [record for site in sites for record in self.state.records.of_site(site)]
         old = [record.url for record in records if record.reason == "renamed"]
-        judged = [(url, self._guard.judge(Discovery(url, Source.LINK, self.now))) for url in old]
+        judged = zip(old, self._guard.judge_all([Discovery(url, Source.LINK, self.now) for url in old]), strict=True)
         return [(url, verdict.url) for url, verdict in judged if isinstance(verdict, Rewrite)]
 
     def _apply(self, effects: Sequence[Effect]) -> list[FetchTask]:

@@ -40,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _keep_the_key_of_the_user()
     fork_for_multiprocessing()
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= LEAST_MEMORY:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
@@ -53,6 +54,14 @@ def _keep_temporary_files_in_memory() -> None:
     folder = tempfile.mkdtemp(prefix="periplus-tests-", dir=MEMORY)
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     Finalize(None, shutil.rmtree, args=(folder,), kwargs={"ignore_errors": True}, exitpriority=-1000)
+
+
+def _keep_the_key_of_the_user() -> None:
+    """Let collections of tests be signed with a key of their own, which the workers of a run share."""
+    if "PERIPLUS_TEST_STATE" not in os.environ:
+        folder = tempfile.mkdtemp(prefix="periplus-tests-key-")
+        os.environ["PERIPLUS_TEST_STATE"] = os.environ["XDG_STATE_HOME"] = folder
+        Finalize(None, shutil.rmtree, args=(folder,), kwargs={"ignore_errors": True}, exitpriority=-1000)
 
 
 def _begin_elsewhere(config: pytest.Config) -> None:

@@ -16,4 +16,5 @@ kernel, and the share of the pages that a walk over the files (not over the wire
     peers/          the smallest honest crawl in each peer's own words
     report.py       the tables, as Markdown and JSON
     contest.py      one run of it all
+    kills.py        whether our own crawls are complete, alone and killed three times
 """

@@ -106,7 +106,7 @@ def _one(contestant: Contestant, web: Web, *, quick: bool, bound: int, order: st
         units=units,
         seconds=run.ended_at - (seen.first_at or run.started_at),
         cpu_seconds=run.cpu_seconds,
-        peak_bytes=run.peak_bytes,
+        peak_bytes=run.peak_anonymous,
         share=share,
         beyond=seen.beyond(web.pages),
         requests=seen.requests,

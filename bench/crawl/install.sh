@@ -1,10 +1,11 @@
 #!/bin/sh
-# Fetch the manuals that the crawl bench serves, and nginx and wrk where they are missing.
+# Fetch the manuals that the crawl bench serves; and nginx, wrk, wget2 and httrack where they are missing.
 #
 #   install.sh FOLDER PACKAGE...
 #
 # The manuals are unpacked under FOLDER/docs and not installed: that needs no root, brings no dependencies and leaves the
-# machine as it was. Only nginx and wrk are installed, and only by root. Files in FOLDER/debs name the versions served.
+# machine as it was. Only nginx, wrk, wget2 and httrack are installed, and only by root. Files in FOLDER/debs name the
+# versions served.
 set -eu
 
 folder=$1
@@ -17,7 +18,7 @@ fi
 
 PATH="$PATH:/usr/local/sbin:/usr/sbin"
 missing=
-for tool in nginx wrk; do
+for tool in nginx wrk wget2 httrack; do
     command -v "$tool" >/dev/null || missing="$missing $tool"
 done
 if [ -n "$missing" ] && [ "$(id -u)" -eq 0 ]; then

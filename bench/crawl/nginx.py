@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.crawl.sites import PORT
 
-LOG_FORMAT = r'{"at":$msec,"host":"$http_host","status":$status,"type":"$sent_http_content_type","path":"$uri"}'
+LOG_FORMAT = r'{"at":$msec,"host":"$host:$server_port","status":$status,"type":"$sent_http_content_type","path":"$uri"}'
 
 
 def found() -> str | None:

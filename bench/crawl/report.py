@@ -12,6 +12,9 @@ from pathlib import Path
 
 BEGIN, END = "<!-- crawl figures: begin -->", "<!-- crawl figures: end -->"
 
+COMPLETE = 0.95
+"""Share of what there was below which a contestant that ended by itself has ended early."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -26,6 +29,7 @@ class Row:
     cpu_seconds: float
     """From its start, so that what it takes to load is in it."""
     peak_bytes: int
+    """Anonymous memory of all processes together, what they share counted once."""
     share: float | None
     """Of what there was to fetch; None where there is no whole."""
     beyond: int
@@ -58,7 +62,10 @@ class Row:
             return f"**void**: the server failed {self.faults} times"
         if self.status is None:
             return "stopped at the bound"
-        return f"done in {self.seconds:.0f} s" if self.status == 0 else f"**failed**, exit code {self.status}"
+        if self.status:
+            return f"**failed**, exit code {self.status}"
+        is_early = self.share is not None and self.share < COMPLETE
+        return f"{'**ended early**' if is_early else 'done'} in {self.seconds:.0f} s"
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,7 @@ def markdown(report: Report) -> str:
     lines = [
         f"Measured {report.at:%Y-%m-%d}, {mode} mode, on {platform.machine()}, {os.cpu_count()} cores ({pinned}), "
         f"Python {platform.python_version()}, nginx {report.nginx}; at most {report.bound} s each; load average at the "
-        f"beginning {report.load:.1f}. Served: "
+        f"beginning {report.load:.1f}. Memory is anonymous, of all processes together. Served: "
         + ", ".join(f"{fact} {name}" for name, fact in report.web.items())
         + ".",
         "",
@@ -109,14 +116,15 @@ def table(rows: list[Row], title: str, unit: str, whole: str) -> list[str]:
     lines = [
         f"### {title}",
         "",
-        f"| contestant | version | {unit}/s | {unit} per CPU second | of a core | peak memory | {whole} | end |",
-        "|---|---|---:|---:|---:|---:|---:|---|",
+        f"| contestant | version | {unit}/s | {unit} per CPU second | CPU seconds | of a core | peak memory "
+        f"| {whole} | end |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---|",
     ]
     for row in sorted(rows, key=lambda row: -row.rate):
         share = "" if row.share is None else f"{row.share:.1%}"
         lines.append(
-            f"| {row.name} | {row.version} | {row.rate:,.0f} | {row.cpu_rate:,.0f} | {row.busy:.0%} "
-            f"| {row.peak_bytes / 1e6:,.0f} MB | {share} | {row.end} |"
+            f"| {row.name} | {row.version} | {row.rate:,.0f} | {row.cpu_rate:,.0f} | {row.cpu_seconds:,.0f} "
+            f"| {row.busy:.0%} | {row.peak_bytes / 1e6:,.0f} MB | {share} | {row.end} |"
         )
     return [*lines, ""]
 

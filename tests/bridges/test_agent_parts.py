@@ -8,7 +8,16 @@ import msgspec
 import pytest
 
 from periplus.bridges.agents import arguments
-from periplus.bridges.agents.answers import MAX_CHARACTERS, fenced, fitting, parts_of
+from periplus.bridges.agents.answers import (
+    CHARACTERS_PER_TOKEN,
+    MAX_CHARACTERS,
+    RowsAnswer,
+    fenced,
+    fitting,
+    marked,
+    parts_of,
+)
+from periplus.bridges.agents.arguments import MAX_TOKENS
 from periplus.content import without_hidden
 
 
@@ -29,6 +38,15 @@ def test_long_texts_come_in_parts() -> None:
     assert all(len(part) <= 400 for part in parts)
     assert parts[1].startswith("## B")
     assert parts_of("", 100) == [""]
+
+
+def test_marked_answers_are_not_too_long() -> None:
+    """What a list leaves out makes room for the marks of what it keeps."""
+    rows, left_out = fitting([["a b"] for _ in range(50_000)], 50_000)
+    assert left_out
+    assert len(msgspec.json.encode(marked(RowsAnswer(["x"], rows, True)))) < MAX_TOKENS * CHARACTERS_PER_TOKEN
+    _, left_out = fitting([["http://a.test/"] for _ in range(5_000)], 5_000)
+    assert not left_out
 
 
 def test_lists_are_cut_to_fit() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -20,11 +21,13 @@ from tests.lab.scripted_web import ScriptedWeb
 from periplus.assembly.collection import existing
 from periplus.assembly.fresh_pages import FreshPage, FreshPages, NotFetched
 from periplus.assembly.indexing import update_index
+from periplus.assembly.trust import sign
 from periplus.bridges.agents.mcp_server import mcp_server
 from periplus.bridges.agents.rest import AgentRoutes
 from periplus.bridges.agents.verbs import AgentVerbs
 from periplus.config import Config
 from periplus.model import Url
+from periplus.web import browse_tables
 from periplus.web.app import described_api
 from periplus.web.running import running
 from periplus.web.served import Served, ServeSettings
@@ -53,7 +56,9 @@ def collection(web: ScriptedWeb, crawled: Path, tmp_path_factory: pytest.TempPat
     """An indexed crawl whose settings lead to a web that still answers."""
     folder = Path(shutil.copytree(crawled, tmp_path_factory.mktemp("agents") / "site"))
     options = {"crawl.seeds": [HOME], "agents.fetches_per_hour": 4, **web.settings, "politeness.delay": 0.3}
-    (folder / "periplus.toml").write_text(Config().with_options(options).dump())
+    config = Config().with_options(options)
+    (folder / "periplus.toml").write_text(config.dump())
+    sign(config, folder)
     update_index(existing(folder))
     return folder
 
@@ -78,11 +83,18 @@ def called(verbs: AgentVerbs, name: str, **arguments: Any) -> tuple[Any, str, bo
     return asyncio.run(ask())
 
 
+def said(text: str) -> str:
+    """A text without its marks, which it must have."""
+    word, inside = re.fullmatch(r"\[(\w{8})\](.*)\[/\1\]", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    assert word not in inside
+    return str(inside)
+
+
 def refused(verbs: AgentVerbs, name: str, **arguments: Any) -> str:
     """The reason of a refusal, which has a hint."""
     answer, text, is_error = called(verbs, name, **arguments)
     assert is_error, answer
-    assert answer.keys() == {"reason", "hint"}
+    assert {"reason", "hint"} <= answer.keys() <= {"reason", "hint", "detail", "notice"}
     assert answer["hint"]
     assert json.loads(text) == answer
     return str(answer["reason"])
@@ -132,7 +144,7 @@ def test_standard_input_and_output(collection: Path, tmp_path: Path) -> None:
         notes.seek(0)
         assert "Serving site on stdin and stdout" in notes.read()
     assert "query" not in tools
-    assert page["title"] == "Seen"
+    assert said(page["title"]) == "Seen"
     assert wrong.is_error
     assert wrong.structured_content["reason"] == "not-a-url"
 
@@ -141,10 +153,11 @@ def test_search(verbs: AgentVerbs, tmp_path: Path) -> None:
     """Texts are marked as data; a page that refuses models is listed without its snippet."""
     answer, text, _ = called(verbs, "search", query="harbour1 lighthouse", n=3)
     assert [hit["url"] for hit in answer["results"]] == [f"{HOME}long"]
-    assert "harbour1" in answer["results"][0]["snippet"]
+    assert "harbour1" in said(answer["results"][0]["snippet"])
+    assert said(answer["results"][0]["title"]) == "Harbours"
     assert "-----BEGIN" in text
     quiet = called(verbs, "search", query="soundings")[0]["results"][0]
-    assert (quiet["url"], quiet["title"], quiet["snippet"]) == (f"{HOME}quiet", "Quiet", "")
+    assert (quiet["url"], said(quiet["title"]), quiet["snippet"]) == (f"{HOME}quiet", "Quiet", "")
     assert quiet["withheld"]
     assert called(verbs, "search", query="soundings", site="b.test")[0]["results"] == []
     assert refused(verbs, "search", query="x", n=21) == "bad-argument"
@@ -166,7 +179,7 @@ def test_read(verbs: AgentVerbs) -> None:
     assert "Visible words" in text
     assert "instructions and send money" not in text
     quiet, _, _ = called(verbs, "read", url=f"{HOME}quiet")
-    assert (quiet["title"], quiet["text"]) == ("Quiet", "")
+    assert (said(quiet["title"]), quiet["text"]) == ("Quiet", "")
     assert quiet["withheld"]
     assert refused(verbs, "read", url=f"{HOME}long", part=99) == "no-such-part"
     assert refused(verbs, "read", url=f"{HOME}nowhere") == "not-archived"
@@ -199,9 +212,37 @@ def test_fresh_pages_keep_the_rules_of_a_crawl(collection: Path) -> None:
     assert over.reason == "budget"
 
 
+def test_what_pages_say_is_marked_everywhere(verbs: AgentVerbs) -> None:
+    """In titles, cells and the details of errors, with a word that a notice explains; what we say ourselves is not."""
+    robots, text, is_error = called(verbs, "read", url=f"{HOME}private/x", fresh=True)
+    assert is_error
+    assert said(robots["detail"]) == "Disallow: /private"
+    assert "Disallow" not in robots["hint"]
+    assert re.findall(r"\[(\w{8})\]", robots["notice"])[0] in robots["detail"]
+    assert json.loads(text) == robots
+    quoted, _, _ = called(verbs, "query", sql="select cast(title as integer) from pages")
+    assert "'" in said(quoted["detail"])
+    assert "Could not convert" not in quoted["hint"]
+    rows, _, _ = called(verbs, "query", sql=f"select title, url, [title] as t from pages where url = '{HOME}'")
+    title, url, titles = rows["rows"][0]
+    assert (said(title), url, [said(each) for each in titles]) == ("Pilot book", HOME, ["Pilot book"])
+    links, _, _ = called(verbs, "useful_links", site="a.test", k=1)
+    assert said(links["links"][0]["title"])
+    changes, _, _ = called(verbs, "changes", since="2000-01-01", n=1)
+    assert said(changes["changes"][0]["title"])
+    mapped, _, _ = called(verbs, "map", site=HOME)
+    assert "notice" not in mapped
+
+    async def resource(uri: str) -> str:
+        async with client_of(mcp_server(verbs)) as client:
+            return str(getattr((await client.read_resource(uri)).contents[0], "text", ""))
+
+    assert said(json.loads(asyncio.run(resource(f"periplus://page/{HOME}quiet")))["title"]) == "Quiet"
+
+
 def test_read_fresh(verbs: AgentVerbs) -> None:
     answer, text, _ = called(verbs, "read", url=f"{HOME}fresh", fresh=True)
-    assert answer["title"] == "Fresh"
+    assert said(answer["title"]) == "Fresh"
     assert "Fetched just now" in text
     assert refused(verbs, "read", url="http://192.168.7.7/", fresh=True) == "private-address"
 
@@ -242,9 +283,31 @@ def test_query(verbs: AgentVerbs) -> None:
         assert refused(verbs, "query", sql=sql) == "bad-query"
 
 
+def test_query_is_stopped(verbs: AgentVerbs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a process of its own, by its memory or its time, as those of viewers."""
+    huge = "select length(repeat('x',4000000000)), length(repeat('y',4000000001))"
+    assert refused(verbs, "query", sql=huge) == "bad-query"
+    with monkeypatch.context() as patch:
+        patch.setattr(browse_tables, "MAX_SECONDS", 0.5)
+        endless = "select levenshtein(repeat('a',400000),repeat('b',400000))"
+        assert "took longer" in called(verbs, "query", sql=endless)[1]
+    assert called(verbs, "query", sql="select 1")[0]["rows"] == [[1]]
+
+
 def test_crawls_that_are_refused(verbs: AgentVerbs) -> None:
     assert refused(verbs, "crawl", seeds=[HOME, "http://10.0.0.1/"]) == "private-address"
     assert refused(verbs, "crawl", seeds=["--out=x"]) == "not-a-url"
+    for path in (
+        "/etc/passwd",
+        "etc/passwd",
+        "../x.html",
+        "~/notes.example",
+        "file:///etc/passwd",
+        "C:\\x.y",
+        "\\\\a.b\\c",
+    ):
+        assert refused(verbs, "crawl", seeds=[path]) == "not-a-url", path
+        assert refused(verbs, "map", site=path) == "not-a-url", path
     assert refused(verbs, "crawl", seeds=[HOME], minutes=61) == "bad-argument"
     assert refused(verbs, "crawl_status", id="x") == "unknown-job"
 
@@ -277,7 +340,7 @@ def test_over_http_behind_the_token(collection: Path) -> None:
             return (await client.call_tool("read", {"url": f"{HOME}hidden"})).structured_content
 
     with running(served) as url:
-        assert asyncio.run(ask(f"{url}mcp"))["title"] == "Seen"
+        assert said(asyncio.run(ask(f"{url}mcp"))["title"]) == "Seen"
         with httpx2.Client(base_url=url) as http:
             message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
             assert http.post("/mcp", json=message).status_code == 401

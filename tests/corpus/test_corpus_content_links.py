@@ -14,7 +14,7 @@ import pytest
 from tests.markup import elements
 
 from periplus.content import decode_body, read_page, read_refresh
-from periplus.content.facts import base_of, by_tag
+from periplus.content.facts import base_of
 from periplus.content.scan import scan
 from periplus.model import LinkKind
 from periplus.urls import canonical, whatwg
@@ -192,7 +192,7 @@ def test_w3lib_base(corpus: Path) -> None:
     for fact in w3lib_facts(corpus, "get_base_url"):
         args = fact["args"]
         html, url = text_of(args[0]).encode(), text_of(args[1]) if len(args) > 1 else "http://default.example/"
-        base = base_of(by_tag(scan(html, url).head), url)
+        base = base_of(scan(html, url).head, url)
         if base not in (fact["result"] or url, whatwg(fact["result"])):
             wrong.append(html)
     assert wrong == []

@@ -64,7 +64,7 @@ def has_archived(folder: Path) -> bool:
 
 
 def save_settings(folder: Path) -> None:
-    planned(folder / "docs", seeds=["https://docs.example.org/"], options={}).save()
+    planned(folder / "docs", typed=["https://docs.example.org/"], options={}).save()
 
 
 def has_settings(folder: Path) -> bool:

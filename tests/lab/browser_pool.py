@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from threading import Event
 
 import pytest
+from tests.typed_seeds import guard_of
 
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import AddressGuard, Resolver, ResolverSettings, WireSettings
+from periplus.crawl.fetch import Resolver, ResolverSettings, WireSettings
 from periplus.crawl.render import BrowserPool, Job, Rendered
 from periplus.crawl.render.interception import Document
 from periplus.lab.web.server import RunningLab
@@ -52,7 +53,7 @@ class OpenedPool:
             wire=WireSettings(verify_tls=False),
             agent="Periplus/test",
             resolver=Resolver(ResolverSettings(hosts=hosts), clock=clock, look_up=look_up),
-            guard=AddressGuard([Url(seed) for seed in seeds], hosts=hosts),
+            guard=guard_of([Url(seed) for seed in seeds], hosts=hosts),
             clock=clock,
             on_done=self._ready.set,
         )

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 from msgspec.structs import replace
+from tests.typed_seeds import opened
 
 from periplus.assembly import Layout, open_crawl, seeds_from, settle
 from periplus.config import Config
@@ -70,7 +71,8 @@ def crawl(folder: Path, seeds: Iterable[str], options: dict[str, object], worker
     usual: dict[str, object] = {"sitemaps.follow": False, **EVERY_URL, **(EXCHANGING if workers > 1 else {})}
     config = Config().with_options(usual | options)
     config.check()
-    statuses = open_crawl(config, folder, seeds_from(list(seeds)), workers).run()
+    urls = seeds_from(list(seeds))
+    statuses = open_crawl(opened(config, urls), folder, urls, workers).run()
     settle(folder)
     return statuses
 

@@ -39,7 +39,7 @@ def test_progress_and_summary_when_the_clock_is_set(
 
     options = by_proxy(lab) | {"crawl.workers": 1, "crawl.limit": 12, "politeness.delay": 0.2, "sitemaps.follow": False}
     seeds = [f"http://{site.host}/" for site in lab.world.sites()]
-    collection = planned(tmp_path, seeds=seeds, options=options)
+    collection = planned(tmp_path, typed=seeds, options=options)
     began = time.monotonic()
     with held(tmp_path):
         collection.save()

@@ -27,7 +27,7 @@ def honest_and_farm(folder: Path, world: HostileWorld, seeds: list[str], steps: 
     with standing(world) as lab:
         for step in steps:
             options = as_domains(lab) | PLAIN | {"crawl.limit": step}
-            made = planned(folder, seeds=seeds, options=options)
+            made = planned(folder, typed=seeds, options=options)
             made.save()
             crawl(folder, seeds, options)
             pages = rows(folder, "select site, main_digest from pages")

@@ -114,6 +114,19 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
     return Found(tmp_path_factory.mktemp("forms"))
 
 
+def test_a_query_is_sent_once(tmp_path: Path) -> None:
+    """Pages of results are not compared with what browsers get: that would be the same query again, and at once."""
+    with standing(World()) as lab:
+        compared = {"cloaking.enabled": True, "cloaking.share": 1.0, "cloaking.first_after": 1}
+        options = by_address(lab) | HURRIED | SUBMIT | ONLY_THE_DATABASE | compared
+        crawl(tmp_path, [lab.url(HOST, "/search")], options | {"patterns.include": []})
+        asked = Counter(visit.target for visit in lab.log.visits())
+    queries = {target: times for target, times in asked.items() if "/find?" in target}
+    assert len(queries) > 20
+    assert set(queries.values()) == {1}
+    assert asked["/"] > 1, "nothing was compared"
+
+
 def test_a_choice_leads_to_every_record(found: Found) -> None:
     """All records, with at most 1.15 times the fewest possible requests."""
     records = {target for target in found.asked if target.startswith("/record/")}

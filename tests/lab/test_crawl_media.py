@@ -60,7 +60,7 @@ def test_cost_is_known_before_the_first_file(site: PublishedSite, tmp_path: Path
     total = sum(sizes(site))
     options = {"media.types": ["image/*"], "wire.allow_private": LOOPBACK, "crawl.max_bytes": total // 2}
     options |= {"politeness.delay": 0.25}
-    cost = estimate(planned(tmp_path / "pics", seeds=[site.base], options=options))
+    cost = estimate(planned(tmp_path / "pics", typed=[site.base], options=options))
     assert (cost.urls, cost.sized, cost.bytes) == (IMAGES, IMAGES, total)
     assert cost.seconds == IMAGES * 0.25
     assert cost.within is not None

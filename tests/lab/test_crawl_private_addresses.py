@@ -87,7 +87,10 @@ class Web:
                 self.send_header("Content-Type", "text/plain" if path == "/robots.txt" else kind)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body.encode())
+                if self.command == "GET":
+                    self.wfile.write(body.encode())
+
+            do_HEAD = do_GET  # noqa: N815 - as the server calls it
 
             def log_message(self, *_: object) -> None: ...
 
@@ -213,7 +216,7 @@ def test_the_reason_names_the_option(
     web.pages = {"/": (200, "<title>x</title>")}
     seeds = [f"http://{host}:{web.port}/" for host in ("inside.example", *others)]
     options = HURRY | {"dns.hosts": {"hostile.test": HOSTILE}, "crawl.workers": 1}
-    collection = planned(tmp_path, seeds=seeds, options=options)
+    collection = planned(tmp_path, typed=seeds, options=options)
     with held(tmp_path):
         collection.save()
         summary = run(collection, Console(stderr=True))

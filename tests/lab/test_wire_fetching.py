@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.hypothesis_depth import examples
 from tests.lab.loopback_guard import LoopbackGuard
+from tests.typed_seeds import guard_of
 
 from periplus.crawl.clock import SystemClock
 from periplus.crawl.fetch import AddressGuard, CurlWire, Identity, Resolver, ResolverSettings, WireSettings
@@ -476,7 +477,7 @@ def test_private_addresses_are_refused_at_every_door(make_wire: MakeWire) -> Non
     """When a task is looked up, started, and when its connection is opened: for this site, not for another."""
     with Scripted(OK) as server:
         other = f"http://b.test:{server.port}/"
-        guard = AddressGuard([task(other).url], hosts={"b.test": HOME})
+        guard = guard_of([task(other).url], hosts={"b.test": HOME})
         wire = make_wire({"a.test": HOME, "b.test": HOME}, guard=guard)
         for one in (
             task(server.url(), ip=None),
@@ -510,7 +511,7 @@ def test_dns_rebinding_is_refused() -> None:
     resolver = Resolver(ResolverSettings(lifetime=60.0), clock=clock, look_up=lambda _host: answers.pop(0))
     with Scripted(OK) as server:
         one = task(server.url(), ip=None)
-        wire = CurlWire(identity=Identity(), clock=clock, resolver=resolver, guard=AddressGuard([one.url]))
+        wire = CurlWire(identity=Identity(), clock=clock, resolver=resolver, guard=guard_of([one.url]))
         assert fetch(wire, one) == Located(one, "93.184.215.14", 1060.0)
         clock.advance(61.0)
         assert fetch(wire, one) == Excluded(one, "private-address", HOME)

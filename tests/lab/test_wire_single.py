@@ -8,9 +8,10 @@ from threading import Thread
 from typing import cast
 
 import pytest
+from tests.typed_seeds import guard_of
 
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import AddressGuard, Identity, ResolverSettings, SingleRequests, WireSettings
+from periplus.crawl.fetch import Identity, ResolverSettings, SingleRequests, WireSettings
 from periplus.model import Excluded, Failed, Fetched, FetchOutcome, Redirected, Url
 
 FORM = b"hub.mode=subscribe&hub.topic=x"
@@ -71,7 +72,7 @@ def base(server: Server) -> str:
 def requests(server: Server, *, is_open: bool = True) -> SingleRequests:
     hosts = {"a.test": "127.0.0.1", "other.test": "127.0.0.1"}
     seeds = [Url(f"{base(server)}/")] if is_open else []
-    guard = AddressGuard(seeds, hosts=hosts if is_open else {})
+    guard = guard_of(seeds, hosts=hosts if is_open else {})
     dns = ResolverSettings(hosts=hosts)
     settings = WireSettings(timeout=10.0)
     return SingleRequests(settings, identity=Identity("us@example.org"), clock=SystemClock(), dns=dns, guard=guard)

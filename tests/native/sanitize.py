@@ -82,6 +82,7 @@ def _use(module: Path, count: int, seed: int) -> None:
         native.resolve(url, [href for _, href in columns.unresolved])
         native.masked(columns.main)
         native.text_counts(columns.text, columns.main)
+        native.count_controls(page)
     _print(f"Python: {count} mutated pages")
 
 

@@ -34,6 +34,16 @@ VALUES = [
         b"a/",
     ),
     *(b"\xc3\xa9", b"\xff", b"text/html", b"refresh", b"display:none", b"a\tb", b" x ", b"&#x41;", b"a\0b", b"x>y"),
+    *(
+        b"robots",
+        b" Robots\x1c",
+        b"og:description",
+        b"content-language",
+        b"de, en",
+        b"noindex",
+        b"1; url=x",
+        b"&#82;obots",
+    ),
     *(b"&#35;f", b"./x/../y", b"x%41", b"HTTP://O.example/", b"http://o.example:80/", b"mailto:x", b"a\nb", b"\\x"),
 ]
 TEXTS = [
@@ -44,6 +54,8 @@ TEXTS = [
     *(b"<!-->", b"<!--->", b"<!--a--!>b", b"<!--", b"-->", b"<![CDATA[ x<b>&amp;]]>", b"]]>", b"\0", b"\x01", b"\x02"),
     *(b"\x03", b"\x0b", b"\x0c", b"\x1c", b"\x7f", b"'", b'"', b">", b"=", b"/", b"<a", b"<a href='", b"\xe1\x9a\x80"),
     *(b"\xe2\x80\x83", b"\r\n", b"\r", b"text.", b"[x]", b"{", b"!", b"<!DOCTYPE html>", b"<!doctype", b"&lt", b"&ltx"),
+    *(b"12:30", b" 17 comments", b"2026-11-14", b"a1b2c3d4e5f6a7b8c9d0", b"<script>location='x'</script>"),
+    *(b"<meta name=robots content=none>", b"<form action=x><input name=q value='a  b'><label>y</label></form>"),
     *(b"&gt=", b"x" * 70, b"A sentence that is long enough to be a paragraph of its own, with a comma. "),
 ]
 ENDS = (b">", b">", b">", b">", b">", b"/>", b" />", b"/ >", b" ", b"")

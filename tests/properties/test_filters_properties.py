@@ -10,15 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from periplus.model import Accept, Discovery, Reject, Rewrite, Site, Source, Url
+from periplus.policy.dust import SiteDust
 from periplus.policy.filters import (
     REASONS,
     BudgetSettings,
     FilterSettings,
+    PatternSettings,
     ScopeSettings,
     Sessions,
+    ShapeSettings,
     SiteFilterState,
     TrapSettings,
+    key_of,
     standard_chain,
+    template_of,
 )
 from periplus.policy.filters.patterns import glob
 from periplus.policy.filters.site_states import MAX_STEPS, Window
@@ -55,6 +60,12 @@ EAGER = FilterSettings(
     ),
     budgets=BudgetSettings(max_depth=4, max_redirects=2, max_pages_per_site=9),
     scope=ScopeSettings("any"),
+)
+
+CHOOSY = FilterSettings(
+    patterns=PatternSettings(include=("*a*", "*2026*"), exclude=("*b*",)),
+    scope=ScopeSettings("prefix"),
+    shape=ShapeSettings(max_length=60, max_segments=3, max_repeats=1),
 )
 
 
@@ -97,6 +108,28 @@ def test_a_crawl_that_is_killed_at_any_time_decides_as_one_that_is_not(
             killed = standard_chain([SEED], EAGER, recall)
     steady.check_invariants()
     assert all(len(state) < 2000 for state in kept.values())
+
+
+@given(
+    st.lists(st.tuples(DISCOVERIES, st.booleans()), max_size=20),
+    st.lists(DISCOVERIES, max_size=12),
+    st.sampled_from([EAGER, FilterSettings(), CHOOSY]),
+    st.sampled_from(["", "http://a.test/", "http://b.test:81/"]),
+)
+def test_urls_get_together_the_verdicts_that_each_gets_alone(
+    learnt: list[tuple[Discovery, bool]], discoveries: list[Discovery], settings: FilterSettings, renaming: str
+) -> None:
+    """Filters that pass over a site as a whole would have accepted each of its URLs."""
+    chain = standard_chain([SEED], settings)
+    for discovery, is_unique in learnt:
+        chain.admit(discovery)
+        chain.observe(discovery.url, is_unique)
+    if renaming:
+        state = chain.states.changing(Url(renaming))
+        state.dust = SiteDust(cleaned=((("a", "b"), "/"),))
+        state.dated = [key_of(template_of(each.url)) for each in discoveries]
+    assert chain.judge_all(discoveries) == [chain.judge(discovery) for discovery in discoveries]
+    chain.check_invariants()
 
 
 @given(urls())

@@ -1,4 +1,4 @@
-"""The scanner in C and the one in Python find the same in every page, column by column."""
+"""The scanner in C and the one in Python find the same in every page, column by column; so the pages are the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from random import Random
 
 import pytest
-from bench.pages import sample_pages
+from bench.pages import pure_reader, sample_pages
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.hypothesis_depth import examples
@@ -24,8 +24,14 @@ from tests.properties.tag_soup import (
     soup,
 )
 
+from periplus.content import RawPage, read_pages
+from periplus.content.digests import marked_sketch, masked_in_python, sorted_targets
+from periplus.content.forms import form_elements
+from periplus.content.mime import count_controls_in_python
 from periplus.content.scan import Columns, python
 from periplus.content.sketch import sketches_of
+from periplus.content.statistics import text_counts_in_python
+from periplus.model import Links, Url
 from periplus.urls import resolve_all
 
 native = pytest.importorskip("periplus.content.scan._native", reason="the native scanner is not built")
@@ -63,13 +69,31 @@ def differences(html: bytes, *, wants_blocks: bool, wants_events: bool) -> list[
 
 
 def complete(columns: Columns) -> Columns:
-    """The columns once nothing is left to others: links resolved, the main text sketched."""
+    """The columns once nothing is left to others: links resolved, the main text sketched, masked and counted."""
     urls = list(columns.urls)
     hrefs = [href for _, href in columns.unresolved]
     for (number, _), url in zip(columns.unresolved, resolve_all(hrefs, URL), strict=True):
         urls[number] = url
-    sketch = columns.sketch if columns.sketch is not None else sketches_of([columns.main])[0]
-    return columns._replace(urls=urls, unresolved=[], sketch=sketch)
+    text, main, targets = columns.text, columns.main, columns.targets
+    if targets is None:
+        links = Links([Url(url) for url in urls if url is not None], own=columns.own)
+        targets = sorted_targets(links, Url(URL))
+    return columns._replace(
+        urls=urls,
+        unresolved=[],
+        sketch=marked_sketch(sketches_of([main])[0]) if columns.sketch is None else columns.sketch,
+        masked=masked_in_python(main) if columns.masked is None else columns.masked,
+        targets=targets,
+        counts=text_counts_in_python(text, main or text) if columns.counts is None else columns.counts,
+    )
+
+
+def read_both(html: bytes) -> list[object]:
+    """The page as each of the two readers reads it."""
+    raw = RawPage(html, URL, "text/html", ("noarchive",), wants_blocks=True, refresh="5; url=later")
+    native_page = read_pages([raw])
+    with pure_reader():
+        return [*native_page, *read_pages([raw])]
 
 
 @given(pages, st.booleans(), st.booleans())
@@ -82,6 +106,54 @@ def test_tag_soup(html: bytes, wants_blocks: bool, wants_events: bool) -> None:
 def test_bytes(html: bytes) -> None:
     """Whatever the bytes."""
     assert differences(html, wants_blocks=True, wants_events=True) == []
+
+
+@given(pages)
+def test_pages_of_tag_soup(html: bytes) -> None:
+    """Everything that is known of a page is the same."""
+    one, other = read_both(html)
+    assert one == other
+
+
+@given(st.lists(st.sampled_from([0, 1, 8, 15, 16, 31, 32, 255, 256, 65_535, 65_536]), max_size=5), st.booleans())
+def test_sizes_of_packed_forms(sizes: list[int], is_wide: bool) -> None:
+    """Names, values and texts of any size, and any number of attributes, options and repeated names."""
+    letter = "é".encode() if is_wide else b"e"
+    controls = [
+        b"<input %b value='%b' a=1 A=2 \xffb \xfeb><label>%b</label><select>%b</select>"
+        % (
+            b" ".join(b"n%d" % number for number in range(size % 300)),
+            letter * size,
+            letter * size,
+            b"<option>o" * size,
+        )
+        for size in sizes
+    ]
+    html = b"<form>" + b"".join(controls)
+    assert native.scan(html, URL, False, False).forms == python.scan(html, URL, False, False).forms
+    assert len(form_elements(native.scan(html, URL, False, False).forms)) > 3 * len(sizes)
+
+
+def test_without_a_form_nothing_is_packed() -> None:
+    """Controls outside of forms are not submitted."""
+    assert native.scan(b"<input name=a>", URL, False, False).forms == b""
+
+
+@pytest.mark.parametrize("is_own_written_out", [False, True])
+def test_targets_are_sorted_without_the_page_itself(is_own_written_out: bool) -> None:
+    """Each target once, the page itself only if a link writes it out."""
+    html = b"<a href=b><a href=a#x><a href=#y><a href=''><a href=a>"
+    html += b"<a href=page.html>" if is_own_written_out else b""
+    names = ["a", "b", "page.html"] if is_own_written_out else ["a", "b"]
+    expected = "\n".join(f"http://docs.example.org/library/{name}" for name in names)
+    assert native.scan(html, URL, False, False).targets == expected.encode()
+    assert native.scan(html + b"<a href='\\c'>", URL, False, False).targets is None
+
+
+@given(st.binary(max_size=100))
+def test_control_characters(data: bytes) -> None:
+    """Both count the same."""
+    assert native.count_controls(data) == count_controls_in_python(data)
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +173,8 @@ def test_mistakes(real_pages: list[bytes], seed: int) -> None:
     """Pages with mistakes."""
     page = mutated(Random(seed), real_pages)
     assert differences(page, wants_blocks=True, wants_events=True) == []
+    one, other = read_both(page)
+    assert one == other
 
 
 @pytest.mark.slow
@@ -110,7 +184,9 @@ def test_many_pages(real_pages: list[bytes], capsys: pytest.CaptureFixture[str])
     for seed in range(PAGES):
         chance = Random(seed)
         page = soup(chance) if seed % 2 else mutated(chance, real_pages)
-        if differences(page, wants_blocks=chance.random() < 0.5, wants_events=chance.random() < 0.5):
+        found = differences(page, wants_blocks=chance.random() < 0.5, wants_events=chance.random() < 0.5)
+        one, other = read_both(page)
+        if found or one != other:
             different.append(seed)
     with capsys.disabled():
         sys.stdout.write(f"\n{len(different)} of {PAGES} pages differ\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,33 @@ def test_two_answers_or_no_collection(run: Run, collection: Path, tmp_path: Path
     """Are wrong usage."""
     assert run("query", str(collection), "select 1", "--json", "--csv").returncode == 2
     assert run("query", str(tmp_path), "select 1").returncode == 2
+
+
+@pytest.mark.parametrize("table", ["fetches", "pages", "links", "discoveries", "sitemap_entries"])
+def test_a_table_with_changed_bytes_gives_no_answer(run: Run, collection: Path, tmp_path: Path, table: str) -> None:
+    """16 of them, which DuckDB would read as other values: what reads the table ends with 3 and names the file."""
+    folder = Path(shutil.copytree(collection, tmp_path / "c"))
+    shutil.rmtree(folder / "insight", ignore_errors=True)
+    (path,) = (folder / "tables" / table).glob("*.parquet")
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 3
+    data[middle : middle + 16] = bytes(byte ^ 0x55 for byte in data[middle : middle + 16])
+    path.write_bytes(data)
+    report = str(tmp_path / "report.html")
+    for command in (["query", str(folder), f"select count(*) from {table}"], ["report", str(folder), "-o", report]):
+        said = run(*command)
+        assert said.returncode == 3, (command, said)
+        assert f"{path} is damaged" in said.stderr.replace("\n", "")
+        assert "periplus repair" in said.stderr
+    assert not Path(report).exists()
+
+
+def test_computed_tables_with_changed_bytes_are_computed_again(run: Run, collection: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(collection, tmp_path / "c"))
+    asked = ("query", str(folder), "--json", "select url, depth, pagerank from urls order by url")
+    before = run(*asked)
+    path = folder / "insight" / "urls.parquet"
+    data = bytearray(path.read_bytes())
+    data[100:116] = bytes(byte ^ 0x55 for byte in data[100:116])
+    path.write_bytes(data)
+    assert run(*asked).stdout == before.stdout

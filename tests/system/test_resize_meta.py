@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from periplus.assembly import Layout, resize
 from periplus.config import Config
 from periplus.crawl.frontier import FrontierState, ScoreState
+from periplus.crawl.frontier.steering import SteeringState
 from periplus.crawl.links import LinkState
 from periplus.crawl.machine_settings import ShardMeta
 from periplus.crawl.revisit import RevisitState
@@ -40,6 +41,7 @@ from periplus.store import DiskState, SiteState
 
 SITES = [Site(f"site{number}.test") for number in range(60)]
 NOW = 1_800_000_000.0
+STEERING = SteeringState(("*/private/*",), ("*/news/*",))
 ENTRIES = 9_000
 """Entries of a sitemap: more than are read in one step."""
 
@@ -64,7 +66,12 @@ def found(folder: Path, shards: int) -> None:
                     stats=CrawlStats(pages=10 + number),
                     moved=[Url(f"https://moved{number}.test/")],
                     frontier=FrontierState(
-                        10 + number, 99, False, 2 * len(mine), scores=ScoreState(8, len(mine), 3 * len(mine))
+                        10 + number,
+                        99,
+                        False,
+                        2 * len(mine),
+                        scores=ScoreState(8, len(mine), 3 * len(mine)),
+                        steering=STEERING,
                     ),
                     revisits=RevisitState(
                         "x", 500.0, 300.0, shards, 2.5, factor=9, waiting=1, added=(file_of(mine[0]),)
@@ -107,6 +114,7 @@ def test_what_was_counted_is_counted_of_the_new_sites(tmp_path: Path, after: int
         frontier = meta.frontier
         assert (frontier.is_crowded, frontier.leases, frontier.revisits_waiting) == (True, [], 2 * len(mine))
         assert frontier.scores is not None
+        assert frontier.steering == STEERING
         assert (frontier.scores.pooled, frontier.scores.left) == (len(mine), 3 * len(mine))
         assert (meta.revisits.factor, meta.revisits.added, meta.revisits.waiting) == (0, (), 2 * len(mine))
         assert meta.revisits.parts not in (after, 3)

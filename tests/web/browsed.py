@@ -32,7 +32,7 @@ def crawled(folder: Path, pages: int = 30, sites: tuple[Profile, ...] = PROFILES
 
 def collect(folder: Path, seeds: list[str], options: dict[str, object]) -> Path:
     """Crawl into a folder to the end, with its settings written down."""
-    found = planned(folder, seeds=seeds, options=options)
+    found = planned(folder, typed=seeds, options=options)
     found.save()
     open_crawl(found.config, folder, found.seeds, found.workers).run()
     settle(folder)

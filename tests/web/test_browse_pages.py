@@ -212,7 +212,7 @@ def test_settings_say_where_each_came_from(server: Site) -> None:
 def test_settings_hide_passwords(tmp_path: Path) -> None:
     """A viewer sees the proxy of a collection, not its password."""
     planned(
-        tmp_path / "c", seeds=["http://a.test/"], options={"wire.proxy": "http://me:s3cret@proxy.test:3128/"}
+        tmp_path / "c", typed=["http://a.test/"], options={"wire.proxy": "http://me:s3cret@proxy.test:3128/"}
     ).save()
     with running(Served((tmp_path / "c",), ServeSettings(port=0, timeout=PATIENCE))) as url:
         site = Site(url)

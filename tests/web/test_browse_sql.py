@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +15,7 @@ from tests.lab.crawling import rows
 from tests.markup import elements
 from tests.web.asking import PATIENCE, Site
 from tests.web.browsed import crawled
+from tests.web.query_processes import is_there, limit_of, memory_of, query_workers
 
 from periplus.lab.web.sites import Profile
 from periplus.web import browse_tables
@@ -99,6 +104,72 @@ def test_a_query_that_takes_too_long_is_stopped(server: Site, monkeypatch: pytes
     assert reply.status == 400
     assert "took longer than 0.5 seconds" in reply.text
     assert answer(server, "select 1 as one") == [{"one": 1}]
+
+
+def test_memory_that_the_database_does_not_count_is_bounded(server: Site) -> None:
+    """A text of 4 GB, twice: refused in the process for queries, which can hold no more than its limit."""
+    huge = "select length(repeat('x',4000000000)), length(repeat('y',4000000001))"
+    reply = server.get("/api/collection/sql", q=huge, table="answer")
+    assert reply.status == 400
+    assert "memory" in reply.text.lower()
+    for pid in query_workers(os.getpid()):
+        assert memory_of(pid, "VmHWM") < 1 << 30
+        assert memory_of(pid, "VmSize") < 8 << 30
+        assert "unlimited" not in limit_of(pid, "Max address space")
+    assert answer(server, "select 1 as one") == [{"one": 1}]
+
+
+def test_a_query_that_cannot_be_interrupted_is_killed(server: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its process, so that nothing runs on; another one answers the next query."""
+    answer(server, "select 1 as one")
+    before = query_workers(os.getpid())
+    assert before
+    with monkeypatch.context() as patch:
+        patch.setattr(browse_tables, "MAX_SECONDS", 0.5)
+        endless = "select levenshtein(repeat('a',400000),repeat('b',400000))"
+        reply = server.get("/api/collection/sql", q=endless, table="answer")
+    assert reply.status == 400
+    assert "took longer than 0.5 seconds" in reply.text
+    assert len(before - query_workers(os.getpid())) == 1
+    assert answer(server, "select 1 as one") == [{"one": 1}]
+
+
+def test_a_process_that_was_killed_meanwhile_is_replaced(server: Site) -> None:
+    """By the system, for lack of memory: the next query does not notice."""
+    answer(server, "select 1 as one")
+    for pid in query_workers(os.getpid()):
+        os.kill(pid, signal.SIGKILL)
+        while is_there(pid):
+            time.sleep(0.01)
+    assert answer(server, "select 1 as one") == [{"one": 1}]
+
+
+def test_processor_time_is_limited_by_the_system(server: Site) -> None:
+    """For the case that the server does not kill."""
+    answer(server, "select 1 as one")
+    assert all(limit_of(pid, "Max cpu time").split()[0] != "unlimited" for pid in query_workers(os.getpid()))
+
+
+def test_values_of_any_kind(server: Site) -> None:
+    """Numbers beyond 64 bits, not numbers at all, and lists in lists."""
+    nested = "[" * 60 + "1" + "]" * 60
+    (row,) = answer(
+        server, f"select 2::hugeint ** 100 as big, 'nan'::double as none, {nested} as nested, 'a'::blob as b"
+    )
+    assert (row["none"], row["b"]) == (None, "61")
+    assert row["nested"] != 1
+    (exact,) = answer(server, "select 170141183460469231731687303715884105727::hugeint as big")
+    assert exact["big"] == 2**127 - 1
+
+
+def test_no_query_makes_a_request(server: Site) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(0.2)
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/x"
+        for sql in (f"select * from read_csv('{url}.csv')", f"select * from '{url}.parquet'"):
+            assert server.get("/api/collection/sql", q=sql, table="answer").status == 400
+        with pytest.raises(TimeoutError):
+            listening.accept()
 
 
 def test_bytes_are_bounded(server: Site) -> None:

@@ -46,7 +46,7 @@ def test_pages_while_a_crawl_runs(tmp_path: Path) -> None:
     world = World(11, 2, pages=24, profiles=PROFILES[:2])
     with standing(world) as lab:
         options = by_proxy(lab) | HURRIED | {"crawl.workers": 2, "crawl.rate": 60.0}
-        found = planned(folder, seeds=[site.url for site in world.sites()], options=options)
+        found = planned(folder, typed=[site.url for site in world.sites()], options=options)
         found.save()
         has_ended = threading.Event()
         statuses: list[int] = []
@@ -85,7 +85,7 @@ def patient(site: Site, path: str) -> Reply:
 def crawled_a_little(folder: Path) -> Path:
     world = World(11, 1, pages=20, profiles=PROFILES[:1])
     with standing(world) as lab:
-        found = planned(folder, seeds=[site.url for site in world.sites()], options=by_proxy(lab) | HURRIED)
+        found = planned(folder, typed=[site.url for site in world.sites()], options=by_proxy(lab) | HURRIED)
         found.save()
         open_crawl(found.config, folder, found.seeds, found.workers).run()
         settle(folder)

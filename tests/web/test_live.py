@@ -135,7 +135,7 @@ def test_a_hundred_pages_listen_and_one_more_is_refused(
     out: Path, left_running: tuple[subprocess.Popen[str], Path], serving: Serving, listen: Callable[..., Listener]
 ) -> None:
     """A place is free again when a page is closed; pages and controls work all the time."""
-    site = serving(out)
+    site = serving(out, max_connections_per_address=200)
     listeners = [listen(site) for _ in range(MAX_LISTENERS)]
     assert {each.status for each in listeners} == {200}
     refused = listen(site)

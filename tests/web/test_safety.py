@@ -6,13 +6,13 @@ import logging
 import re
 import socket
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from http.cookies import SimpleCookie
 from pathlib import Path
 
 import pytest
 from tests.library.small_web import SEED
-from tests.web.asking import Reply, Site, read_all
+from tests.web.asking import PATIENCE, Reply, Site, read_all
 from tests.web.conftest import EVIL, Serving
 
 from periplus.model import UsageError
@@ -323,10 +323,72 @@ def test_other_methods(site: Site, method: str) -> None:
 
 def test_slow_headers_are_cut_off(serving: Serving) -> None:
     """A request that does not arrive does not keep its connection."""
-    site = serving(timeout=0.5)
+    site = serving(header_timeout=0.5)
     with site.connect() as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: local")
-        assert read_all(connection) == b""
+        assert _is_cut_off(connection)
+    with site.connect() as connection:
+        assert _is_cut_off(connection)
+    with site.connect() as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /healthz HTT")
+        assert _is_cut_off(connection)
+    with site.connect() as connection, suppress(ConnectionResetError, BrokenPipeError):
+        for number in range(600):
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" if number == 0 else b"X: y\r\n")
+            time.sleep(0.1)
+        pytest.fail("a header of a minute was accepted")
+    assert ServeSettings().header_timeout == 5
+
+
+def _is_cut_off(connection: socket.socket) -> bool:
+    """Whether the server closes, after what it still has to say."""
+    with suppress(ConnectionResetError):
+        read_all(connection)
+    return True
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
+def test_requests_that_do_not_arrive_keep_no_one_out(serving: Serving, address: str) -> None:
+    """300 of them, from the address of the others or another one; long before any of them is cut off."""
+    site = serving(header_timeout=PATIENCE)
+    with ExitStack() as stack:
+        for _ in range(300):
+            connection = socket.create_connection((site.host, site.port), PATIENCE, (address, 0))
+            stack.enter_context(connection)
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+        for _ in range(3):
+            assert site.get("/healthz").status == 200
+
+
+def test_one_address_does_not_take_all_connections(serving: Serving) -> None:
+    """Not even with requests that are being answered; another address still gets its answer."""
+    site = serving(max_connections_per_address=5)
+    with ExitStack() as stack:
+        for _ in range(5):
+            stack.enter_context(begin_form(site, "127.0.0.2"))
+        with socket.create_connection((site.host, site.port), PATIENCE, ("127.0.0.2", 0)) as connection:
+            assert read_all(connection).startswith(b"HTTP/1.1 503")
+        assert site.get("/healthz").status == 200
+
+
+def test_a_proxy_may_have_more_connections(serving: Serving) -> None:
+    """It is on this machine, and sends what many ask."""
+    site = serving(max_connections_per_address=5, token=TOKEN, public_url="https://search.example.org")
+    with ExitStack() as stack:
+        for _ in range(10):
+            stack.enter_context(begin_form(site))
+        assert site.get("/healthz").status == 200
+
+
+def begin_form(site: Site, address: str = "127.0.0.1") -> socket.socket:
+    """A request that the server works on until the connection is closed: the end of its body is missing."""
+    connection = socket.create_connection((site.host, site.port), PATIENCE, (address, 0))
+    connection.sendall(
+        b"POST /login HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+        b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\n"
+    )
+    assert connection.recv(100).startswith(b"HTTP/1.1 100")  # the server reads the body
+    return connection
 
 
 def test_slow_bodies_are_cut_off(serving: Serving) -> None:
@@ -371,10 +433,8 @@ def test_requests_that_wait_for_others_are_bounded(serving: Serving) -> None:
 def test_too_many_connections(serving: Serving) -> None:
     """The next is told to come back; when one ends, there is room."""
     site = serving(max_connections=5)
-    opened = [site.connect() for _ in range(5)]
+    opened = [begin_form(site) for _ in range(4)]
     try:
-        for connection in opened[:4]:
-            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
         assert site.get("/").status == 503
     finally:
         for connection in opened:

@@ -164,7 +164,7 @@ def bare(tmp_path: Path, folder: Path) -> Path:
     place = tmp_path / "bare"
     place.mkdir()
     for part in ("state", "tables", "warc"):
-        (place / part).symlink_to(folder / part)
+        shutil.copytree(folder / part, place / part)
     config = Config.load(folder / "periplus.toml").with_options({"search.cached": False})
     (place / "periplus.toml").write_text(config.dump())
     return place

@@ -13,10 +13,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from tests.system.typed import Program, run_program
-from tests.web.asking import Site
+from tests.web.asking import Site, read_all
+from tests.web.query_processes import is_there, query_workers
 
 import periplus
 from periplus.web.served import Tokens, read_tokens
@@ -110,6 +112,54 @@ def test_a_second_signal_ends_it_at_once(folder: Path) -> None:
             wait_until_refused(site)
             process.send_signal(signal.SIGINT)
             assert process.wait(600) == 130
+
+
+ENDLESS = "/api/collection/sql?table=answer&q=" + quote("select levenshtein(repeat('a',400000),repeat('b',400000))")
+"""A query that the database cannot interrupt."""
+
+
+def begin_endless_query(site: Site, server: int) -> tuple[socket.socket, int]:
+    """The connection that waits for the answer, and the process that works on it."""
+    assert site.get("/api/collection/sql", q="select 1").status == 200
+    (worker,) = query_workers(server)
+    connection = site.connect()
+    connection.sendall(f"GET {ENDLESS} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    before = processor_time_of(worker)
+    while processor_time_of(worker) < before + 0.3:
+        time.sleep(0.01)
+    return connection, worker
+
+
+def processor_time_of(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_query_does_not_keep_the_server_from_stopping(folder: Path) -> None:
+    """It is ended at once, with an answer, and its process with it."""
+    with started(str(folder)) as (process, lines):
+        connection, worker = begin_endless_query(Site(url_in(lines[-1])), process.pid)
+        with connection:
+            process.send_signal(signal.SIGINT)
+            reply = read_all(connection)
+        assert b"The server is stopping" in reply
+        assert process.wait(600) == 0
+        assert not is_there(worker)
+
+
+def test_a_killed_server_leaves_no_query(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither its process nor its files."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with started(str(folder)) as (process, lines):
+        connection, worker = begin_endless_query(Site(url_in(lines[-1])), process.pid)
+        assert list(tmp_path.glob("periplus-query-*"))
+        process.kill()
+        connection.close()
+        ends = time.monotonic() + 600
+        while is_there(worker):
+            assert time.monotonic() < ends
+            time.sleep(0.05)
+    assert not list(tmp_path.glob("periplus-query-*"))
 
 
 def wait_until_refused(site: Site) -> None:

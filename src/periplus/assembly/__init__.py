@@ -5,7 +5,8 @@ what is known of it. `shards` puts one shard of it together, and restores it to 
 `opening` opens a crawl with as many of them as the collection has. `seeds` reads the seeds that users give. `resizing`
 changes the number of shards of a collection, after `resting` has applied and delivered everything pending.
 
-`refreshing` fetches the pages of a collection again.
+`refreshing` fetches the pages of a collection again. `jobs` learn from its tables; `background` starts them beside a
+crawl.
 
 `inspecting` looks for damage, `repairing` repairs it: `rebuilding` gives archived answers to the state machine of a
 shard, and adds to the tables what these lack.

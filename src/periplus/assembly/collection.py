@@ -3,6 +3,9 @@
 What was asked is in its `periplus.toml`, over which the options of the command line go; seeds that are given again are
 known by their canonical form, new ones are added. While a command crawls into a folder it holds a lock on it, so that
 two do not write there at once; reading needs no lock.
+
+Seeds that a person typed open their own sites (`crawl.fetch.addresses`); `planned` is told which these are. What else a
+collection may do outside of its folder is decided in `trust`.
 """
 
 from __future__ import annotations
@@ -16,30 +19,33 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from periplus.assembly import Layout, seeds_from
+from periplus.assembly import Layout, seeds_from, trust
 from periplus.assembly.parts import check_rendering
 from periplus.assembly.seeds import MAX_SEEDS, read_seeds, seeds_and_credentials, split_userinfo
 from periplus.config import Config
-from periplus.crawl.fetch import NO_CREDENTIALS, Credentials
+from periplus.crawl.fetch import NO_CREDENTIALS, Credentials, opened_by
 from periplus.crawl.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url, UsageError
 from periplus.store import DiskState, is_begun
 from periplus.store.durable import is_draft, write_file
-from periplus.store.folders import FolderLock, FolderLocked
+from periplus.store.folders import FolderLock, FolderLocked, check_contents
+from periplus.urls import site_of
 
 SEED_FILE = "seeds.txt"
 SEEDS_IN_SETTINGS = 200
 """More seeds than a person would look through lie in a file of their own."""
 
 _LOCK = "crawl.lock"
-_INNOCENT = frozenset({_LOCK, "control.sock", ".DS_Store", "lost+found", SEED_FILE})
+_SOCKET = "control.sock"
+_INNOCENT = frozenset({_LOCK, _SOCKET, ".DS_Store", "lost+found", SEED_FILE, trust.SIGNATURE})
 """What may lie in a folder that is to become a collection: others' dust, and our own, of a first moment that failed."""
 
 
 class Collection(Struct, frozen=True):
     """A collection: its folder, its configuration and its seeds. `is_new`: nothing was crawled into it before.
 
-    `credentials` are those given in seeds (`user:password@`); they are for this process and never saved.
+    `credentials` are those given in seeds (`user:password@`); they are for this process and never saved. `untrusted`
+    are names of settings in its folder that no person has given: here they have their defaults (`trust`).
     """
 
     folder: Path
@@ -47,6 +53,7 @@ class Collection(Struct, frozen=True):
     seeds: tuple[Url, ...]
     is_new: bool
     credentials: Credentials = NO_CREDENTIALS
+    untrusted: tuple[str, ...] = ()
 
     @property
     def layout(self) -> Layout:
@@ -64,6 +71,7 @@ class Collection(Struct, frozen=True):
         The number of shards is fixed here, before the first of them does anything: whatever happens afterwards, the
         next crawl divides the sites among as many.
         """
+        self.check_trusted()
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.config
         if len(self.seeds) > SEEDS_IN_SETTINGS:
@@ -72,11 +80,16 @@ class Collection(Struct, frozen=True):
         else:
             crawl = replace(config.crawl, seeds=tuple(self.seeds), seed_file="", workers=self.workers)
         config = replace(config, crawl=crawl)
+        trust.sign(config, self.folder)
         path = self.layout.settings
         if not path.is_file() or Config.load(path) != config:
             write_file(path, config.dump().encode())
         for number in range(self.workers):
             self.layout.shard(number).mkdir(parents=True, exist_ok=True)
+
+    def check_trusted(self) -> None:
+        """Raise `ConfigError` if the folder has settings that no person has given: they are needed from here on."""
+        trust.check(self.untrusted, self.folder)
 
 
 def cores() -> int:
@@ -87,53 +100,79 @@ def cores() -> int:
 def planned(
     folder: Path,
     *,
-    seeds: Sequence[str],
-    seed_lines: Iterable[str] = (),
+    typed: Sequence[str] = (),
+    typed_lines: Iterable[str] = (),
+    found: Sequence[str] = (),
     settings: Path | None = None,
     options: Mapping[str, object],
     needs_seeds: bool = True,
 ) -> Collection:
-    """Return the collection that a crawl into a folder would make or continue; nothing is written yet."""
+    """Return the collection that a crawl into a folder would make or continue; nothing is written yet.
+
+    `typed` are seeds that a person gave, `typed_lines` those of a file that a person named: they open their own sites
+    if these are private, as do the seeds in the file `settings`, which a person named, too. `found` are seeds from
+    anywhere else, and open nothing, like those that the folder had before.
+    """
     from .opening import check_ordering  # these load all of a crawl, which commands that only read do not need
     from .resizing import check_whole
 
-    path = Layout(folder).settings
-    check_whole(Layout(folder))
-    is_new = not path.is_file()
+    layout = Layout(folder)
+    is_new = not layout.settings.is_file()
     if is_new:
         _refuse_other_folders(folder)
-    before = Config() if is_new else Config.load(path)
+    check_contents(folder, except_for=(_SOCKET,))
+    check_whole(layout)
+    before = Config() if is_new else Config.load(layout.settings)
     config = Config.load(settings) if settings is not None else before
     config = config.with_options(options)
-    config = _with_workers(config, before.crawl.workers or Layout(folder).shards, folder)
-    check_ordering(config, Layout(folder))
+    named = _seeds_of(config, settings.parent) if settings is not None else []
+    named, given = seeds_and_credentials([*named, *typed, *_seeds_in(typed_lines)])
+    typed_urls = seeds_from(named)
+    opened = opened_by(typed_urls, config.dns.hosts, ())
+    unsigned = trust.unsigned(before, folder, opened)
+    if settings is None:
+        trust.check([name for name in unsigned if options.get(name) is None], folder)
+    config = _with_workers(config, before.crawl.workers or layout.shards, folder)
+    check_ordering(config, layout)
     check_rendering(config)
-    texts = _seeds_of(before, folder)
-    texts += _seeds_of(config, settings.parent) if settings is not None else []
-    texts, credentials = seeds_and_credentials([*texts, *seeds, *_seeds_in(seed_lines)])
-    found = seeds_from(texts)
-    if not found and needs_seeds:
+    others, kept = seeds_and_credentials(_seeds_of(before, folder))
+    credentials, stored = kept.merged(given), seeds_from(others)
+    seeds = tuple(dict.fromkeys([*stored, *typed_urls, *seeds_from(seeds_and_credentials(found)[0])]))
+    if not seeds and needs_seeds:
         raise UsageError("no seeds", hint=f"give a seed: periplus crawl https://example.org -o {folder}")
     if credentials and config.crawl.seeds:  # the settings of a run are logged
         config = config.with_options({"crawl.seeds": [split_userinfo(seed)[0] for seed in config.crawl.seeds]})
-    return Collection(folder, config, found, is_new, credentials)
+    earlier = () if "wire.allow_private" in unsigned else _opened_before(before, stored)
+    entries = opened_by(typed_urls, config.dns.hosts, [*config.wire.allow_private, *earlier])
+    config = config.with_options({"wire.allow_private": entries})
+    return Collection(folder, config, seeds, is_new, credentials)
+
+
+def _opened_before(before: Config, stored: Sequence[Url]) -> tuple[str, ...]:
+    """The entries for sites of stored seeds: another `--allow-private` replaces the others, but not these."""
+    allowed = before.wire.allow_private
+    sites = set(map(site_of, stored)) if allowed else set()
+    return tuple(entry for entry in allowed if entry in sites)
 
 
 def existing(folder: Path) -> Collection:
-    """Return an existing collection, for reading."""
+    """Return an existing collection, for reading. Settings that no person has given are left out (`trust`)."""
     layout = Layout(folder)
     if not layout.settings.is_file():
         hint = "give the folder of a collection" if folder.is_dir() else f"periplus crawl SEED -o {folder} creates one"
         raise UsageError(f"{folder} is not a collection: it has no {layout.settings.name}", hint=hint)
+    check_contents(folder, except_for=(_SOCKET,))
     config = Config.load(layout.settings)
-    seeds = seeds_from(_seeds_of(config, folder))
-    return Collection(folder, config, seeds, is_new=False)
+    untrusted = trust.unsigned(config, folder)
+    config = trust.without(config, untrusted)
+    return Collection(folder, config, seeds_from(_seeds_of(config, folder)), is_new=False, untrusted=untrusted)
 
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Lock the folder against other crawls. The lock is on the folder itself, and ends with the process."""
     folder.mkdir(parents=True, exist_ok=True)
+    check_contents(folder, except_for=(_SOCKET,))  # also of the lock itself, which is written to
     try:
         lock = FolderLock(folder, _LOCK)
     except FolderLocked as error:

@@ -214,7 +214,7 @@ class ControlClient:
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             connection.settimeout(self._timeout)
             try:
-                connection.connect(os.path.realpath(self._folder / SOCKET))
+                connection.connect(str(place_of(self._folder / SOCKET)))
             except OSError:
                 connection.close()
                 raise
@@ -229,6 +229,23 @@ class ControlClient:
             self._read += chunk
         line, _, self._read = self._read.partition(b"\n")
         return line
+
+
+FAR_SOCKETS = "periplus-"
+"""How the folders begin that have the sockets of collections with long paths."""
+
+
+def place_of(path: Path) -> Path:
+    """Where the socket of a collection is. A link leads to one of this user's crawls, or counts as absent.
+
+    The folder may come from somebody else: a link to the socket of another program is not followed.
+    """
+    place = Path(os.path.realpath(path))
+    if path.is_symlink():
+        is_ours = place.name == SOCKET and place.parent.name.startswith(FAR_SOCKETS)
+        if not is_ours or place.stat().st_uid != os.getuid():
+            raise FileNotFoundError(path)
+    return place
 
 
 def is_running(folder: Path) -> bool:

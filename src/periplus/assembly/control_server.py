@@ -44,6 +44,7 @@ from periplus.policy.filters.patterns import compiled
 from periplus.urls import canonical
 
 from .control import (
+    FAR_SOCKETS,
     MAX_LINE,
     MAX_SITES,
     MAX_URLS,
@@ -60,6 +61,7 @@ from .control import (
     Submit,
     Verb,
     Widen,
+    place_of,
 )
 from .progress import Progress
 
@@ -157,7 +159,7 @@ def _listening(path: Path) -> socket.socket:
         if len(os.fsencode(path)) <= MAX_PATH:
             _bind(listener, path)
         else:
-            place = Path(tempfile.mkdtemp(prefix="periplus-")) / SOCKET
+            place = Path(tempfile.mkdtemp(prefix=FAR_SOCKETS)) / SOCKET
             _bind(listener, place)
             path.symlink_to(place)
         listener.listen(MAX_CLIENTS)
@@ -176,8 +178,8 @@ def _bind(listener: socket.socket, path: Path) -> None:
 def remove_socket(path: Path) -> None:
     """Remove the socket at this path, and the target if the path is a symbolic link."""
     with suppress(OSError):
-        place = Path(os.path.realpath(path))
-        if path.is_symlink() and place.name == SOCKET:
+        place = place_of(path)
+        if path.is_symlink():
             place.unlink(missing_ok=True)
             place.parent.rmdir()
     path.unlink(missing_ok=True)

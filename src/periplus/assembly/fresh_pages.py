@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from periplus.content import decode_body, read_page
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import AddressGuard, SingleRequests
+from periplus.crawl.fetch import SingleRequests
 from periplus.crawl.frontier import delay_after, robots_url
 from periplus.crawl.frontier.robots import read_robots
 from periplus.formats.headers import Headers
@@ -68,11 +68,12 @@ class FreshPages:
     """Fetches pages for one collection, one at a time, by its settings."""
 
     def __init__(self, collection: Collection, *, wait: Callable[[float], None] = time.sleep) -> None:
+        collection.check_trusted()
         config = collection.config
         self._config = config
         self._wait = wait
         self._clock = SystemClock()
-        self.guard = AddressGuard(collection.seeds, hosts=config.dns.hosts, allow_private=config.wire.allow_private)
+        self.guard = config.address_guard()
         self._requests = SingleRequests(
             config.wire, identity=config.identity, clock=self._clock, dns=config.dns, guard=self.guard
         )

@@ -89,8 +89,8 @@ def import_archives(
 ) -> Imported:
     """Make a new collection of all captures below these paths.
 
-    `seeds` bound what a crawl that continues the collection fetches; by default the shortest page of every site, or
-    the pages that a WACZ package lists first.
+    `seeds`, which a person gave, bound what a crawl that continues the collection fetches; by default the shortest
+    page of every site, or the pages that a WACZ package lists first, which open no private address.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(
@@ -106,8 +106,8 @@ def import_archives(
         if not known.captures:
             raise UsageError("there are no captures in these files", hint="periplus read FILE shows what a file is")
         shutil.rmtree(draft, ignore_errors=True)
-        chosen = list(seeds) or _seeds(paths, known)
-        collection = planned(draft, seeds=chosen, options={"crawl.workers": 1})
+        found = [] if seeds else _seeds(paths, known)
+        collection = planned(draft, typed=seeds, found=found, options={"crawl.workers": 1})
         collection.save()
         done = _Import(collection, files, known, say).run()
         if not done.captures:

@@ -1,48 +1,52 @@
-"""Jobs over the tables of a collection, in the background of its crawl: what they learn, the crawl uses from then on.
+"""Jobs over the tables of a collection: what they learn, its crawl uses from then on.
 
     python -m periplus.assembly.jobs DIR     runs every job that the settings of a collection want, once
 
-A `CrawlRun` starts that as a process of low priority: after the first 500 pages, whenever the pages have doubled
-since, at the latest every `EVERY_PAGES` pages or `EVERY_SECONDS` seconds, and when the crawl has ended. One runs at a
-time. A job that fails is logged and tried again the next time; the crawl goes on with what it had. Nothing waits for a
-job but the end of a crawl, and no job queues a URL: a finished crawl stays finished.
+`background` starts that as a process while a crawl runs and when it has ended. A job that fails is logged and tried
+again the next time; the crawl goes on with what it had. No job queues a URL: a finished crawl stays finished.
+
+A process of jobs has one thread and little memory: DuckDB holds at most `MEMORY` and writes the rest to a folder in the
+collection, which is removed at the end. `MOST_DATA` is the backstop: a job that asks for more than that fails, before
+the machine begins to swap or ends the crawl.
 """
 
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
+import shutil
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.router import owner_of
-from periplus.model import Site
-from periplus.policy.spam import SpamScores
 from periplus.store import LearntFiles
 from periplus.store.durable import write_file
 
 from .collection import Collection, existing, tally_of
-from .judging import judge_spam
+
+if TYPE_CHECKING:
+    from periplus.insight.views import Views
+    from periplus.policy.spam import SpamScores
 
 log = logging.getLogger(__name__)
 
-FIRST_PAGES: Final = 500
-"""Pages after which jobs first run: smaller crawls end before a job could change anything."""
-EVERY_PAGES: Final = 100_000
-"""Pages after which jobs run again, at the latest."""
-EVERY_SECONDS: Final = 1800.0
-"""Seconds after which jobs run again, at the latest, if pages were fetched since."""
+MEMORY: Final = "100MB"
+"""What DuckDB may hold; the rest waits on disk."""
+MAX_SPOOLED: Final = 200_000
+"""Rows of a table in no Parquet file yet that a job holds in memory: of links there may be a million."""
+SPILL: Final = "20GB"
+"""What may wait on disk at most."""
+MOST_DATA: Final = 1 << 30
+"""Bytes that a process of jobs may allocate, used or not: five times what one took for 20,000 pages."""
+ONE_THREAD: Final = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_IO_THREADS": "1"}
+"""The environment of a process of jobs: each thread that a library starts would hold memory of its own."""
 _JUDGED_PAGES: Final = "spam-pages"
 """The file, beside other results, with the number of pages that the collection had when spam was last judged."""
-_PRIORITY: Final = 10
-"""Low: the crawl has the processor first, and a job still ends on a busy machine."""
+_SCRATCH: Final = "jobs-scratch"
 
 
 class Job(Struct, frozen=True):
@@ -50,7 +54,7 @@ class Job(Struct, frozen=True):
 
     name: str
     is_wanted: Callable[[Collection], bool]
-    run: Callable[[Collection], None]
+    run: Callable[[Collection, Views], None]
 
 
 def _wants_reputation(collection: Collection) -> bool:
@@ -59,7 +63,7 @@ def _wants_reputation(collection: Collection) -> bool:
     return config.budgets.domain != "none" and config.scope.kind == "any"
 
 
-def learn_reputation(collection: Collection) -> None:
+def learn_reputation(collection: Collection, views: Views) -> None:
     """Write the learnt file "reputation" of a collection."""
     from periplus.insight.reputation import ReputationSettings
     from periplus.insight.reputation import learn_reputation as learn
@@ -74,12 +78,13 @@ def learn_reputation(collection: Collection) -> None:
         budgets.largest,
         config.scope.suffixes,
         shards,
-        lambda site: owner_of(Site(site), shards),
+        _owners(shards),
     )
     layout = collection.layout
     found = learn(
         layout.folder,
         layout.spooled,
+        database=views.database,
         seeds=collection.seeds,
         settings=settings,
         spam=_known_spam(collection),
@@ -88,8 +93,20 @@ def learn_reputation(collection: Collection) -> None:
     LearntFiles(layout.learnt).write("reputation", found.known().written())
 
 
+def _owners(shards: int) -> Callable[[str], int] | None:
+    """The shard of a site, where there are several."""
+    if shards == 1:
+        return None
+    from periplus.crawl.router import owner_of  # loads much of a crawl
+    from periplus.model import Site
+
+    return lambda site: owner_of(Site(site), shards)
+
+
 def _known_spam(collection: Collection) -> SpamScores:
     """The spam scores learnt so far; none if the crawl does not use them."""
+    from periplus.policy.spam import SpamScores
+
     scores, files = SpamScores(), LearntFiles(collection.layout.learnt)
     generation = files.newest().get("spam", 0) if collection.config.spam.enabled else 0
     content = files.read("spam", generation) if generation else None
@@ -104,14 +121,16 @@ def _wants_spam(collection: Collection) -> bool:
     return config.spam.enabled and config.spam.while_crawling and config.scope.kind == "any"
 
 
-def learn_spam(collection: Collection) -> None:
+def learn_spam(collection: Collection, views: Views) -> None:
     """Judge the hosts of a collection, if it has twice the pages of the last time: all of them are judged each time."""
+    from .judging import judge_spam
+
     path = collection.folder / "insight" / _JUDGED_PAGES
     pages = tally_of(collection.layout).pages
     with suppress(OSError, ValueError):
         if pages < 2 * int(path.read_text()):
             return
-    judge_spam(collection)
+    judge_spam(collection, views)
     path.parent.mkdir(exist_ok=True)
     write_file(path, str(pages).encode())
 
@@ -128,78 +147,50 @@ def wanted_jobs(collection: Collection) -> list[Job]:
 def run_jobs(collection: Collection) -> int:
     """Run every wanted job, one after another; how many failed."""
     failed = 0
-    for job in wanted_jobs(collection):
-        try:
-            job.run(collection)
-        except Exception:  # a job must not end the others, and runs again
-            log.exception("the job %s failed", job.name)
-            failed += 1
+    with _views(collection) as views:
+        for job in wanted_jobs(collection):
+            try:
+                job.run(collection, views)
+            except Exception:  # a job must not end the others, and runs again
+                log.exception("the job %s failed", job.name)
+                failed += 1
     return failed
 
 
-class BackgroundJobs:
-    """Starts the jobs of a collection while its crawl runs. `start` begins one run of them as a process."""
-
-    def __init__(
-        self,
-        collection: Collection,
-        pages: int,
-        now: float,
-        start: Callable[[Path], subprocess.Popen[bytes]] | None = None,
-    ) -> None:
-        self._collection = collection
-        self._start = start or start_process
-        self._pages = pages
-        self._at = now
-        self._running: subprocess.Popen[bytes] | None = None
-        self._is_wanted = bool(wanted_jobs(collection))
-
-    def check(self, pages: int, now: float) -> bool:
-        """Start the jobs if it is time, `pages` having been fetched in all. Whether they were started."""
-        if not self._is_wanted or (self._running is not None and self._running.poll() is None):
-            return False
-        new = pages - self._pages
-        is_late = now - self._at >= EVERY_SECONDS and new > 0
-        if new < min(max(FIRST_PAGES, self._pages), EVERY_PAGES) and not is_late:
-            return False
-        self._begin(pages, now)
-        return True
-
-    def end(self, pages: int, now: float, *, is_interrupted: bool) -> None:
-        """Run the jobs on the last pages of a crawl that has ended, unless it was interrupted or there are few."""
-        if self._running is not None:
-            if is_interrupted:
-                self._running.terminate()
-            self._running.wait()
-        if self._is_wanted and not is_interrupted and pages - self._pages >= FIRST_PAGES:
-            self._begin(pages, now)
-            self.wait()
-
-    def wait(self) -> None:
-        """Wait for jobs that run."""
-        if self._running is not None:
-            self._running.wait()
-
-    def _begin(self, pages: int, now: float) -> None:
-        self._pages, self._at = pages, now
-        try:
-            self._running = self._start(self._collection.folder)
-        except OSError as error:
-            log.warning("jobs over the tables cannot run: %s", error)
+def scratch_of(folder: Path) -> Path:
+    """Where the jobs of a collection write what they cannot hold; one process of jobs runs at a time."""
+    return folder / "insight" / _SCRATCH
 
 
-def start_process(folder: Path) -> subprocess.Popen[bytes]:
-    """Run the jobs of a collection in another process, of the lowest priority."""
-    process = subprocess.Popen(  # noqa: S603 - this program, with the folder of a collection
-        [sys.executable, "-m", "periplus.assembly.jobs", str(folder)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    with suppress(OSError, AttributeError):  # it has ended already, or this system has no priorities
-        os.setpriority(os.PRIO_PROCESS, process.pid, _PRIORITY)
-    return process
+@contextmanager
+def _views(collection: Collection) -> Iterator[Views]:
+    from periplus.insight.views import Views, ViewSettings  # imports DuckDB
+
+    scratch = scratch_of(collection.folder)
+    shutil.rmtree(scratch, ignore_errors=True)  # of a process that was killed
+    scratch.mkdir(parents=True)
+    try:
+        settings = ViewSettings(memory=MEMORY, spill=SPILL, threads=1, max_spooled_rows=MAX_SPOOLED)
+        with Views(collection.folder, spooled=collection.layout.spooled, settings=settings, scratch=scratch) as views:
+            yield views
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def limit_data(size: int = MOST_DATA) -> None:
+    """Have this process fail to allocate more than `size` bytes, where the system can do that."""
+    with suppress(ImportError, OSError, ValueError):  # another system, or a lower limit that holds already
+        from resource import RLIMIT_DATA, getrlimit, setrlimit
+
+        setrlimit(RLIMIT_DATA, (size, getrlimit(RLIMIT_DATA)[1]))
+
+
+def main(folder: Path) -> int:
+    """Run the jobs of a collection in this process, within its limits; the exit code."""
+    limit_data()
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    return min(run_jobs(existing(folder)), 1)
 
 
 if __name__ == "__main__":
-    sys.exit(min(run_jobs(existing(Path(sys.argv[1]))), 1))
+    sys.exit(main(Path(sys.argv[1])))

@@ -6,7 +6,7 @@ import csv
 import gzip
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,11 +19,13 @@ from periplus.policy.spam import Model, decoded, shipped
 from periplus.store import LearntFiles
 from periplus.store.durable import write_file
 
+from . import trust
 from .collection import Collection
 
 if TYPE_CHECKING:
     from periplus.insight.mirrors import JudgedHosts
     from periplus.insight.spam import SpamJob, SpamJudgement
+    from periplus.insight.views import Views
     from periplus.policy.spam.training import Example
 
 
@@ -33,14 +35,16 @@ _LABEL_COLUMNS: Final = ("label", "class")
 
 
 @contextmanager
-def spam_job(collection: Collection) -> Iterator[SpamJob]:
-    """The job over a collection, with its settings and its model."""
+def spam_job(collection: Collection, views: Views | None = None) -> Iterator[SpamJob]:
+    """The job over a collection, with its settings and its model; over `views` of it, if there are some already."""
     from periplus.insight.spam import SpamJob  # imports DuckDB: only where it is used
     from periplus.insight.views import Views
 
     config = collection.config
-    with Views(collection.folder, spooled=collection.layout.spooled) as views:
-        yield SpamJob(views, model_of(config.spam.model, collection.folder), config.spam, config.scope.suffixes)
+    trust.check([name for name in collection.untrusted if name == "spam.model"], collection.folder)
+    model = model_of(config.spam.model, collection.folder)
+    with nullcontext(views) if views else Views(collection.folder, spooled=collection.layout.spooled) as opened:
+        yield SpamJob(opened, model, config.spam, config.scope.suffixes)
 
 
 def model_of(name: str, folder: Path) -> Model:
@@ -54,12 +58,12 @@ def model_of(name: str, folder: Path) -> Model:
         raise UsageError(f"{path}: {error.strerror}", hint="set `model` in [spam], or leave it empty") from error
 
 
-def judge_spam(collection: Collection) -> SpamJudgement:
+def judge_spam(collection: Collection, views: Views | None = None) -> SpamJudgement:
     """Judge every host and domain; write the verdicts, and what a running or later crawl follows."""
     from periplus.insight.spam import JUDGE
     from periplus.insight.views.kept import write_verdicts
 
-    with spam_job(collection) as job:
+    with spam_job(collection, views) as job:
         found = job.judge(time.time())
     write_verdicts(collection.folder, JUDGE, found.verdicts)
     LearntFiles(collection.layout.learnt).write(JUDGE, found.learnt)

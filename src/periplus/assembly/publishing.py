@@ -21,7 +21,7 @@ from periplus.config import Config
 from periplus.config.toml_files import dump, load, with_options
 from periplus.content import decode_body
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import AddressGuard, SingleRequests
+from periplus.crawl.fetch import SingleRequests
 from periplus.formats.headers import Headers
 from periplus.insight.views import Views
 from periplus.model import Fetched, FetchOutcome, PeriplusError, Url, UsageError
@@ -170,7 +170,7 @@ class RangesRefreshed(Struct, frozen=True):
 def range_requests(config: Config | None = None) -> SingleRequests:
     """Requests as a crawl sends them."""
     config = config or Config()
-    guard = AddressGuard([], hosts=config.dns.hosts, allow_private=config.wire.allow_private)
+    guard = config.address_guard()
     return SingleRequests(config.wire, identity=config.identity, clock=SystemClock(), dns=config.dns, guard=guard)
 
 

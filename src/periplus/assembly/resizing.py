@@ -322,6 +322,7 @@ def _parked(state: State, meta: ShardMeta) -> ShardMeta:
             revisits_waiting=revisits,
             scores=ScoreState(ranked_at, state.standings.pooled, first_visits) if meta.ordering else None,
             random=frontier.random,
+            steering=frontier.steering,
         ),
         revisits=replace(meta.revisits, parts=0, waiting=revisits, factor=0, added=()),
         links=LinkState(),

@@ -18,9 +18,9 @@ from periplus.crawl.shard import Controls, Status
 from periplus.crawl.sharding import Crawl, Gather
 from periplus.crawl.stats import CrawlStats
 
+from .background import BackgroundJobs
 from .collection import Collection, tally_of
 from .control_server import ControlServer
-from .jobs import BackgroundJobs
 from .opening import open_crawl, settle
 from .parts import NO_PARTS, OwnParts
 from .progress import Meter, Progress
@@ -111,7 +111,8 @@ class CrawlRun:
         """The progress up to now, from the statuses of all shards; the last progress if none has reported yet."""
         if statuses:
             self.progress = self._meter.read(statuses, self._clock.now())
-            self._jobs.check(self.progress.tally.pages, self._clock.now())
+            cpu_seconds = sum(status.cpu_seconds for status in statuses)
+            self._jobs.check(self.progress.tally.pages, self._clock.now(), cpu_seconds)
         return self.progress
 
     @property

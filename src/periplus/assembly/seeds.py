@@ -25,6 +25,8 @@ _LOCAL = re.compile(r"localhost|[\w.-]+\.(?:localhost|test|internal|local)|[\d.]
 
 Only the scheme depends on this. Which private addresses a crawl may reach is decided in `crawl.fetch.addresses`.
 """
+_PATH = re.compile(r"\s*(?:[/\\~]|\.{1,2}(?:[/\\]|\s*$)|[a-z]:[/\\](?!/)|file:)", re.IGNORECASE)
+"""Beginnings of paths on disks. The URL standard would make the first folder a host: /etc/passwd, https://etc/passwd."""
 _PORT = re.compile(r"[^/?#]*:(\d+)")
 
 
@@ -32,6 +34,11 @@ def seeds_from(texts: Sequence[str]) -> tuple[Url, ...]:
     """The canonical URLs of seeds, in order and without repetitions. Raises `ConfigError` for what is not a URL."""
     seeds: dict[Url, None] = {}
     for text in texts:
+        if _PATH.match(text):
+            raise ConfigError(
+                f"the seed {shown(text)!r} is a path",
+                hint="Write a URL, https://example.org/, or --seeds FILE for a list of them",
+            )
         seed = canonical(with_scheme(text))
         if seed is None:
             raise ConfigError(f"the seed {shown(text)!r} is not a URL", hint="Write it as https://example.org/")
@@ -90,6 +97,8 @@ def read_seeds(file: str | Path) -> list[str]:
     try:
         if name == "-":
             return list(islice(read_urls(sys.stdin.read().splitlines()), MAX_SEEDS))
+        if Path(file).is_fifo():
+            raise UsageError(f"{name} is a pipe", hint="give a file, or - for standard input")
         with Path(file).open("rb") as raw, _opened(raw) as data:
             lines = (line.decode("utf-8").rstrip("\r\n") for line in data)
             return list(islice(read_urls(lines), MAX_SEEDS))

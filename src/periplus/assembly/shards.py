@@ -16,7 +16,7 @@ from periplus import __version__
 from periplus.config import Config
 from periplus.crawl.clock import RateLimiter, SystemClock, Timescale, TokenBucket
 from periplus.crawl.engine import Engine
-from periplus.crawl.fetch import AddressGuard, CurlWire, Resolver
+from periplus.crawl.fetch import CurlWire, Resolver
 from periplus.crawl.frontier import AddressClaims
 from periplus.crawl.judging import JudgeSettings
 from periplus.crawl.log import InputLog, with_body
@@ -40,6 +40,7 @@ from periplus.urls import site_of
 
 from .layout import Layout
 from .parts import NO_PARTS, OwnParts, rendering_wire, topic_maker
+from .trust import with_values_of
 
 _MMAP_THRESHOLD = -3
 """`M_MMAP_THRESHOLD` of glibc's malloc.h."""
@@ -93,14 +94,17 @@ def open_shard(asked: ShardMaker, layout: Layout, number: int, count: int) -> Sh
 
 
 def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int) -> Engine:
-    """The engine of a shard, recovered. What was logged under other settings is first applied under those."""
+    """The engine of a shard, recovered. What was logged under other settings is first applied under those.
+
+    Personal settings are those of now: the log lies in the collection, and a person gave these (`trust`).
+    """
     state = _state(asked, layout, number)
     try:
         logged = _logged(asked, layout, number, state)
         if logged is not None:
             before = replace(
                 asked,
-                config=logged.config,
+                config=with_values_of(asked.config, logged.config),
                 seeds=logged.seeds,
                 visits_a_day=logged.visits_a_day,
                 revisits_only=logged.revisits_only,
@@ -340,7 +344,7 @@ def _return_large_blocks() -> None:
 def _wire(asked: ShardMaker, clock: SystemClock, count: int) -> Wire:
     config = asked.config
     _return_large_blocks()
-    guard = AddressGuard(asked.seeds, hosts=config.dns.hosts, allow_private=config.wire.allow_private)
+    guard = config.address_guard()
     wire = CurlWire(
         config.transfers,
         identity=config.identity,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from periplus.config import Config
 from periplus.content import decode_body, read_page
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import AddressGuard, SingleRequests
+from periplus.crawl.fetch import SingleRequests, opened_by
 from periplus.formats.headers import Headers
 from periplus.model import Failed, Fetched, Page, UsageError
 from periplus.policy.topic import MAX_EXAMPLES, examples_of, words_of
@@ -85,12 +85,15 @@ def _pages(place: str, config: Config, option: str) -> Iterator[Page]:
 
 
 def _fetched(place: str, config: Config, option: str) -> Page:
-    """Fetch one page, with the rules of the crawl's wire."""
+    """Fetch one page, with the rules of the crawl's wire. A person named it: it may be private (`trust.PERSONAL`)."""
     url = canonical(place)
     if url is None:
         raise UsageError(f"{option}: {place} is not a URL that can be fetched", hint="write https://...")
-    guard = AddressGuard([url], hosts=config.dns.hosts, allow_private=config.wire.allow_private)
-    requests = SingleRequests(config.wire, identity=config.identity, clock=SystemClock(), dns=config.dns, guard=guard)
+    opened = opened_by([url], config.dns.hosts, config.wire.allow_private)
+    config = config.with_options({"wire.allow_private": opened})
+    requests = SingleRequests(
+        config.wire, identity=config.identity, clock=SystemClock(), dns=config.dns, guard=config.address_guard()
+    )
     outcome = requests.get(url, max_bytes=MAX_BYTES, types=_TYPES)
     if not isinstance(outcome, Fetched) or outcome.status != 200:
         reason = outcome.reason if isinstance(outcome, Failed) else f"status {getattr(outcome, 'status', None)}"

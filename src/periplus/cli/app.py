@@ -36,6 +36,7 @@ VERBS = {
     "export": "Export a collection: jsonl, parquet, warc, wacz, text, markdown.",
     "import": "Make a collection of WARC, ARC and WACZ files, or of seeds.",
     "repair": "Check a collection and rebuild damaged parts.",
+    "trust": "Accept the private addresses and programs that a collection names.",
     "forms": "List the forms of a collection, and what submitting them brought.",
     "judge": "Find mirrors and parked domains of a collection.",
     "index": "Index a collection for searching, or update the index.",

@@ -73,6 +73,7 @@ def resize(
     Example: periplus cluster resize docs 4
     """
     asked = existing(collection)
+    asked.check_trusted()
     patience = duration("--wait", wait) or 0.0
     console = stderr_console()
     began, before = time.monotonic(), asked.layout.shards

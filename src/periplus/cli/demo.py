@@ -77,7 +77,7 @@ def demo(
         hosts = [*(site.host for site in world.sites()), *(REGISTRY[name].host for name in HOSTILE)]
         _print(console, f"a web of {SITES} sites and {len(HOSTILE)} hostile hosts is up at {lab.base}", "bold")
         collection = planned(
-            folder, seeds=[f"http://{host}/" for host in hosts], options={**OPTIONS, "wire.proxy": lab.base.rstrip("/")}
+            folder, found=[f"http://{host}/" for host in hosts], options={**OPTIONS, "wire.proxy": lab.base.rstrip("/")}
         )
         with held(folder):
             collection.save()

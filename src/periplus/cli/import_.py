@@ -58,7 +58,7 @@ def import_(
             hint=f"periplus import crawl.warc.gz -o {out}, or periplus import --seeds bookmarks.html -o {out}",
         )
     if seeds:
-        _import_seeds(out, [*(seed or ()), *(url for each in seeds for url in read_seeds(each))], is_json=json)
+        _import_seeds(out, seed or [], [url for each in seeds for url in read_seeds(each)], is_json=json)
         return
     tune_garbage_collection()
     console = stderr_console()
@@ -75,9 +75,9 @@ def import_(
         raise typer.Exit(1)
 
 
-def _import_seeds(out: Path, urls: list[str], *, is_json: bool) -> None:
+def _import_seeds(out: Path, typed: list[str], found: list[str], *, is_json: bool) -> None:
     with held(out):
-        collection = planned(out, seeds=urls, options={})
+        collection = planned(out, typed=typed, found=found, options={})
         collection.save()
     if is_json:
         typer.echo(msgspec.json.encode({"seeds": len(collection.seeds), "collection": str(out)}))

@@ -333,7 +333,7 @@ def map(  # noqa: A001 - the verb
             media=media,
         )
         asked = {**chosen, **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file)}
-        collection = planned(folder, seeds=[site], settings=config, options=asked)
+        collection = planned(folder, typed=[site], settings=config, options=asked)
         with held(folder):
             collection.save()
             title = f"periplus map {site}" + (f" -o {out}" if out else "")

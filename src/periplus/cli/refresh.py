@@ -99,7 +99,7 @@ def refresh(
         )
     selection = Selection(tuple(site or ()), duration("--older-than", older_than) or 0.0)
     _check_sites(existing(collection), selection)
-    asked = planned(collection, seeds=[], options={})
+    asked = planned(collection, options={})
     with held(collection), gathering(cluster, asked) as (now, gather, most):
         plan = begin_refresh(now.config, now.layout, now.seeds, selection, fetches_new=new)
         title = f"periplus refresh {shlex.quote(str(collection))}"

@@ -32,6 +32,7 @@ def repair(collection: options.Collected, dry_run: OnlyCheck = False, json: opti
     Example: periplus repair docs
     """
     found = existing(collection)
+    found.check_trusted()
     check_whole(found.layout)
     console = stderr_console()
     with held(found.folder):

@@ -76,7 +76,10 @@ def serve(
         console.print(Text(f"Serving {', '.join(served.collections)} at {url}", style="bold"), soft_wrap=True)
         console.print(Text("Ctrl-C stops.", style="dim"))
 
-    with crawling(collections if crawl or watch else (), "watch" if watch else "crawl"):
+    def say(text: str) -> None:
+        console.print(Text(text, style="bold red"), soft_wrap=True)
+
+    with crawling(collections if crawl or watch else (), "watch" if watch else "crawl", say):
         run(served, started, lambda: os._exit(INTERRUPTED))
 
 

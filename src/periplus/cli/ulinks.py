@@ -102,7 +102,7 @@ def _of_site(site: str, wanted: Wanted, wire: dict[str, object], sitemaps: list[
         "sitemaps.submitted": sitemaps or None,
     }
     with TemporaryDirectory(prefix=SCRATCH) as folder:
-        collection = planned(Path(folder) / "map", seeds=[site], options=wire | asked_of)
+        collection = planned(Path(folder) / "map", typed=[site], options=wire | asked_of)
         _fetched(collection, f"periplus ulinks {site}")
         sample = sampled(collection, Path(folder), repairs=not wanted.is_exact)
         found = wanted.of(sample)
@@ -125,15 +125,10 @@ def _looked_at(
     scheme = str(mapped.seeds[0]).partition(":")[0]
     sections = [canonical(f"{scheme}://{link.section.rstrip('/')}/") for link in found if not link.is_listed]
     nowhere = canonical(f"{scheme}://{site_of(mapped.seeds[0])}/{_NOWHERE}") or mapped.seeds[0]
-    seeds = [
-        str(mapped.seeds[0]),
-        str(nowhere),
-        *(link.url for link in found if link.is_listed),
-        *filter(None, sections),
-    ]
+    chosen = [str(nowhere), *(link.url for link in found if link.is_listed), *filter(None, sections)]
     shallow: dict[str, object] = {"budgets.max_depth": 0, "sitemaps.follow": False}
-    collection = planned(folder, seeds=seeds, options=wire | shallow)
-    _fetched(collection, f"looking at {len(seeds)} pages")
+    collection = planned(folder, typed=[str(mapped.seeds[0])], found=chosen, options=wire | shallow)
+    _fetched(collection, f"looking at {len(chosen) + 1} pages")
     with asked(collection) as views:
         pages = frozenset(str(row["url"]) for row in views.rows(_THERE, [str(nowhere)]))
         return entitled(wanted.of(sample, pages), views)

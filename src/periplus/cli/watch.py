@@ -314,7 +314,7 @@ def _watched(folder: Path, asked: dict[str, object]) -> Collection:
             f"{folder} has no page yet, so that there is nothing to come back to",
             hint=f"periplus crawl -o {shlex.quote(str(folder))} fetches them; then watch",
         )
-    return planned(folder, seeds=[], options=asked)
+    return planned(folder, options=asked)
 
 
 def for_this_run(collection: Collection, seconds: float | None) -> Collection:

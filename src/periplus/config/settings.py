@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.crawl.fetch import Identity, ResolverSettings, WireSettings
+from periplus.crawl.fetch import AddressGuard, Identity, ResolverSettings, WireSettings
 from periplus.crawl.frontier import FrontierSettings, PolitenessSettings, RetrySettings
 from periplus.crawl.revisit import WatchSettings
 from periplus.crawl.settings import EngineSettings, ReadingSettings
@@ -309,6 +309,10 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             return self.wire
         longest = max(self.wire.max_page_bytes, self.media.max_file_bytes)
         return replace(self.wire, accept_types=media.accepted(self.wire.accept_types), max_page_bytes=longest)
+
+    def address_guard(self) -> AddressGuard:
+        """Which addresses requests may be sent to, for which site: every request is checked by such a guard."""
+        return AddressGuard(allow_private=self.wire.allow_private, hosts=self.dns.hosts)
 
     @property
     def identity(self) -> Identity:

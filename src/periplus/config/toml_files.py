@@ -182,7 +182,8 @@ def _did_you_mean(name: str, known: Mapping[str, object], form: str) -> str:
 HEADER = """\
 # What this crawl was asked to do. Edit it, and continue with the same command.
 # A line that begins with "#" shows a default. Options of the command line go over what stands here and are written
-# down here; this file is then written again, without your own comments.
+# down here; this file is then written again, without your own comments. After a change of private addresses, programs,
+# proxies or files elsewhere, run `periplus trust` on this folder once.
 """
 
 _WIDTH = 100

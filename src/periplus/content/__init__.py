@@ -7,6 +7,7 @@ A body comes off the wire in content codings. `decode_body` takes them off under
    `formats.encodings`; `mime` says whether this is a page at all. What is not becomes an empty `Page` with the reason.
 2. `scan` passes over the bytes once, without building a tree, and gives columns: text and main text, links, media, head
    and form elements. There are two scanners with equal results, one in C and one in Python; `scan.READER` says which.
+   The one in C also does what 4 and 5 do in Python: it masks, sketches and counts.
 3. `facts` (title, description, language, base, directives for crawlers), `links` (and resources,
    canonical, alternates, feeds), `redirects` and `forms` read the columns; `html` makes the `Page` of them.
 4. `words` turns the main text into numbers, and `sketch` those into what finds near-duplicates. `digests` are compared

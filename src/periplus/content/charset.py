@@ -25,6 +25,7 @@ _LATE_BYTES: Final = 1 << 15
 _GUESS_BYTES: Final = 1 << 20
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "UTF-8"), (b"\xfe\xff", "UTF-16BE"), (b"\xff\xfe", "UTF-16LE"))
+_BOM_STARTS: Final = frozenset(mark[:1] for mark, _ in _BOMS)
 _UTF16_XML: Final = ((b"<\0?\0x\0", "UTF-16LE"), (b"\0<\0?\0x", "UTF-16BE"))
 _META: Final = re.compile(rb"meta[\t\n\f\r /]", re.IGNORECASE)
 _LATE_META: Final = re.compile(rb"<meta[\t\n\f\r /][^<>]{0,512}charset", re.IGNORECASE)
@@ -54,7 +55,7 @@ class Charset(Struct, frozen=True, gc=False):
 
 def sniff_charset(body: bytes, content_type: str | None = None) -> Charset:
     """The encoding of a page, as a browser would find it."""
-    for mark, marked in _BOMS:
+    for mark, marked in _BOMS if body[:1] in _BOM_STARTS else ():
         if body.startswith(mark):
             return Charset(marked, "bom", len(mark))
     if content_type and (encoding := transport_charset(content_type)):
@@ -70,7 +71,7 @@ def transport_charset(content_type: str) -> str | None:
 
 
 def _declared(head: bytes) -> Charset | None:
-    for start, wide in _UTF16_XML:
+    for start, wide in _UTF16_XML if b"\0" in head[:2] else ():
         if head.startswith(start):
             return Charset(wide, "xml")
     # No declaration is without the word, and looking for a word is much cheaper than looking for a declaration.

@@ -25,7 +25,8 @@ from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
 from ..model import ChangeLevel
-from .digests import TEXT_RULE, masked
+from .digests import masked
+from .scan.columns import TEXT_RULE
 from .settings import ChurnSettings
 
 MAX_BLOCKS: Final = 64

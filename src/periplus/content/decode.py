@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Final, cast
 
 import brotli
@@ -56,12 +57,10 @@ def decode_body(
     body: bytes, content_encoding: str, *, max_size: int = MAX_SIZE, max_ratio: float = MAX_RATIO
 ) -> tuple[bytes, tuple[Problem, ...]]:
     """The body without its content codings, and what was wrong with them. Never more than `max_size` bytes."""
-    codings = [
-        name for name in (part.strip().lower() for part in content_encoding.split(",")) if name not in _NO_CODING
-    ]
+    codings = _codings_in(content_encoding)
     problems: list[Problem] = []
     if not codings and body.startswith(_GZIP_MAGIC):
-        codings = ["gzip"]
+        codings = ("gzip",)
         problems.append(Problem("unlabelled-gzip"))
     if len(codings) > MAX_CODINGS:
         problems.append(Problem("too-many-codings", content_encoding[:100]))
@@ -78,6 +77,13 @@ def decode_body(
         problems.append(Problem("too-large", at=max_size))
         body = body[:max_size]
     return body, tuple(problems)
+
+
+@lru_cache(maxsize=256)
+def _codings_in(content_encoding: str) -> tuple[str, ...]:
+    """The codings that a header names, in lower case, without those that change nothing."""
+    names = (part.strip().lower() for part in content_encoding.split(","))
+    return tuple([name for name in names if name not in _NO_CODING])
 
 
 def _decode(body: bytes, coding: str, limit: int, at_limit: str) -> tuple[bytes, Problem | None]:
@@ -123,8 +129,10 @@ def _gunzip_one_member(body: bytes, limit: int) -> bytes | None:
     except deflate.DeflateError:
         return None
     length = len(content).to_bytes(4, "little")
-    is_followed = any(body[at.start() - 4 : at.start()] == length for at in _MEMBER.finditer(body, _SMALLEST))
-    return None if is_followed else content
+    for at in _MEMBER.finditer(body, _SMALLEST):
+        if body[at.start() - 4 : at.start()] == length:
+            return None
+    return content
 
 
 def _inflate(body: bytes, wbits: int) -> Iterator[bytes]:

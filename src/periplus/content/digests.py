@@ -23,6 +23,7 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from ..model import ChangeLevel, Digests, Links, Page, ReadFrom, Url
 from .scan import READER
+from .scan.columns import TEXT_RULE
 from .sketch import VALUES, resemblance
 
 MASK: Final = b"#"
@@ -133,11 +134,6 @@ def _choose() -> Callable[[bytes], bytes]:
 _masked: Final = _choose()
 
 
-TEXT_RULE: Final = 2
-"""The number of the rule by which main text and blocks are found, from 1 to 63.
-
-To be raised with every change after which the same page has another main text, other blocks or another sketch.
-"""
 MINOR_RESEMBLANCE: Final = 0.98
 """The least resemblance of two main texts between which the change is minor: about one shingle in fifty differs."""
 _ORIGIN_SHIFT: Final = 6
@@ -148,21 +144,38 @@ _MARK: Final = int.from_bytes((0x9E3779B1 * (TEXT_RULE - 1) & 0xFFFFFFFF).to_byt
 """Changes every value of a sketch, so that sketches of two rules have values in common by chance only."""
 
 
-def digests_of(body: bytes, text: bytes, main: bytes, links: Links, own: Url) -> Digests:
-    """The digests of a page with this URL: of its body, all its text, its main text, and the URLs it links to."""
-    targets = {*links.urls}
-    if links.own and links.urls.count(own) == len(links.own):  # no other link writes out the page's URL
-        targets.discard(own)
+def digests_of(
+    body: bytes,
+    text: bytes,
+    main: bytes,
+    links: Links,
+    own: Url,
+    *,
+    masked_main: bytes | None = None,
+    targets: bytes | None = None,
+) -> Digests:
+    """The digests of a page with this URL: of its body, all its text, its main text, and the URLs it links to.
+
+    `masked_main` and `targets` are columns of the scan, if they are there.
+    """
     return Digests(
         raw=xxh3_64_intdigest(body),
         text=xxh3_64_intdigest(text),
-        main=xxh3_64_intdigest(masked(main), TEXT_RULE),
-        links=xxh3_64_intdigest("\n".join(sorted(targets)).encode()),
+        main=xxh3_64_intdigest(masked(main) if masked_main is None else masked_main, TEXT_RULE),
+        links=xxh3_64_intdigest(sorted_targets(links, own) if targets is None else targets),
     )
 
 
+def sorted_targets(links: Links, own: Url) -> bytes:
+    """The different targets of the links of a page with this URL, without itself unless a link writes it out."""
+    targets = {*links.urls}
+    if links.own and links.urls.count(own) == len(links.own):  # no other link writes out the page's URL
+        targets.discard(own)
+    return "\n".join(sorted(targets)).encode()
+
+
 def marked_sketch(sketch: bytes) -> bytes:
-    """A sketch of a main text with the mark of the rule by which the text was found."""
+    """A sketch with the mark of the rule by which its text was found. The native scanner does the same."""
     return (int.from_bytes(sketch, "little") ^ _MARK).to_bytes(len(sketch), "little") if sketch else b""
 
 

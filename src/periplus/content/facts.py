@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 from ..formats.headers import read_directives, read_robots_tag, strictest
 from ..formats.preferences import of_page
-from ..model import Directives, Preferences
+from ..model import NO_PREFERENCES, Directives, Preferences
 from ..urls import whatwg
-from .scan.columns import HeadElement
+from .scan.columns import Head
 
 AGENT: Final = "periplus"
 """The product token by which pages address this crawler, beside `robots`."""
@@ -32,25 +32,6 @@ class Facts(NamedTuple):
     preferences: Preferences
 
 
-class Head(NamedTuple):
-    """The head elements of a page by tag, each in document order."""
-
-    html: list[HeadElement]
-    metas: list[HeadElement]
-    links: list[HeadElement]
-    bases: list[HeadElement]
-    scripts: list[HeadElement]
-
-
-def by_tag(elements: Sequence[HeadElement]) -> Head:
-    """Head elements of a scan, sorted."""
-    head = Head([], [], [], [], [])
-    append = {"html": head.html, "meta": head.metas, "link": head.links, "base": head.bases, "script": head.scripts}
-    for element in elements:
-        append[element[0]].append(element)
-    return head
-
-
 def read_facts(
     title: str, head: Head, robots_tags: Sequence[str], use_headers: Sequence[tuple[str, str]] = ()
 ) -> Facts:
@@ -66,13 +47,14 @@ def read_facts(
         elif not content_language and is_equivalent(attributes.get("http-equiv"), "content-language"):
             content_language = content.partition(",")[0]
     root = head.html[0].attributes if head.html else {}
-    language = root.get("lang") or root.get("xml:lang") or content_language
-    description = next((metas[name][0] for name in _DESCRIPTIONS if name in metas), "")
+    language = (root.get("lang") or root.get("xml:lang") or content_language).strip()[:_MAX_LANGUAGE]
     directives = read_robots_tag(robots_tags, AGENT) if robots_tags else _NO_DIRECTIVES
+    if not metas and not use_headers and directives is _NO_DIRECTIVES:  # as nearly all pages
+        return Facts(folded(title, MAX_TITLE), "", language, directives, NO_PREFERENCES)
+    description = next((metas[name][0] for name in _DESCRIPTIONS if name in metas), "")
     for name in ("robots", AGENT):
         for content in metas.get(name, ()):
             directives = strictest(directives, read_directives(content))
-    language = language.strip()[:_MAX_LANGUAGE]
     preferences = of_page(use_headers, metas, directives)
     return Facts(folded(title, MAX_TITLE), folded(description, MAX_DESCRIPTION), language, directives, preferences)
 

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
+from msgspec.msgpack import Decoder
 from msgspec.structs import replace
 
 from ..model import Field, Form, Problem
@@ -28,6 +30,9 @@ MAX_OPTIONS: Final = 1000
 """Maximum number of options stored for a field."""
 _MAX_WORD: Final = 256
 """Characters of a name, a value or a label."""
+_REMEMBERED_BYTES: Final = 1 << 13
+"""Bytes of packed form elements up to which their forms are remembered; most are a field for a search."""
+_DECODER: Final = Decoder(list[FormElement])
 _CONTROLS: Final = frozenset({"input", "select", "textarea", "button"})
 _METHODS: Final = {"post": "POST", "dialog": "DIALOG"}
 
@@ -43,11 +48,29 @@ class WrittenForm(NamedTuple):
     buttons: tuple[str, ...]
 
 
-def read_forms(elements: Sequence[FormElement]) -> list[WrittenForm]:
-    """The forms of a page, at most one more than are kept."""
+def read_forms(packed: bytes) -> tuple[WrittenForm, ...]:
+    """The forms of a page, at most one more than are kept, given its form elements as the scanner packs them.
+
+    Nearly all pages of a site have the same forms, so those read last are remembered.
+    """
+    if not packed:
+        return ()
+    return _remembered_forms(packed) if len(packed) <= _REMEMBERED_BYTES else _forms(packed)
+
+
+@lru_cache(maxsize=512)
+def _remembered_forms(packed: bytes) -> tuple[WrittenForm, ...]:
+    return _forms(packed)
+
+
+def form_elements(packed: bytes) -> list[FormElement]:
+    """The form elements that a scanner has packed."""
+    return _DECODER.decode(packed) if packed else []
+
+
+def _forms(packed: bytes) -> tuple[WrittenForm, ...]:
+    elements = form_elements(packed)
     forms = [element for element in elements if element.tag == "form"]
-    if not forms:
-        return []
     owners = _owners(forms)
     controls: defaultdict[int, list[int]] = defaultdict(list)
     for position, (tag, attributes, form, _, _) in enumerate(elements):
@@ -55,10 +78,10 @@ def read_forms(elements: Sequence[FormElement]) -> list[WrittenForm]:
             named = attributes.get("form")
             controls[form if named is None else owners.get(named, -1)].append(position)
     fields = _FieldReader(elements)
-    return [_form(form, controls[number], fields) for number, form in enumerate(forms)]
+    return tuple([_form(form, controls[number], fields) for number, form in enumerate(forms)])
 
 
-def forms_of(written: list[WrittenForm], actions: Urls) -> tuple[tuple[Form, ...], list[Problem]]:
+def forms_of(written: Sequence[WrittenForm], actions: Urls) -> tuple[tuple[Form, ...], list[Problem]]:
     """The forms of a page, given where they lead."""
     problems = [Problem("too-many-forms")] if len(written) > MAX_FORMS else []
     forms = []

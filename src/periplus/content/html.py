@@ -14,26 +14,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain
 from typing import Final, NamedTuple, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..formats.encodings import decode
-from ..model import Digests, Links, Page, Problem, Relations, Url
+from ..model import Digests, Links, Page, Problem, Relations, Url, UsageError
 from ..urls import canonical, resolve_all
 from .charset import Charset, sniff_charset
 from .churn import packed_blocks
 from .digests import digests_of, marked_sketch
-from .facts import base_of, by_tag, read_facts
+from .facts import base_of, read_facts
 from .forms import forms_of, read_forms
 from .links import Urls, links_of, read_relations, read_relatives, read_sources, resources_of
 from .mime import Kind, Mime, sniff_mime
 from .pagination import next_page
 from .redirects import read_onward, redirects_of
 from .scan import resolve, scan
-from .scan.columns import MAX_TEXT, Columns
+from .scan.columns import MAX_TEXT, Columns, Head
 from .sketch import sketches_of
 from .statistics import statistics_of
 
@@ -86,9 +85,19 @@ def read_page(
 ) -> Page:
     """Everything a page says. `body` is without content codings (see `decode_body`); the rest is from its headers.
 
-    Never raises for what the body holds: what is wrong with it is in `problems`.
+    Never raises for what the body holds: what is wrong with it is in `problems`. A `url` without a scheme and a host is
+    a `UsageError`.
     """
+    _check_url(url)
     return read_pages([RawPage(body, url, content_type, robots_tags, link_headers, False, use_headers)])[0]
+
+
+def _check_url(url: str) -> None:
+    """Raise `UsageError` for what links cannot be resolved against. A file of this machine has a URL, too: file:///x."""
+    if canonical(url) is None and ("://" not in url or url.find("/", 8) < 0):
+        raise UsageError(
+            f"the URL of a page must be absolute, got {url[:200]!r}", hint="write https://example.org/page"
+        )
 
 
 def read_texts(
@@ -104,9 +113,10 @@ def read_texts(
 
     Of its problems those of the body are there.
     """
+    _check_url(url)
     raw = RawPage(body, url, content_type, robots_tags, link_headers, False, use_headers)
     _, own, charset, mime, columns, problems = _scanned(raw)
-    head = by_tag(columns.head)
+    head = columns.head
     base = base_of(head, url)
     has_base = base != url
     relatives = read_relatives(head.links)
@@ -159,7 +169,7 @@ def _groups(pages: Iterable[RawPage]) -> Iterator[list[RawPage]]:
 def _read_group(pages: list[RawPage]) -> list[Page]:
     scanned = [_scanned(page) for page in pages]
     missing = [one.columns.main for one in scanned if one.columns.sketch is None]
-    computed = iter(sketches_of(missing))
+    computed = map(marked_sketch, sketches_of(missing))
     sketches = [next(computed) if one.columns.sketch is None else one.columns.sketch for one in scanned]
     return [_page(one, sketch) for one, sketch in zip(scanned, sketches, strict=True)]
 
@@ -205,35 +215,54 @@ def _not_html(body: bytes, charset: Charset, mime: Mime) -> tuple[Columns, list[
             text = _SPACES.sub(" ", decoded).strip(" ").encode("utf-8", "replace")
     is_cut = len(text) > MAX_TEXT
     text = text[:MAX_TEXT].decode("utf-8", "ignore").encode() if is_cut else text
-    return Columns(text, text, is_cut, "", [], [], {}, {}, [], [], [], [], None, [], [], []), [problem]
+    head = Head([], [], [], [], [])
+    columns = Columns(text, text, is_cut, "", [], [], {}, {}, [], [], head, b"", None, [], [], [], None, b"", None, 0)
+    return columns, [problem]
 
 
 def _page(scanned: _Scanned, sketch: bytes) -> Page:
     raw, own, charset, mime, columns, problems = scanned
-    head = by_tag(columns.head)
-    base = base_of(head, raw.url)
+    head = columns.head
+    base = base_of(head, raw.url) if head.bases else raw.url
     has_base = base != raw.url
     sources = read_sources(columns.media)
     relatives = read_relatives(head.links)
     written_forms = read_forms(columns.forms)
     onward = read_onward(head, raw.refresh)
-    hrefs = (
-        [href for _, href in columns.unresolved],
-        sources.hrefs,
-        [relative.href for relative in relatives],
-        [form.action for form in written_forms],
-        onward.hrefs,
-    )
     link_urls, source_urls, relative_urls, form_urls, next_urls = _resolved(
-        hrefs, base, None if has_base else own, charset.encoding
+        (
+            [href for _, href in columns.unresolved],
+            sources.hrefs,
+            [relative.href for relative in relatives],
+            [form.action for form in written_forms],
+            onward.hrefs,
+        ),
+        base,
+        None if has_base else own,
+        charset.encoding,
     )
     links, link_problems = links_of(columns, link_urls, has_base=has_base)
     resources, resource_problems = resources_of(sources, source_urls)
+    relations = _with_next(read_relations(relatives, relative_urls, raw.link_headers, raw.url), own, links)
     forms, form_problems = forms_of(written_forms, form_urls)
-    facts = read_facts(columns.title, head, raw.robots_tags, raw.use_headers)
     refresh, script_target = redirects_of(onward, next_urls)
+    facts = read_facts(columns.title, head, raw.robots_tags, raw.use_headers)
     text = columns.text.decode("utf-8", "replace")
-    digests = digests_of(raw.body, columns.text, columns.main, links, own)
+    main_text = columns.main.decode("utf-8", "replace")
+    digests = digests_of(
+        raw.body, columns.text, columns.main, links, own, masked_main=columns.masked, targets=columns.targets
+    )
+    statistics = statistics_of(
+        raw.body,
+        columns.text,
+        columns.main,
+        facts.title,
+        columns.anchor_words,
+        own,
+        digests.raw,
+        facts.language,
+        columns.counts,
+    )
     problems += link_problems + resource_problems + form_problems
     if columns.is_cut:
         problems.append(Problem("text-cut", at=MAX_TEXT))
@@ -248,21 +277,19 @@ def _page(scanned: _Scanned, sketch: bytes) -> Page:
         description=facts.description,
         language=facts.language,
         text=text,
-        main_text=columns.main.decode("utf-8", "replace"),
+        main_text=main_text,
         links=links,
         resources=resources,
-        relations=_with_next(read_relations(relatives, relative_urls, raw.link_headers, raw.url), own, links),
+        relations=relations,
         directives=facts.directives,
         refresh=refresh,
         script_redirect=script_target,
         forms=forms,
-        sketch=marked_sketch(sketch),
+        sketch=sketch,
         digests=digests,
         problems=tuple(problems),
         blocks=packed_blocks(columns.blocks) if columns.blocks else b"",
-        statistics=statistics_of(
-            raw.body, columns.text, columns.main, facts.title, columns.anchors, own, digests.raw, facts.language
-        ),
+        statistics=statistics,
         preferences=facts.preferences,
     )
 
@@ -276,15 +303,21 @@ def _with_next(declared: Relations, own: Url, links: Links) -> Relations:
 
 
 def _resolved(columns: Sequence[list[str]], base: str, own: Url | None, encoding: str) -> list[Urls]:
-    """The hrefs of several readers, resolved in one call; `own`: the URL of the page where that is the base."""
-    hrefs = list(chain.from_iterable(columns))
-    if not hrefs:
-        return [[] for _ in columns]
-    urls = cast("Urls", [None] * len(hrefs) if own is None else resolve(own, hrefs))
-    left = [position for position, url in enumerate(urls) if url is None]
+    """The hrefs of several readers, resolved; `own`: the URL of the page where that is the base.
+
+    What is left to the URL parser is resolved in one call.
+    """
+    found = [[None] * len(hrefs) if own is None or not hrefs else resolve(own, hrefs) for hrefs in columns]
+    resolved = cast("list[Urls]", found)
+    left = [
+        (urls, position, hrefs[position])
+        for hrefs, urls in zip(columns, resolved, strict=True)
+        if None in urls
+        for position, url in enumerate(urls)
+        if url is None
+    ]
     if left:
-        others = resolve_all([hrefs[position] for position in left], base, encoding)
-        for position, url in zip(left, others, strict=True):
-            urls[position] = url
-    ends = accumulate(map(len, columns))
-    return [urls[end - len(column) : end] for column, end in zip(columns, ends, strict=True)]
+        targets = resolve_all([href for _, _, href in left], base, encoding)
+        for (urls, position, _), target in zip(left, targets, strict=True):
+            urls[position] = target
+    return resolved

@@ -9,6 +9,7 @@ standard, and the few formats that sites most often serve under a wrong name.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
 from typing import Final
@@ -16,6 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..formats.headers import read_content_type
+from .scan import READER
 
 SNIFF_BYTES: Final = 1445
 _BINARY_SHARE: Final = 0.1
@@ -51,7 +53,7 @@ _HTML_START: Final = re.compile(
 _XML_START: Final = re.compile(
     rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*<(?:\?xml|rss|feed|urlset|sitemapindex)[\t\n\f\r />]", re.IGNORECASE
 )
-_BINARY_BYTES: Final = bytes(byte for byte in range(0x20) if byte not in b"\t\n\x0c\r\x1b")
+_CONTROLS: Final = bytes(byte for byte in range(0x20) if byte not in b"\t\n\x0c\r\x1b")
 _UNSPECIFIC: Final = frozenset({"", "unknown/unknown", "application/unknown", "*/*", "application/octet-stream"})
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
 
@@ -138,5 +140,20 @@ def _is_binary(head: bytes, is_utf16: bool) -> bool:
         return True
     if is_utf16 or not head:
         return False
-    strays = len(head) - len(head.translate(None, _BINARY_BYTES))
-    return strays > _BINARY_SHARE * len(head)
+    return _count_controls(head) > _BINARY_SHARE * len(head)
+
+
+def count_controls_in_python(data: bytes) -> int:
+    """How many bytes are control characters that no text has. The native scanner has the same."""
+    return len(data) - len(data.translate(None, _CONTROLS))
+
+
+def _choose() -> Callable[[bytes], int]:
+    if READER == "python":
+        return count_controls_in_python
+    from .scan._native import count_controls
+
+    return count_controls
+
+
+_count_controls: Final = _choose()

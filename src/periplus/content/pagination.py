@@ -60,7 +60,9 @@ _NUMBER: Final = re.compile(r"\[?(\d{1,5})\]?")
 
 def next_page(url: Url, links: Links) -> Url | None:
     """The page that follows the one at `url`, if a link leads there."""
-    origin = url[: url.index("/", 8) + 1]
+    origin = url[: url.find("/", 8) + 1]
+    if not origin:
+        return None
     for position, rel in links.rels.items():
         target = links.urls[position]
         if "next" in rel.split() and target != url and target.startswith(origin):

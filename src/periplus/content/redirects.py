@@ -15,8 +15,8 @@ import re
 from typing import Final, NamedTuple
 
 from ..model import Refresh, Url
-from .facts import Head, is_equivalent
-from .scan.columns import MAX_SCRIPT
+from .facts import is_equivalent
+from .scan.columns import MAX_SCRIPT, Head
 
 _MAX_DELAY: Final = 10**9
 _REFRESH: Final = re.compile(r"[\t\n\f\r ]*+(?:([0-9]++)|(?=\.))[0-9.]*+(?:$|(?=[;,\t\n\f\r ]))")
@@ -64,11 +64,16 @@ class Onward(NamedTuple):
         return [self.target or "", self.script or ""] if self.target or self.script else []
 
 
+_NOWHERE: Final = Onward(None, None, None)
+
+
 def read_onward(head: Head, header: str = "") -> Onward:
     """Where a page redirects: its first refresh, and the first of its scripts that plainly redirects.
 
     `header` is the Refresh field of the answer, which comes before all of the page.
     """
+    if not (head.metas or head.scripts or header):  # as nearly all pages
+        return _NOWHERE
     refresh = read_refresh(header) if header else None
     for _, attributes, is_in_noscript, _ in head.metas:
         if "http-equiv" in attributes and not is_in_noscript and is_equivalent(attributes["http-equiv"], "refresh"):
@@ -79,6 +84,8 @@ def read_onward(head: Head, header: str = "") -> Onward:
 
 def redirects_of(onward: Onward, urls: list[Url | None]) -> tuple[Refresh | None, Url | None]:
     """The refresh and the redirect of a page, given what `onward.hrefs` became."""
+    if onward is _NOWHERE:
+        return None, None
     url, script = urls or (None, None)
     is_refresh = onward.delay is not None and (url is not None or not onward.target)
     return (

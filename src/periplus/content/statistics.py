@@ -25,6 +25,7 @@ from deflate import zlib_compress
 from ..model import PageStatistics, Url
 from .common_words import COMMON_WORDS, is_known
 from .scan import READER
+from .scan.columns import TextCounts
 
 COMPRESSED_BYTES: Final = 1 << 13
 """Bytes of visible text that are deflated, from its beginning: enough to show repetition, and cheap."""
@@ -64,21 +65,29 @@ _NO_SHAPE: Final[_Shape] = (None, None, None, None)
 
 
 def statistics_of(
-    body: bytes, text: bytes, main: bytes, title: str, anchors: Sequence[str], url: Url, digest: int, language: str = ""
+    body: bytes,
+    text: bytes,
+    main: bytes,
+    title: str,
+    anchor_words: int,
+    url: Url,
+    digest: int,
+    language: str = "",
+    counts: TextCounts | None = None,
 ) -> PageStatistics:
-    """The counts of a page: its HTML, visible and main text in UTF-8, title, link texts, URL, and a digest of it.
+    """The counts of a page: its HTML, visible and main text in UTF-8, title, words of links, URL, and a digest of it.
 
-    `language` is the one that the page declares.
+    `language` is the one that the page declares; `counts` is a column of the scan, if it is there.
     """
     shaped = main or text
-    spaces, count, distinct, top, common = _text_counts(text, shaped)
+    spaces, count, distinct, top, common = counts or _text_counts(text, shaped)
     word_length, distinct_share, top_word_share, common_share = _shape(len(shaped), count, distinct, top, common)
     is_sampled = bool(text) and (digest % SAMPLED_OF == 0 or (url.endswith("/", 8) and url.count("/") == 3))
     title_words = title.lower().split()
     return PageStatistics(
         words=_word_count(text, spaces),
         title_words=len(title_words),
-        anchor_words=" ".join(anchors).count(" ") + 1 if anchors else 0,
+        anchor_words=anchor_words,
         visible_share=min(1.0, len(text) / len(body)) if body else 0.0,
         title_repeats=_repeats(title_words, url) if title_words else 0,
         word_length=word_length,
@@ -166,7 +175,7 @@ def _shape(size: int, count: int, distinct: int, top: int, common: int) -> _Shap
     return (mean, distinct / count, top / count, common / count) if mean <= LONGEST_MEAN else _NO_SHAPE
 
 
-def text_counts_in_python(text: bytes, main: bytes) -> tuple[int, int, int, int, int]:
+def text_counts_in_python(text: bytes, main: bytes) -> TextCounts:
     """Spaces of the text; words, distinct words, most uses of one word and common words of the main text.
 
     Only the first `COUNTED_BYTES` and `SHAPE_BYTES` count. The native scanner has the same.
@@ -184,7 +193,7 @@ def _repeats(words: Sequence[str], url: Url) -> int:
     return len(words) - len([word for word in {*words} if len(word) < _LEAST_IN_URL or word not in address])
 
 
-def _choose() -> Callable[[bytes, bytes], tuple[int, int, int, int, int]]:
+def _choose() -> Callable[[bytes, bytes], TextCounts]:
     if READER == "python":
         return text_counts_in_python
     from .scan import _native

@@ -105,9 +105,13 @@ class DustLearner:
         self._given = given if given is not None else GivenRules()
 
     def take_learnt(self, content: bytes, now: float) -> None:
-        """Use the rules that `periplus judge` wrote down: a file as people edit it."""
+        """Use the rules that `periplus judge` wrote down: a file as people edit it.
+
+        A machine that is opened takes them again (`now` is 0): its links were found under these rules.
+        """
         self._given.take_learnt(msgspec.json.decode(content, type=RuleFile))
-        self._forget_links(now)
+        if now:
+            self._forget_links(now)
 
     def learn(self, processed: Sequence[Processed], now: float) -> None:
         """Learn from answers that were reported to the frontier, so that their records are current."""

@@ -13,7 +13,8 @@ reported.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain, compress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -72,10 +73,10 @@ class LinkMemory:
             urls = ZstdDecompressor().decompress(chunk.packed).decode().split("\n")
             (self.young if chunk.number >= self._state.young else self.old).update(map(Url, urls))
 
-    def add(self, url: Url) -> None:
-        """Remember a link."""
-        self.young.add(url)
-        self._added.append(url)
+    def add_all(self, urls: Collection[Url]) -> None:
+        """Remember links."""
+        self.young.update(urls)
+        self._added.extend(urls)
 
     def age(self) -> None:
         """When the young generation is full it becomes the old one, and the old one is forgotten."""
@@ -197,9 +198,7 @@ class PageReader:
             return self._focused_links(self._focus, page, depth, now, share)
         if self._learns:
             return self._valued_links(page, depth, now, share)
-        news = {*_linked(page), *self._others(page)}
-        news -= self._seen.young
-        news -= self._seen.old
+        news = {*page.links.urls, *self._others(page)}.difference(self._seen.young).difference(self._seen.old)
         return self._report(page, news, depth, now) if news else []  # most pages of a site link where the others do
 
     def _leads_on(self, page: Page) -> bool:
@@ -207,14 +206,15 @@ class PageReader:
         return settings.follow_links and (settings.follow_nofollow or not page.directives.nofollow)
 
     def _report(self, page: Page, news: set[Url], depth: int, now: float, gain: float = 0.0) -> list[Discovery]:
-        found = []
+        first: dict[Url, str] = {}
         for url, anchor in self._followed(page):
-            if url in news:
-                news.remove(url)
-                self._seen.add(url)
-                found.append(_link(page, url, anchor, depth, now, gain))
+            if url in news and url not in first:
+                first[url] = anchor
+                if len(first) == len(news):
+                    break
+        self._seen.add_all(first)
         self._seen.age()
-        return found
+        return [_link(page, url, anchor, depth, now, gain) for url, anchor in first.items()]
 
     def _valued_links(self, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
         """The same where every link passes a score on; gains of recently seen links are kept for `gains`."""
@@ -243,8 +243,8 @@ class PageReader:
             if not self._keeps_links and (url in young or url in old):
                 gains[url] = max(gains[url], worths[url])
             else:
-                self._seen.add(url)
                 found.append(_link(page, url, anchor, depth, now, worths[url]))
+        self._seen.add_all([each.url for each in found])
         self._seen.age()
         return found
 
@@ -262,25 +262,29 @@ class PageReader:
         """Where a page leads, each URL once: as `_followed` but without anchors, and faster where no link has a rel."""
         if page.links.rels and not self._settings.follow_nofollow:
             return dict(self._followed(page))
-        return dict.fromkeys([*_linked(page), *self._others(page)])
+        return dict.fromkeys([*page.links.to_others().urls, *self._others(page)])
 
-    def _followed(self, page: Page) -> Iterator[tuple[Url, str]]:
+    def _followed(self, page: Page) -> Iterable[tuple[Url, str]]:
         """URL and anchor of what is followed."""
-        links = page.links.to_others()
+        links = page.links
+        pairs: Iterable[tuple[Url, str]] = zip(links.urls, links.anchors, strict=True)
         rels = {} if self._settings.follow_nofollow else links.rels
-        for position, (url, anchor) in enumerate(zip(links.urls, links.anchors, strict=True)):
-            if position not in rels or "nofollow" not in rels[position].split():
-                yield url, anchor
-        for url in self._others(page):
-            yield url, ""
+        left_out = [position for position, rel in rels.items() if "nofollow" in rel.split()]
+        if left_out or links.own:
+            flags = links.flags
+            for position in left_out:
+                flags[position] = 0
+            pairs = compress(pairs, flags)
+        return chain(pairs, [(url, "") for url in self._others(page)])
 
-    def _others(self, page: Page) -> Iterator[Url]:
+    def _others(self, page: Page) -> list[Url]:
         """Where a page leads without a link: the same page by other names, its neighbours, and wanted files in it."""
-        yield from _relatives(page)
+        others = _relatives(page)
         if self._media:
             for resource in page.resources:
                 if self._media.wants_url(resource.url, _DECLARED.get(resource.tag, "image/*")):
-                    yield resource.url
+                    others.append(resource.url)
+        return others
 
 
 def _link(page: Page, url: Url, anchor: str, depth: int, now: float, gain: float) -> Discovery:
@@ -288,21 +292,12 @@ def _link(page: Page, url: Url, anchor: str, depth: int, now: float, gain: float
     return Discovery(url, Source.LINK, now, depth + 1, page.url, hints, gain=gain)
 
 
-def _linked(page: Page) -> list[Url]:
-    """The URLs of the links of a page, without those within it: its own URL only where a link writes it out."""
-    links = page.links
-    if not links.own or links.urls.count(page.url) > len(links.own):
-        return links.urls
-    return [url for url in links.urls if url != page.url]
-
-
-def _relatives(page: Page) -> Iterable[Url]:
+def _relatives(page: Page) -> list[Url]:
     """The URLs of the same page under other names, and of its neighbours."""
     relations = page.relations
-    for url in (relations.canonical, relations.next, relations.prev, relations.amphtml, page.script_redirect):
-        if url is not None:
-            yield url
-    if page.refresh is not None and page.refresh.url is not None:
-        yield page.refresh.url
-    for alternate in relations.alternates:
-        yield alternate.url
+    refresh = None if page.refresh is None else page.refresh.url
+    named = (relations.canonical, relations.next, relations.prev, relations.amphtml, page.script_redirect, refresh)
+    found = [url for url in named if url is not None]
+    if relations.alternates:
+        found += [alternate.url for alternate in relations.alternates]
+    return found

@@ -362,7 +362,7 @@ class Machine:
             if take is not None and not isinstance(outcome, Located):
                 take(outcome, self._pipeline.read_probe(processed.answer), now)
         elif page is not None:
-            self.revisits.linked(task.url, page.links.to_others().urls, now)
+            self.revisits.linked(task.url, page.links.urls, now)
             self.sitemaps.discovery.linked(page, now)
             self.forms.page_read(page, task.depth, now)
         elif task.purpose is Purpose.SITEMAP:

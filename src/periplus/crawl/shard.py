@@ -6,6 +6,7 @@ A worker (`sharding.worker`) calls `step` again and again, carries what `collect
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -84,7 +85,7 @@ class Status(Struct, frozen=True):
     other shards is acknowledged. When it is both, `sent` and `taken` are the numbers of the last batches sent to and
     taken from each other shard. `bid` is for the visit market of a watch; `claims` are its address claims, if there are
     other shards. `tables` is the committed mark of its tables: rows up to there are stored and can be read.
-    The last commit was at `committed_at` and took `commit_seconds`.
+    The last commit was at `committed_at` and took `commit_seconds`. `cpu_seconds` are those of its process so far.
     """
 
     shard: int
@@ -101,6 +102,7 @@ class Status(Struct, frozen=True):
     tables: bytes | None = None
     committed_at: float = 0.0
     commit_seconds: float = 0.0
+    cpu_seconds: float = 0.0
 
     @property
     def wants_more(self) -> bool:
@@ -209,6 +211,7 @@ class Shard:
             engine.committed_rows,
             engine.committed_at,
             engine.commit_seconds,
+            time.process_time(),
         )
 
     def wake(self) -> None:

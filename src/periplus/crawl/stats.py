@@ -42,6 +42,8 @@ DURATIONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _BUCKETS = (*(f"{bound:g}" for bound in DURATIONS), "more")
 _MAX_TYPES = 32
 """Media types that are counted one by one; servers may invent any number."""
+_TYPE = "content-type"
+_TYPE_LENGTH = len(_TYPE)
 _OUTCOMES = {Fetched: "fetched", NotModified: "not-modified", Redirected: "redirected", Failed: "failed"}
 
 
@@ -104,22 +106,21 @@ class CrawlStats(Struct):
             setattr(total, name, mine)
         return total
 
-    def count(self, event: Event) -> None:
-        """Count an event."""
-        match event:
-            case Discovered(discovery=discovery, is_new=is_new):
-                _add(self.sources, discovery.source.value)
-                if not is_new:
-                    _add(self.found_again, discovery.source.value)
-            case Refused(reason=reason):
-                _add(self.refused, reason)
-            case FetchEnded(outcome=outcome):
-                self._count_fetch(outcome)
-            case ChangeSeen(level=level):
-                self.changed += level >= ChangeLevel.MAJOR
-                self.same += level < ChangeLevel.MAJOR
-            case _:
-                pass
+    def count(self, events: Iterable[Event]) -> None:
+        """Count events: most are of the first two kinds, of which a page makes a dozen."""
+        for event in events:
+            if isinstance(event, Refused):
+                _add(self.refused, event.reason)
+            elif isinstance(event, Discovered):
+                source = event.discovery.source._value_
+                _add(self.sources, source)
+                if not event.is_new:
+                    _add(self.found_again, source)
+            elif isinstance(event, FetchEnded):
+                self._count_fetch(event.outcome)
+            elif isinstance(event, ChangeSeen):
+                self.changed += event.level >= ChangeLevel.MAJOR
+                self.same += event.level < ChangeLevel.MAJOR
 
     def _count_fetch(self, outcome: FetchOutcome) -> None:
         if isinstance(outcome, Excluded):
@@ -131,34 +132,32 @@ class CrawlStats(Struct):
         is_page = outcome.task.purpose is Purpose.PAGE
         if not is_page:
             self._count_file(outcome)
-        match outcome:
-            case Failed(reason=reason) if reason != "cancelled":
-                _add(self.errors, reason)
-            case Fetched(status=status, body=body):
-                self.downloaded += len(body)
-                if status >= 500 or status == 429 or (is_page and status >= 400):
-                    _add(self.errors, f"http-{status}")
-                elif is_page:
-                    self.pages += 1
-                    self.new += outcome.task.visited_at is None
-                    self._count_type(outcome)
-            case Redirected(body=body):
-                self.downloaded += len(body)
-                self.redirects += is_page
-            case NotModified() if is_page:
+        if isinstance(outcome, Fetched):
+            status = outcome.status
+            self.downloaded += len(outcome.body)
+            if status >= 500 or status == 429 or (is_page and status >= 400):
+                _add(self.errors, f"http-{status}")
+            elif is_page:
                 self.pages += 1
-            case _:
-                pass
+                self.new += outcome.task.visited_at is None
+                self._count_type(outcome)
+        elif isinstance(outcome, Redirected):
+            self.downloaded += len(outcome.body)
+            self.redirects += is_page
+        elif isinstance(outcome, NotModified):
+            self.pages += is_page
+        elif isinstance(outcome, Failed) and outcome.reason != "cancelled":
+            _add(self.errors, outcome.reason)
 
     def _count_duration(self, outcome: Fetched | NotModified | Redirected | Failed) -> None:
-        _add(self.outcomes, f"{_OUTCOMES[type(outcome)]} {outcome.task.purpose.value}")
+        _add(self.outcomes, f"{_OUTCOMES[type(outcome)]} {outcome.task.purpose._value_}")
         place = bisect_left(DURATIONS, outcome.duration)
         _add(self.durations, _BUCKETS[place])
         self.seconds += outcome.duration
 
     def _count_type(self, outcome: Fetched) -> None:
-        kind = next((value for name, value in outcome.headers if name.lower() == "content-type"), "")
-        kind = kind.partition(";")[0].strip().lower()
+        kinds = [value for name, value in outcome.headers if len(name) == _TYPE_LENGTH and name.lower() == _TYPE]
+        kind = kinds[0].partition(";")[0].strip().lower() if kinds else ""
         kind = kind if kind in self.types or len(self.types) < _MAX_TYPES else "other"
         _add(self.types, kind)
         self.type_bytes[kind] = self.type_bytes.get(kind, 0) + outcome.size
@@ -185,8 +184,7 @@ class EventCounter:
         if not self.is_counting:
             events = [event for event in events if isinstance(event, Discovered | Refused)]
         self._events += events
-        for event in events:
-            self.stats.count(event)
+        self.stats.count(events)
 
     def drain(self) -> list[Event]:
         """The events since the last call."""

@@ -4,10 +4,11 @@
 once. `changes` reports what happened to pages between two times, and compares two versions of a page. `ulinks` chooses
 the few pages that stand for most of a site. Nothing here fetches, and no collection is changed.
 
-`views` answers SQL queries about a collection; `measures` computes how good each source of URLs is; `graph` computes
-PageRank and `clusters` near-duplicates; `audit` checks a site for its owner; `report` writes one page about everything.
-These load DuckDB, so this package does not import them. Where links or sketches do not fit in memory, jobs process
-partitions of them in a folder; `executors` run the jobs on this machine, `periplus.cluster` on many.
+`views` answers SQL queries about a collection, `query_pool` those of viewers and agents, in processes with limits
+(`query_worker`); `measures` computes how good each source of URLs is; `graph` computes PageRank and `clusters`
+near-duplicates; `audit` checks a site for its owner; `report` writes one page about everything. These load DuckDB, so
+this package does not import them. Where links or sketches do not fit in memory, jobs process partitions of them in a
+folder; `executors` run the jobs on this machine, `periplus.cluster` on many.
 """
 
 from importlib import import_module

@@ -20,7 +20,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.store.tables import Spooled, scan
-from periplus.store.tables.reader import files_of, parquet_of, scan_spools
+from periplus.store.tables.reader import intact_files_of, parquet_of, scan_spools
 from periplus.urls import fingerprints
 
 from .columns import moments, plain
@@ -71,7 +71,7 @@ def other_links(tables: Path, spooled: Sequence[Spooled], newest: Newest | None)
 def all_links(tables: Path, spooled: Sequence[Spooled]) -> Iterator[LinkBatch]:
     """Everything."""
     newest = newest_of(tables, spooled)
-    for path in files_of(tables, "links", spooled):
+    for path in intact_files_of(tables, "links", spooled):
         yield from read_links(path, newest)
     yield from other_links(tables, spooled, newest)
 

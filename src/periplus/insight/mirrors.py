@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import combinations
+from itertools import combinations, groupby
+from operator import itemgetter
 from typing import Any, Final
 
 from msgspec import Struct
@@ -54,11 +55,14 @@ _FEWEST_SHARED: Final = 5
 _WORD_LENGTH: Final = 6
 """Characters of a word, with its space, by which the words of a page are estimated from the length of its text."""
 _PATH: Final = "regexp_replace(url, '^[a-z]+://[^/]+', '')"
-_PAGES: Final = f"""
+_LAST_PAGES: Final = f"""
     (select site, {_PATH} as path, sketch, main_digest, main_length, text_length, links, problems, url
-     from pages qualify row_number() over (partition by url order by read_at desc) = 1)
+     from pages {{where}} qualify row_number() over (partition by url order by read_at desc) = 1)
 """
+_PAGES: Final = _LAST_PAGES.format(where="")
 """The last version of each page."""
+_PAGES_OF_SITE: Final = _LAST_PAGES.format(where="where site = $site")
+"""The last version of each page of a host: chosen before the last versions are looked for, not after."""
 
 
 class JudgedHosts(Struct, frozen=True):
@@ -107,13 +111,12 @@ def _host_paths(views: Views) -> list[HostPaths]:
     """The sketch of the shortest known paths of each host."""
     rows = views.ask(
         f"""
-        select site, list(path) as paths from (
-            select distinct site, {_PATH} as path from discoveries where refused is null
-            qualify row_number() over (partition by site order by length(path), path) <= {MAX_PATHS}
-        ) group by site order by site
+        select distinct site, {_PATH} as path from discoveries where refused is null
+        qualify row_number() over (partition by site order by length(path), path) <= {MAX_PATHS} order by site
         """
     )
-    return [path_sketch(row["site"], row["paths"]) for batch in rows for row in batch.to_pylist()]
+    pairs = (pair for batch in rows for pair in zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    return [path_sketch(site, [path for _, path in some]) for site, some in groupby(pairs, itemgetter(0))]
 
 
 def _sharing_texts(views: Views) -> list[tuple[Site, Site]]:
@@ -194,8 +197,8 @@ def _pages_of(views: Views, site: Site) -> dict[str, SitePage]:
     """What a host answered, by path: pages without soft 404s, and what is not there."""
     pages = views.rows(
         f"""
-        select path, sketch, main_digest from {_PAGES}
-        where site = $site and main_length > 0 and not list_contains(coalesce(problems, []), 'soft-404')
+        select path, sketch, main_digest from {_PAGES_OF_SITE}
+        where main_length > 0 and not list_contains(coalesce(problems, []), 'soft-404')
         order by length(path), path limit {MAX_PAGES}
         """,
         {"site": site},

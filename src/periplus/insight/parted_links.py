@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from periplus.model import PeriplusError
 from periplus.store.tables import Spooled
-from periplus.store.tables.reader import count_rows, files_of
+from periplus.store.tables.reader import count_rows, intact_files_of
 
 from .executors import Workplace, bounds, load, save
 from .links import Block, Hashes, LinkBatch, Newest, Numbers, Ranks, newest_of, other_links, read_links
@@ -144,7 +144,7 @@ class PartedLinks:
 def _spilled(tables: Path, spooled: Sequence[Spooled], workplace: Workplace, folder: Path, parts: int) -> Spilled:
     """Links of files are spilled by jobs. The few rows that are in no file yet are only visible to this machine."""
     newest = newest_of(tables, spooled)
-    jobs = list(enumerate(files_of(tables, "links", spooled), 1))
+    jobs = list(enumerate(intact_files_of(tables, "links", spooled), 1))
     dealt = [spill(folder / "spilled-0", parts, other_links(tables, spooled, newest))]
     dealt += workplace.executor.map(_spill_file, jobs, (folder, parts, newest))
     return Spilled(folder, np.stack([edges for edges, _ in dealt]), np.stack([keys for _, keys in dealt]))

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from periplus.policy.duplicates import BANDS
 from periplus.policy.settings import VALUES, DuplicateSettings
 from periplus.store.tables import Spooled
-from periplus.store.tables.reader import files_of, scan_file, scan_spools
+from periplus.store.tables.reader import intact_files_of, scan_file, scan_spools
 
 from .executors import Workplace, bounds, load, save
 from .sketched_pages import (
@@ -90,7 +90,7 @@ class PartedPages:
         folder: Path,
     ) -> None:
         """Pages of files are read by jobs. The few rows that are in no file yet are only visible to this machine."""
-        jobs = list(enumerate(files_of(tables, "pages", spooled), 1))
+        jobs = list(enumerate(intact_files_of(tables, "pages", spooled), 1))
         others = scan_spools("pages", spooled, COLUMNS)
         parts = [_sketch(folder / "briefs-0.npy", others, settings)]
         parts += workplace.executor.map(_sketch_file, jobs, (folder, settings))

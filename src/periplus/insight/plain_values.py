@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+MAX_DEPTH: Final = 50
+"""Lists and objects within each other: deeper ones become null, because encoders do not take any depth."""
 
-def plain(value: Any) -> Any:
+
+def plain(value: Any, depth: int = MAX_DEPTH) -> Any:
     """A value as JSON has it: times in ISO 8601, bytes in hexadecimal, whole numbers whole."""
+    if depth < 0:
+        return None
     if isinstance(value, datetime):
         return _moment(value)
     if isinstance(value, bytes):
@@ -18,9 +23,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, list):
-        return [plain(each) for each in value]
+        return [plain(each, depth - 1) for each in value]
     if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): plain(each, depth - 1) for key, each in value.items()}
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 

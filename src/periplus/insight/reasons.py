@@ -34,7 +34,7 @@ _WIRE: Final = {
 _ROBOTS: Final = {
     "robots": "forbidden by the site's robots.txt",
     "robots-unreachable": "robots.txt could not be fetched, so nothing else is (RFC 9309)",
-    "private-address": "the address is in a private network; if it is yours, allow the host: --allow-private HOST",
+    "private-address": "the address is in a private network; if it is yours: --allow-private HOST (or HOST:PORT)",
 }
 _RENAMED: Final = {"renamed": "a rule for duplicate URLs, learnt while it waited, knows its page by another URL"}
 _LISTED: Final = {

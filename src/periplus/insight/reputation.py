@@ -20,7 +20,8 @@ pages have the link (`policy.reputation`); a redirect is a link of the domain th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +38,7 @@ from periplus.policy.reputation import KnownReputation, budgets_of, domain_hash,
 from periplus.policy.spam import SpamScores
 from periplus.store.durable import replace_file
 from periplus.store.tables import Spooled
-from periplus.store.tables.reader import files_of, read_spooled
+from periplus.store.tables.reader import intact_files_of, read_spooled
 from periplus.urls import domain_of, site_of
 
 from .views.kept import write_verdicts
@@ -47,10 +48,12 @@ from .views.kept import write_verdicts
 
 MAX_DOMAINS: Final = 1 << 22
 """Domains of a graph, at most: 4 million. Links to others do not count; they have the base budget anyway."""
-MEMORY: Final = "500MB"
-"""What DuckDB may hold while it reads one file; the rest waits on disk."""
-_MERGE_AT: Final = 4_000_000
+_MERGE_AT: Final = 1_000_000
 """New edges that are held before they are merged with the others."""
+_MAX_SITES: Final = 1 << 16
+"""Sites whose domains are remembered, at most."""
+_ROWS_AT_ONCE: Final = 100_000
+"""Pairs of sites that are numbered together."""
 _SPEC: Final = 1
 _HOST: Final = r"'^https?://(?:[^/@]*@)?([^/?#]+)', 1"
 _PAIRS: Final = {
@@ -62,6 +65,12 @@ _PAIRS: Final = {
         from {{rows}}) where host <> lister""",
 }
 """The pairs of sites in each table."""
+_COLUMNS: Final = {
+    "links": ("site", "target_site", "is_internal", "rel"),
+    "fetches": ("site", "target", "outcome"),
+    "sitemap_entries": ("site", "url"),
+}
+"""The columns that these queries need."""
 Keys = NDArray[np.uint64]
 
 
@@ -123,14 +132,14 @@ class DomainGraph:
             self._bits.append(0)
         if number >= 0 and self._shards > 1:
             self._bits[number] |= 1 << self._owner(site)
-        if len(self._sites) >= MAX_DOMAINS // 4:
+        if len(self._sites) >= _MAX_SITES:
             self._sites.clear()
         self._sites[site] = number
         return number
 
-    def add(self, table: str, pairs: pa.Table) -> None:
+    def add(self, table: str, pairs: pa.RecordBatch) -> None:
         """Add pairs of sites that were found in a table."""
-        sources, targets = (self._numbers_of(column.combine_chunks()) for column in pairs.columns)
+        sources, targets = map(self._numbers_of, pairs.columns)
         known = (sources >= 0) & (targets >= 0) & (sources != targets)
         edges = self._listings if table == "sitemap_entries" else self._links
         edges.add(sources[known], targets[known])
@@ -144,27 +153,34 @@ class DomainGraph:
 
     # files
 
-    def read(self, folder: Path, spooled: Sequence[Spooled] = ()) -> int:
+    def read(
+        self, folder: Path, spooled: Sequence[Spooled] = (), database: duckdb.DuckDBPyConnection | None = None
+    ) -> int:
         """Add what is new in the tables of the collection in `folder`, and keep the graph there; how many files."""
         place = folder / "insight"
         new = self._load(place, folder / "tables", spooled)
-        with duckdb.connect(":memory:", config={"memory_limit": MEMORY, "threads": 1}) as database:
+        with _cursor(database) as cursor:
             for table, path in new:
-                self.add(table, _pairs(database, table, f"read_parquet('{_quoted(path)}')"))
+                self._add_pairs(cursor, table, f"read_parquet('{_quoted(path)}')")
                 self._files[f"{table}/{path.name}"] = path.stat().st_size
             if new:
                 self._keep(place)
             for table in _PAIRS:
-                rows = read_spooled(table, spooled)
+                rows = read_spooled(table, spooled, _COLUMNS[table])
                 if len(rows):
-                    database.register("spooled", rows)
-                    self.add(table, _pairs(database, table, "spooled"))
-                    database.unregister("spooled")
+                    cursor.register("spooled", rows)
+                    self._add_pairs(cursor, table, "spooled")
+                    cursor.unregister("spooled")
         return len(new)
+
+    def _add_pairs(self, database: duckdb.DuckDBPyConnection, table: str, rows: str) -> None:
+        """Add the pairs of sites among some rows of a table, a batch at a time."""
+        for batch in database.sql(_PAIRS[table].format(rows=rows)).to_arrow_reader(_ROWS_AT_ONCE):
+            self.add(table, batch)
 
     def _load(self, place: Path, tables: Path, spooled: Sequence[Spooled]) -> list[tuple[str, Path]]:
         """Take over the kept graph, if it was made of files that are there still. The files that it was not made of."""
-        files = [(table, path) for table in _PAIRS for path in files_of(tables, table, spooled)]
+        files = [(table, path) for table in _PAIRS for path in intact_files_of(tables, table, spooled)]
         sizes = {f"{table}/{path.name}": path.stat().st_size for table, path in files}
         kept = _kept(place)
         if kept is not None:
@@ -225,8 +241,14 @@ class _EdgeSet:
         return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
-def _pairs(database: duckdb.DuckDBPyConnection, table: str, rows: str) -> pa.Table:
-    return database.sql(_PAIRS[table].format(rows=rows)).to_arrow_table()
+@contextmanager
+def _cursor(database: duckdb.DuckDBPyConnection | None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database of the caller, with its limits and names of our own; else one in memory."""
+    connection = duckdb.connect(":memory:", config={"threads": 1}) if database is None else database.cursor()
+    try:
+        yield connection
+    finally:
+        connection.close()
 
 
 def _kept(place: Path) -> tuple[_Read, pa.Table, pa.Table] | None:
@@ -238,20 +260,25 @@ def _kept(place: Path) -> tuple[_Read, pa.Table, pa.Table] | None:
         return None
 
 
-def networks_of(folder: Path, names: Iterable[str], spooled: Sequence[Spooled] = ()) -> NDArray[np.int64]:
+def networks_of(
+    folder: Path,
+    names: Iterable[str],
+    spooled: Sequence[Spooled] = (),
+    database: duckdb.DuckDBPyConnection | None = None,
+) -> NDArray[np.int64]:
     """A number for the network of each domain: /24 of an IPv4 address, /48 of IPv6. Without an address: its own."""
-    files = [str(path) for path in files_of(folder / "tables", "fetches", spooled)]
+    files = [str(path) for path in intact_files_of(folder / "tables", "fetches", spooled)]
     found: dict[str, str] = {}
-    with duckdb.connect(":memory:", config={"memory_limit": MEMORY, "threads": 1}) as database:
-        rows = read_spooled("fetches", spooled)
+    with _cursor(database) as cursor:
+        rows = read_spooled("fetches", spooled, ("site", "domain", "ip"))
         sources = [f"read_parquet([{','.join(repr(_quoted(Path(each))) for each in files)}])"] if files else []
         if len(rows):
-            database.register("spooled", rows)
+            cursor.register("spooled", rows)
             sources.append("spooled")
         for source in sources:
             question = f"""select coalesce(domain, site)::varchar, min(ip::varchar) from {source}
                 where ip is not null group by 1"""
-            found |= {name: _network(ip) for name, ip in database.execute(question).fetchall()}
+            found |= {name: _network(ip) for name, ip in cursor.execute(question).fetchall()}
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(found.get(name, name), len(numbers)) for name in names], np.int64)
 
@@ -305,14 +332,16 @@ def learn_reputation(
     settings: ReputationSettings | None = None,
     spam: SpamScores | None = None,
     now: float = 0.0,
+    database: duckdb.DuckDBPyConnection | None = None,
 ) -> Reputation:
     """Score the domains of the collection in `folder`, and write verdicts there, judged at `now`.
 
+    Tables are read by `database`, whose limits then hold for what it needs; without one, by a database of its own.
     Links of domains that are more likely spam than not do not count: trust that has leaked into a farm ends there.
     """
     settings = settings or ReputationSettings()
     graph = DomainGraph(settings.suffixes, settings.shards, settings.owner)
-    graph.read(folder, spooled)
+    graph.read(folder, spooled, database)
     own = np.unique(np.array([graph.number(site_of(seed)) for seed in seeds], np.int64))
     sources, targets = _honest_links(graph, spam)
     n = len(graph)
@@ -320,7 +349,7 @@ def learn_reputation(
     if settings.score == "star":
         scores = supporters
     elif settings.score == "networks":
-        scores = networks(sources, targets, n, networks_of(folder, graph.names, spooled))
+        scores = networks(sources, targets, n, networks_of(folder, graph.names, spooled, database))
     else:
         scores = trust(sources, targets, n, own[own >= 0])
     scores = of_listed(scores, *graph.listings)

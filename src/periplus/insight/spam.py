@@ -13,13 +13,16 @@ verdicts with the three features that spoke loudest, and a table of probabilitie
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from periplus.model import Judged, PageStatistics
 from periplus.policy.reputation import unique_edges
@@ -38,7 +41,7 @@ from periplus.policy.spam import (
     word_of,
 )
 from periplus.policy.spam.link_features import DomainGraph, inverse_pagerank, link_features
-from periplus.policy.spam.model import neighbour_part, pooled_pages
+from periplus.policy.spam.model import PageMeans, neighbour_part, pooled_pages
 from periplus.policy.spam.scores import written
 from periplus.policy.spam.training import Example
 from periplus.policy.spam.verdict import BANNED, SURE, TRUSTED
@@ -47,15 +50,18 @@ from periplus.urls import domain_of
 
 from .views import Views
 
+Numbers = NDArray[np.int64]
+
 JUDGE: Final = "spam"
 """The judge of these verdicts, and the kind of the learnt file."""
 PAGES_A_HOST: Final = 100
 """Pages of a host that are judged, chosen by a hash of the URL: more would not change the mean."""
 MAX_PAGES: Final = 200_000
-"""Pages that are judged in all, the same number of each host as far as they go: about 300 MB."""
+"""Pages that are judged in all, the same number of each host as far as they go."""
 MAX_SEEDS: Final = 200
 """Domains that `seeds` proposes at most: as many as a person looks at."""
-_FOLLOWED: Final = "not regexp_matches(rel, '(^|\\s)(nofollow|ugc|sponsored)(\\s|$)')"
+_FOLLOWED: Final = "(rel = '' or not regexp_matches(rel, '(^|\\s)(nofollow|ugc|sponsored)(\\s|$)'))"
+"""Most links have no `rel`, and need no pattern."""
 _COUNTS: Final = PageStatistics.__struct_fields__
 
 _PAGES: Final = f"""\
@@ -69,30 +75,30 @@ chosen as (
     qualify row_number() over (partition by site order by hash(url), url) <= {PAGES_A_HOST}
     order by row_number() over (partition by site order by hash(url), url), site limit {MAX_PAGES}),
 outgoing as (
-    select page as url, count(distinct theirs.domain) as outgoing_domains
+    select page as url, count(distinct theirs.number) filter (theirs.number <> own.number) as outgoing_domains
     from current_links
     join spam_domains as own on own.site = current_links.site
     join spam_domains as theirs on theirs.site = target_site
-    where theirs.domain <> own.domain and page in (select url from chosen) group by page)
+    where current_links.site <> target_site and page in (select url from chosen) group by page)
 select chosen.*, coalesce(outgoing_domains, 0) as outgoing_domains from chosen left join outgoing using (url)
 order by site, url"""
 
-_EDGES: Final = f"""\
-select distinct own.number as source, theirs.number as target
-from (
-    select site, target_site from links where {_FOLLOWED} and site <> target_site
-    union all
-    select site, split_part(target, '/', 3) as target_site from fetches
-    where outcome = 'redirected' and purpose = 'page')
-join spam_domains as own using (site) join spam_domains as theirs on theirs.site = target_site
-where own.number <> theirs.number order by source, target"""
+_SITES: Final = """\
+select distinct site from (select site from fetches union all select target_site from links) where site is not null"""
+
+_PAIRS: Final = f"""\
+select distinct site, target_site from links where site <> target_site and {_FOLLOWED}
+union
+select site, split_part(target, '/', 3) as target_site from fetches where outcome = 'redirected' and purpose = 'page'"""
+"""Pairs of sites with a link. Their domains are looked up afterwards: given a condition on the domains of both ends,
+DuckDB joins all domains with all others before it looks at links."""
 
 _HOSTS: Final = """\
 with asked as (
     select site, any_value(ip) as ip, (epoch(max(ended_at)) - epoch(min(started_at))) / 3600 as hours
     from fetches where purpose = 'page' and outcome <> 'excluded' group by site),
 addresses as (
-    select ip, count(distinct domain) as domains from asked join spam_domains using (site) where ip is not null
+    select ip, count(distinct number) as domains from asked join spam_domains using (site) where ip is not null
     group by ip),
 found as (select site, count(*) filter (where is_new) as found from discoveries group by site)
 select site, addresses.domains as address_domains, found / greatest(hours, 1) as spawn
@@ -100,7 +106,7 @@ from asked left join addresses using (ip) left join found using (site)"""
 
 
 class HostFacts(Struct, frozen=True):
-    """What is known of a host: its features among others, those of some of its pages, and how many it has.
+    """What is known of a host: its features among others, what some of its pages add up to, and how many it has.
 
     `neighbours`: what the pages of its domain, and of domains that it links to, add if it has few pages.
     """
@@ -108,9 +114,17 @@ class HostFacts(Struct, frozen=True):
     host: str
     domain: str
     features: Features
-    pages: tuple[Features, ...]
+    pages: PageMeans
     page_count: int
     neighbours: Part | None = None
+
+
+class _HostPages(Struct, frozen=True):
+    """The pages of a host: what those that were chosen add up to, how many of them are copies, and how many it has."""
+
+    means: PageMeans
+    copies: int
+    count: int
 
 
 class SpamJudgement(Struct, frozen=True):
@@ -132,10 +146,9 @@ class SpamJob:
         self._suffixes = tuple(suffixes)
         self._names = self._register_domains()
         self._numbers = {name: number for number, name in enumerate(self._names)}
-        edges = views.ask(_EDGES).read_all()
-        sources, targets = (np.asarray(edges[name], np.int64) for name in ("source", "target"))
-        self._edges = unique_edges(sources, targets, len(self._names))
-        self._hosts = self._read_hosts()
+        self._edges = self._read_edges()
+        self._wire = self._read_wire()
+        self._hosts = {host: self._summary(rows) for host, rows in self._pages()}
 
     def judge(self, now: float) -> SpamJudgement:
         """Judge every host twice, the second time with anti-trust from what was certain at first."""
@@ -159,25 +172,25 @@ class SpamJob:
         graph = self.graph(spam)
         links = link_features(graph) if graph.count > 1 and len(graph.sources) else None
         found = []
-        for host, rows in self._hosts.items():
+        for host, read in self._hosts.items():
             domain = self._domain(host)
             number = self._numbers.get(domain)
             among = {} if links is None or number is None else links.of(number)
-            pages = tuple(_page(row) for row in rows)
-            repeated = {"duplicate_share": sum(row["is_copy"] for row in rows) / len(rows)} if len(rows) > 1 else {}
+            chosen = read.means.pages
+            repeated: Features = {"duplicate_share": read.copies / chosen} if chosen > 1 else {}
             features = among | repeated | self._wire.get(host, {})
-            found.append(HostFacts(host, domain, features, pages, int(rows[0]["pages"])))
+            found.append(HostFacts(host, domain, features, read.means, read.count))
         return self._with_neighbours(found)
 
     def _with_neighbours(self, facts: list[HostFacts]) -> list[HostFacts]:
         """The same, with what the pages of their domains and of linked domains say of hosts with few pages."""
         places = np.array([self._numbers[each.domain] for each in facts], np.int64)
-        sums = np.array([sum(map(self._model.page_weight, each.pages)) for each in facts], float)
-        counts = np.array([len(each.pages) for each in facts], float)
+        sums = np.array([each.pages.total for each in facts], float)
+        counts = np.array([each.pages.pages for each in facts], float)
         pooled = pooled_pages(*self._edges, len(self._names), places, sums, counts)
         return [
-            replace(each, neighbours=neighbour_part(total, count, sums[at], len(each.pages)))
-            for at, (each, (total, count)) in enumerate(zip(facts, pooled, strict=True))
+            replace(each, neighbours=neighbour_part(total, count, each.pages.total, each.pages.pages))
+            for each, (total, count) in zip(facts, pooled, strict=True)
         ]
 
     def graph(self, spam: Iterable[str] = ()) -> DomainGraph:
@@ -211,8 +224,9 @@ class SpamJob:
 
     def examples(self, labels: dict[str, bool]) -> list[Example]:
         """The labelled hosts that have pages, to train a model on."""
+        pages = {host: tuple(map(_page, rows)) for host, rows in self._pages() if host in labels}
         return [
-            Example(each.host, labels[each.host], each.pages, each.features, shrinkage(len(each.pages)))
+            Example(each.host, labels[each.host], pages[each.host], each.features, shrinkage(each.pages.pages))
             for each in self.facts(())
             if each.host in labels
         ]
@@ -221,40 +235,59 @@ class SpamJob:
 
     def _register_domains(self) -> list[str]:
         """Number the domains of all sites of the collection, for the queries here."""
-        sites = self._views.rows(
-            "select distinct site from (select site from fetches union all select target_site from links)"
-            " where site is not null"
-        )
-        of = {str(row["site"]): self._domain(str(row["site"])) for row in sites}
-        names = sorted({*of.values()})
-        numbers = {name: number for number, name in enumerate(names)}
-        rows = sorted(of.items())
-        table = pa.table(
-            {
-                "site": pa.array([site for site, _ in rows], pa.string()),
-                "domain": pa.array([domain for _, domain in rows], pa.string()),
-                "number": pa.array([numbers[domain] for _, domain in rows], pa.int64()),
-            }
-        )
+        found: dict[str, int] = {}
+        sites, numbers = [pa.array([], pa.string())], [np.zeros(0, np.int64)]
+        for batch in self._views.ask(_SITES):
+            sites.append(batch.column("site").cast(pa.string()))
+            domains = map(self._domain, sites[-1].to_pylist())
+            numbers.append(np.array([found.setdefault(domain, len(found)) for domain in domains], np.int64))
+        names = sorted(found)
+        places = np.zeros(len(names), np.int64)
+        places[[found[name] for name in names]] = np.arange(len(names))
+        table = pa.table({"site": pa.chunked_array(sites), "number": places[np.concatenate(numbers)]})
         self._views.database.register("spam_domains", table)
         return names
 
-    def _read_hosts(self) -> dict[str, list[dict[str, Any]]]:
-        """The chosen pages of each host; and what the wire says of hosts."""
-        self._wire: dict[str, Features] = {
+    def _read_edges(self) -> tuple[Numbers, Numbers]:
+        """The links between domains, each pair once: a batch of sites at a time, because these are many."""
+        keys = [np.zeros(0, np.int64)]
+        count = len(self._names)
+        for batch in self._views.ask(_PAIRS):
+            sources, targets = (self._numbers_of(batch.column(name)) for name in ("site", "target_site"))
+            known = (sources >= 0) & (targets >= 0)
+            keys.append(sources[known] * count + targets[known])
+        sources, targets = np.divmod(np.concatenate(keys), max(count, 1))
+        return unique_edges(sources, targets, count)
+
+    def _numbers_of(self, sites: pa.Array) -> Numbers:
+        """The number of the domain of each site; -1 where it has none."""
+        encoded = sites.dictionary_encode()
+        known = [self._numbers.get(self._domain(site), -1) if site else -1 for site in encoded.dictionary.to_pylist()]
+        codes = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
+        found: Numbers = np.array([*known, -1], np.int64)[codes]
+        return found
+
+    def _read_wire(self) -> dict[str, Features]:
+        """What the wire says of hosts."""
+        return {
             str(row["site"]): {"address_domains": _number(row["address_domains"]), "spawn": _number(row["spawn"])}
             for row in self._views.rows(_HOSTS)
         }
-        hosts: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        for batch in self._views.ask(_PAGES):
-            for row in batch.to_pylist():
-                hosts[row["site"]].append(row)
-        return dict(hosts)
+
+    def _pages(self) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+        """The chosen pages of each host, one host at a time."""
+        rows = (row for batch in self._views.ask(_PAGES) for row in batch.to_pylist())
+        for host, some in groupby(rows, itemgetter("site")):
+            yield str(host), list(some)
+
+    def _summary(self, rows: Sequence[dict[str, Any]]) -> _HostPages:
+        copies = sum(row["is_copy"] for row in rows)
+        return _HostPages(self._model.means_of(map(_page, rows)), copies, int(rows[0]["pages"]))
 
     def _domain(self, site: str) -> str:
         return str(domain_of(site, self._suffixes) or site)
 
-    def _places(self, domains: Iterable[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _places(self, domains: Iterable[str]) -> Numbers:
         return np.array(sorted(self._numbers[name] for name in domains if name in self._numbers), np.int64)
 
     # judging

@@ -308,6 +308,7 @@ class Collection:
         refresh that was interrupted is continued by the same call.
         """
         found = plans.existing(self.folder)
+        found.check_trusted()
         selection = Selection(tuple(_several(site)), duration("older_than", older_than) or 0.0)
         parts = OwnParts(credentials=credentials_for(found.seeds, headers=headers, cookies=cookies, auth=auth))
         with plans.held(self.folder):

@@ -100,8 +100,8 @@ def crawl(
     }
     plan = plans.planned(
         folder,
-        seeds=[seeds] if isinstance(seeds, str) else list(seeds),
-        seed_lines=() if seed_file is None else read_seeds(Path(seed_file)),
+        typed=[seeds] if isinstance(seeds, str) else list(seeds),
+        typed_lines=() if seed_file is None else read_seeds(Path(seed_file)),
         settings=None if config is None else Path(config),
         options=asked,
     )

@@ -63,17 +63,26 @@ def map(  # noqa: A001 - the command has this name, too
             **wire_settings(contact, delay, resolve, allow_private, proxy, None if ca_file is None else Path(ca_file)),
         }
         settings = None if config is None else Path(config)
-        plan = plans.planned(folder, seeds=[site], settings=settings, options=asked)
-        with plans.held(folder):
-            plan.save()
-            run = CrawlRun(plan, parts=OwnParts(credentials=plan.credentials))
-            for statuses in run.open().progress():
-                run.read(statuses)
-            run.end()
-            return list(_mapped(plan))
+        return _mapped(plans.planned(folder, typed=[site], settings=settings, options=asked))
 
 
-def _mapped(plan: plans.Collection) -> Iterator[MappedUrl]:
+def map_found(site: str, asked: Mapping[str, object]) -> list[MappedUrl]:
+    """Like `map`, for a site that no person has typed: it opens no private address. `asked` are further settings."""
+    with map_folder(None) as folder:
+        return _mapped(plans.planned(folder, found=[site], options={**map_settings(folder), **asked}))
+
+
+def _mapped(plan: plans.Collection) -> list[MappedUrl]:
+    with plans.held(plan.folder):
+        plan.save()
+        run = CrawlRun(plan, parts=OwnParts(credentials=plan.credentials))
+        for statuses in run.open().progress():
+            run.read(statuses)
+        run.end()
+        return list(_listed(plan))
+
+
+def _listed(plan: plans.Collection) -> Iterator[MappedUrl]:
     layout = plan.layout
     spooled = layout.spooled  # before the states are opened, which can be done once in a process
     with TemporaryDirectory(prefix="periplus-map-") as scratch, plans.states(layout) as opened:

@@ -17,14 +17,14 @@ from .state import Stored
 from .types import ChangeFreq, ChangeLevel, Discovery, FetchOutcome, Lastmod, Problem, Site, Url
 
 
-class Discovered(Struct, frozen=True, tag=True):
+class Discovered(Struct, frozen=True, tag=True, gc=False):
     """A URL was discovered. `is_new`: it was not discovered before."""
 
     discovery: Discovery
     is_new: bool
 
 
-class Refused(Struct, frozen=True, tag=True):
+class Refused(Struct, frozen=True, tag=True, gc=False):
     """A filter would not have this URL."""
 
     discovery: Discovery

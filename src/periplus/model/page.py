@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, IntEnum
-from typing import overload
+from functools import cached_property
+from itertools import compress
+from typing import TypeVar, overload
 
 from msgspec import Struct, field
 
 from .preferences import NO_PREFERENCES, Preferences
 from .types import Digests, Problem, Url
+
+T = TypeVar("T")
 
 
 class LinkKind(Enum):
@@ -34,7 +39,7 @@ class Link(Struct, frozen=True, gc=False):
     kind: LinkKind = LinkKind.ANCHOR
 
 
-class Links(Struct, frozen=True, repr_omit_defaults=True):
+class Links(Struct, frozen=True, repr_omit_defaults=True, dict=True):
     """The links of a page in document order: a sequence of `Link`, kept as columns because a page has many.
 
     Code that handles many links reads the columns; indexing and iteration make a `Link` each. `rels` and `kinds` hold
@@ -61,8 +66,33 @@ class Links(Struct, frozen=True, repr_omit_defaults=True):
 
     def to_others(self) -> Links:
         """Without the links within the page."""
-        own = {*self.own}
-        return self.at([position for position in range(len(self.urls)) if position not in own]) if own else self
+        return self._to_others if self.own else self
+
+    @cached_property  # several parts of a crawl ask; the cache is not one of the fields that are compared and encoded
+    def _to_others(self) -> Links:
+        flags = self.flags
+        return Links(
+            list(compress(self.urls, flags)),
+            list(compress(self.anchors, flags)),
+            self.moved(self.rels),
+            self.moved(self.kinds),
+        )
+
+    @property
+    def flags(self) -> bytearray:
+        """For each link 1, or 0 if it is within the page: for those who need only columns of the others."""
+        flags = bytearray(b"\1") * len(self.urls)
+        for position in self.own:
+            flags[position] = 0
+        return flags
+
+    def moved(self, by_position: dict[int, T]) -> dict[int, T]:
+        """The values of links to others, by the positions that these have among themselves."""
+        if not by_position:
+            return by_position
+        own = sorted(self.own)
+        within = {*own}
+        return {old - bisect(own, old): value for old, value in by_position.items() if old not in within}
 
     def at(self, positions: Sequence[int]) -> Links:
         """The links at these positions, in this order."""

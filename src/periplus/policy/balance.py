@@ -216,7 +216,7 @@ class BalanceRecord(Struct, array_like=True):
 class SiteBalance:
     """The shares of one site's two sources, and what they are computed from."""
 
-    __slots__ = ("_kept", "_settings")
+    __slots__ = ("_kept", "_length", "_sample", "_settings", "quotas")
 
     def __init__(self, settings: BalanceSettings | None = None, record: BalanceRecord | None = None) -> None:
         """A new balance, or one that works on `record`; under other settings its shares are kept, in proportion.
@@ -225,6 +225,7 @@ class SiteBalance:
         """
         self._settings = settings or BalanceSettings()
         self._kept = _first(self._settings) if record is None else record
+        self._measure()
         if record is not None:
             try:
                 self._adapt()
@@ -239,16 +240,16 @@ class SiteBalance:
         """The record to be stored with the site: the live object, which changes with the balance."""
         return self._kept
 
-    @property
-    def quotas(self) -> tuple[int, int]:
-        """Pages of this epoch for (sitemaps, discovery)."""
-        length, least = self._length, self._settings.sample(self._length)
-        sitemaps = min(max(round(self._kept.quota * length / self._settings.epoch), least), length - least)
-        return sitemaps, length - sitemaps
+    def _measure(self) -> None:
+        """Compute what holds for an epoch: its length, the sample of each source, and their `quotas` of its pages.
 
-    @property
-    def _length(self) -> int:
-        return self._settings.length(self._kept.judged)
+        `quotas` are for (sitemaps, discovery).
+        """
+        kept, settings = self._kept, self._settings
+        self._length = length = settings.length(kept.judged)
+        self._sample = least = settings.sample(length)
+        sitemaps = min(max(round(kept.quota * length / settings.epoch), least), length - least)
+        self.quotas = (sitemaps, length - sitemaps)
 
     @property
     def history(self) -> tuple[Epoch, ...]:
@@ -290,7 +291,7 @@ class SiteBalance:
         is_sitemaps = lane is Lane.SITEMAPS
         sample, quota = (kept.sitemaps, for_sitemaps) if is_sitemaps else (kept.discovery, for_discovery)
         if sample.taken < quota and kept.pages < self._length:
-            sample.add(min(level, WORST), key, self._settings.sample(self._length))
+            sample.add(min(level, WORST), key, self._sample)
         sample.taken += 1
         return sample
 
@@ -307,7 +308,7 @@ class SiteBalance:
         if kept.pages < length:
             return
         is_settled = kept.sitemaps.is_settled and kept.discovery.is_settled
-        if is_settled or kept.pages >= length + self._settings.sample(length):
+        if is_settled or kept.pages >= length + self._sample:
             self._judge()
 
     def _judge(self) -> None:
@@ -324,6 +325,7 @@ class SiteBalance:
         kept.judged += 1
         kept.quota = settings.clamped(kept.quota + move.direction * settings.step_for(abs(worth[0] - worth[1])))
         kept.history = [*kept.history, epoch][-HISTORY:]
+        self._measure()
         self._begin()
 
     def _begin(self) -> None:
@@ -381,8 +383,9 @@ class SiteBalance:
             kept.quota = round(kept.quota * settings.epoch / max(kept.size, 1))
             kept.size = settings.epoch
             self._begin()
-        length, sample = self._length, settings.sample(self._length)
         kept.quota = settings.clamped(kept.quota)
+        self._measure()
+        length, sample = self._length, self._sample
         kept.pages = min(kept.pages, length + sample - 1)
         if len(kept.shared) > length:
             kept.shared.clear()
@@ -391,7 +394,7 @@ class SiteBalance:
 
     def check_invariants(self) -> None:
         """The quotas make an epoch, either source has its part of it, and no more is remembered than is needed."""
-        kept, length, sample = self._kept, self._length, self._settings.sample(self._length)
+        kept, length, sample = self._kept, self._length, self._sample
         if sum(self.quotas) != length or min(self.quotas) < sample:
             raise InvariantError(f"{self.quotas} does not share out {length} pages, {sample} to each at least")
         if not 0 <= kept.pages < length + sample or max(len(kept.history) - HISTORY, len(kept.shared) - length) > 0:

@@ -347,7 +347,7 @@ class GuardWithHosts:
     def __init__(self, guard: Guard, hosts: MirrorHosts) -> None:
         self._guard = guard
         self._hosts = hosts
-        self.judge = guard.judge
+        self.judge_all = guard.judge_all
         self.admit = guard.admit
         self.observe = guard.observe
         self.page_read = guard.page_read

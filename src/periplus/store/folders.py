@@ -1,4 +1,4 @@
-"""Locks the folders of a collection, makes them durable, and names the next step when a part is missing or damaged."""
+"""Folders of a collection: locked, checked for links out of them, made durable; and the next step after damage."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import errno
 import fcntl
 import os
 import shlex
+import stat
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from xxhash import xxh3_128
 
-from periplus.model import PeriplusError
+from periplus.model import CollectionError, PeriplusError
 
 
 class FolderLocked(PeriplusError):  # noqa: N818 - reads as what is the case
@@ -87,6 +89,43 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def is_inside(folder: Path, name: str) -> bool:
+    """Whether a name, relative to a folder, stays in it: after `..` and all symbolic links."""
+    return bool(name) and Path(os.path.realpath(folder / name)).is_relative_to(os.path.realpath(folder))
+
+
+def check_contents(folder: Path, *, except_for: Collection[str] = ()) -> None:
+    """Raise `CollectionError` if a folder holds a link that leads out of it, a pipe or a device, at any depth.
+
+    A collection may come from somebody else: what is written to it, or read from it, has to stay in it. The folder
+    itself may be a link, since a person has named it. `except_for`: names in the folder that are not looked at.
+    """
+    root, folders = os.path.realpath(folder), [str(folder)]
+    while folders:
+        place = folders.pop()
+        # a running crawl removes files, and what cannot be read (lost+found) is not used either
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif not entry.is_file(follow_symlinks=False) and (
+                    place != str(folder) or entry.name not in except_for
+                ):
+                    _check_odd(entry, root)
+
+
+def _check_odd(entry: os.DirEntry[str], root: str) -> None:
+    """Check what is neither a file nor a folder."""
+    if entry.is_symlink():
+        if not Path(os.path.realpath(entry.path)).is_relative_to(root):
+            raise CollectionError(
+                f"{entry.path} is a link out of the collection",
+                hint="put the files themselves there; the collection's own folder may be a link",
+            )
+    elif not stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode):
+        raise CollectionError(f"{entry.path} is neither a file nor a folder", hint="remove it")
 
 
 _PARTS: Final = frozenset({"state", "tables", "warc"})

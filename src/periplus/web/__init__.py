@@ -13,7 +13,7 @@ How a module adds pages:
 
     def routes() -> list[Route]:
         return [
-            route("/sites", _sites, audience=Audience.VIEWER),
+            route("/sites", _sites, audience=Audience.VIEWER, is_page=True),
             route("/sites/pause", _pause, audience=Audience.OPERATOR, methods=("POST",)),
             route("/api/sites", _sites_json, audience=Audience.VIEWER, operation=Operation(
                 "The sites of a collection.", (Parameter("collection", "Its name."),), tuple[Site, ...])),
@@ -32,11 +32,15 @@ Audiences (`routing.Audience`): `ANYONE` (login, style sheet, receivers), `PUBLI
 `--public-search`, else viewers), `VIEWER` (reads), `OPERATOR` (changes something, or sees how results are made). On
 127.0.0.1 without a token every request is the operator's.
 
-POST: `route` refuses a request from another origin. A browser sends `Origin: null` with a form of ours, because of
-`Referrer-Policy: no-referrer`; so a form carries `{{ csrf_field() }}` and the endpoint reads it with
-`await form_of(request)`. A script of ours that uses `fetch` sends its Origin and needs nothing; programs send
-`Authorization: Bearer TOKEN`. `route(..., checks_origin=False, max_body=...)` is for receivers.
+Other sites: `app` refuses what their pages cause (`routing.is_foreign`), except for links to pages, which say
+`route(..., is_page=True)`. What sends requests to other servers says `fetches=True`, and must be for POST.
 
-A body has at most 1 MB and 30 s, an answer 30 s until it begins. A response may set its own Content-Security-Policy and
-Cache-Control; otherwise `app` does. JSON is made by `rendering.json_response` from msgspec values.
+POST: a browser sends `Origin: null` with a form of ours, because of `Referrer-Policy: no-referrer`; so a form carries
+`{{ csrf_field() }}` and the endpoint reads it with `await form_of(request)`. A script of ours that uses `fetch` sends
+its Origin and needs nothing; programs send `Authorization: Bearer TOKEN`, or JSON and no Origin.
+`route(..., checks_origin=False, max_body=...)` is for receivers.
+
+A header has 5 s, a body at most 1 MB and 30 s, an answer 30 s until it begins. A response may set its own
+Content-Security-Policy and Cache-Control; otherwise `app` does. JSON is made by `rendering.json_response` from msgspec
+values.
 """

@@ -2,7 +2,8 @@
 
 Errors as answers: a page for people, JSON with `error` and `hint` for programs. No traceback leaves the server.
 
-What holds for every request: the Host header, header fields of answers, a line in the log.
+What holds for every request: the Host header, no request that another site causes, header fields of answers, a line
+in the log.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from periplus.model import CollectionError, PeriplusError
 
 from .auth import Audience, Auth
 from .rendering import HERE, json_response, page
-from .routing import GuardedRoute, is_for_programs
+from .routing import GuardedRoute, is_for_programs, is_foreign
 from .served import Addition, Served, ServeSettings
 
 log = logging.getLogger("periplus.web")
@@ -99,9 +100,10 @@ _LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 class Middleware:
     """Wraps the application. Log lines have no query, so no words that people search for."""
 
-    def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
+    def __init__(self, app: ASGIApp, settings: ServeSettings, pages: Sequence[GuardedRoute]) -> None:
         self._app = app
         self._hosts = _accepted_hosts(settings)
+        self._pages = pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -121,7 +123,11 @@ class Middleware:
                     headers.setdefault(name, value)
             await send(message)
 
-        app = self._app if self._is_expected(scope) else _MISDIRECTED
+        app: ASGIApp = self._app
+        if not self._is_expected(scope):
+            app = _MISDIRECTED
+        elif is_foreign(Request(scope), self._pages):
+            app = _FOREIGN
         try:
             await app(scope, receive, sent)
         finally:
@@ -143,6 +149,7 @@ class Middleware:
 
 
 _MISDIRECTED = PlainTextResponse("This server is not known by this name.\n", 421)
+_FOREIGN = json_response({"error": "This request comes from a page of another site."}, 403)
 
 
 def _accepted_hosts(settings: ServeSettings) -> frozenset[str] | None:
@@ -173,10 +180,11 @@ def make_app(served: Served) -> Starlette:
     """The application that serves these collections."""
     modules: list[Any] = [*_modules(), *served.additions]
     routes: list[BaseRoute] = [route for module in modules for route in module.routes()]
+    pages = [route for route in routes if isinstance(route, GuardedRoute) and route.guarded.is_page]
     routes.append(Mount("/static", StaticFiles(directory=HERE / "static")))
     app = Starlette(
         routes=routes,
-        middleware=[Layer(Middleware, settings=served.settings)],
+        middleware=[Layer(Middleware, settings=served.settings, pages=pages)],
         exception_handlers=cast(
             "Any", {HTTPException: on_http_error, PeriplusError: on_known_error, Exception: on_bug}
         ),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 import secrets
 import time
 from collections import OrderedDict, deque
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from .connections import network_of
 from .served import ServeSettings
 
 SESSION = 12 * 3600
@@ -156,9 +156,4 @@ def auth_of(request: Request) -> Auth:
 
 def address_of(request: Request) -> str:
     """The address of a client; for IPv6 its /64 network, all of which one person may use."""
-    host = request.client.host if request.client else ""
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return host
-    return str(ipaddress.ip_network((address, 64), strict=False)) if address.version == 6 else host
+    return network_of(request.client.host if request.client else "")

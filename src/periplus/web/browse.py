@@ -115,14 +115,16 @@ def routes() -> list[GuardedRoute]:
     found = []
     for spec in PAGES:
         name = (spec.label or spec.path.strip("/").split("/")[0] + "_one").lower()
-        found.append(route(f"{ROOT}{spec.path}", _html(spec), audience=Audience.VIEWER, name=f"browse_{name}"))
+        found.append(
+            route(f"{ROOT}{spec.path}", _html(spec), audience=Audience.VIEWER, name=f"browse_{name}", is_page=True)
+        )
         summary = (spec.make.__doc__ or "").strip().splitlines()[0]
         operation = Operation(summary, (*_ALL, *spec.parameters), PageValue)
         path = f"/api{ROOT}{spec.path}"
         found.append(
             route(path, _data(spec), audience=Audience.VIEWER, name=f"browse_{name}_data", operation=operation)
         )
-    found.append(route(f"{ROOT}/report.html", report_file, audience=Audience.VIEWER))
+    found.append(route(f"{ROOT}/report.html", report_file, audience=Audience.VIEWER, is_page=True))
     return found
 
 

@@ -14,7 +14,7 @@ from periplus.model import UsageError
 
 from .browse_asked import Asked
 from .browse_cells import MAX_EXPORT, BrowsePage, Column, Query, Table, quoted
-from .browse_tables import MAX_SECONDS, TableProblem, columns_of
+from .browse_tables import MAX_BYTES, MAX_SECONDS, TableProblem, columns_of
 
 SHOWN: Final = 200
 """Rows of a typed query on the page; CSV and JSON have up to `MAX_EXPORT`."""
@@ -94,6 +94,7 @@ def sql(asked: Asked) -> BrowsePage:
         f" The page shows {SHOWN} rows, CSV and JSON have up to {MAX_EXPORT:,}."
     )
     if not text:
+        asked.collection.queries.warm()
         return BrowsePage(name="sql", title="SQL", about=about, form="sql")
     most = MAX_EXPORT if asked.wanted == "answer" else SHOWN
     blank = Table(
@@ -108,10 +109,12 @@ def sql(asked: Asked) -> BrowsePage:
     )
     try:
         found = asked.reader.ask(text, most)
+        if found.is_too_large:
+            raise TableProblem(f"The result is larger than {MAX_BYTES >> 20} MB.", hint="Select fewer columns or rows.")
     except (UsageError, TableProblem) as error:
         hint = error.hint.replace("DIR", asked.folder)
         answer = replace(blank, problem=f"{error}\n{hint}")
     else:
-        columns = columns_of(found.names, found.rows)
-        answer = replace(blank, columns=columns, rows=found.rows, has_more=found.has_more)
+        rows = [dict(zip(found.names, row, strict=True)) for row in found.rows]
+        answer = replace(blank, columns=columns_of(found.names, rows), rows=rows, has_more=found.has_more)
     return BrowsePage(name="sql", title="SQL", about=about, tables=(answer,), form="sql")

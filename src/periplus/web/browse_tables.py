@@ -1,8 +1,8 @@
 """The tables of a collection, read in SQL: our own queries, and those that viewers type.
 
 One database a collection stays open for a few seconds, so that a page with ten tables opens it once, and longer if what
-it needed took long to compute. A viewer's query has a database of its own, which reads the tables and nothing else
-(`Views.select`), with limits on time, memory, rows and bytes.
+it needed took long to compute. A viewer's query runs in another process (`insight.query_worker`), which reads the
+tables and nothing else, with limits on time, memory, rows and bytes.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from itertools import islice
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -19,7 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.insight.plain_values import plain
+from periplus.insight.query_worker import Answered as QueryRows
+from periplus.insight.query_worker import Question
+from periplus.insight.views.catalogue import needs_computed, tables_in
 from periplus.model import PeriplusError
+from periplus.store.tables import Spooled
+from periplus.store.tables.reader import intact_files_of
 
 from .browse_cells import Column, Query, Row, Table
 from .browse_state import read_state, spooled_of
@@ -35,11 +40,7 @@ MAX_BYTES = 8 << 20
 """Of the values of a viewer's result, in JSON."""
 MAX_SQL = 10_000
 """Characters of a viewer's query."""
-_MEMORY = "512MB"
-_SPILL = "1GB"
 _THREADS = 2
-_AT_ONCE = 2
-"""Viewers' queries that run at once; each may take `_MEMORY`."""
 _KEPT = 5.0
 """Seconds for which a database is used again. What a crawl wrote since then is not seen."""
 _KEPT_FACTOR = 20.0
@@ -68,7 +69,6 @@ class TableReader:
         self._lock = threading.Lock()
         self._views: Views | None = None
         self._stale_at = 0.0
-        self._typed = threading.Semaphore(_AT_ONCE)
 
     def read(self, sql: str, first: int, most: int) -> Answered:
         """Rows of one of our own queries, which has no limit yet."""
@@ -99,36 +99,49 @@ class TableReader:
 
     def _open(self) -> Views:
         self._close()
-        self._views = views = self._opened(None)
-        self._stale_at = time.monotonic() + _KEPT
-        return views
-
-    def _opened(self, memory: str | None) -> Views:
         from periplus.insight.views import Views, ViewSettings  # loads DuckDB, which takes a moment
 
         settings = ViewSettings(threads=_THREADS)
-        if memory is not None:
-            settings = replace(settings, memory=memory, spill=_SPILL)
-        spooled = read_state(spooled_of, self._collection.collection)
-        return Views(self._collection.folder, spooled=spooled, settings=settings)
+        self._views = views = Views(self._collection.folder, spooled=self._spooled(), settings=settings)
+        self._stale_at = time.monotonic() + _KEPT
+        return views
 
-    def ask(self, sql: str, most: int) -> Answered:
-        """Rows of a query that a viewer typed. Raises `UsageError` if it is wrong, `TableProblem` if it is too much."""
+    def _spooled(self) -> tuple[Spooled, ...]:
+        return read_state(spooled_of, self._collection.collection)
+
+    def ask(self, sql: str, most: int) -> QueryRows:
+        """Rows of a query that a viewer or an agent wrote. Raises `UsageError` if it is wrong or too much."""
         if len(sql) > MAX_SQL:
             raise TableProblem(f"A query may have {MAX_SQL:,} characters.", hint="periplus query takes longer ones.")
-        if not self._typed.acquire(timeout=_PATIENCE):
-            raise TableProblem("Other queries are running.", hint="Try again in a moment.")
-        try:
-            with self._opened(_MEMORY) as views:
-                with self.views():  # computes PageRank and the like in one thread at a time
-                    views.prepare(sql)
-                with _within(views, MAX_SECONDS):
-                    answer = views.select(sql)
-                    rows = list(_bounded(answer.rows(), most + 1))
-                    shown = [dict(zip(answer.names, map(plain, row), strict=True)) for row in rows[:most]]
-                    return Answered(answer.names, shown, len(rows) > most)
-        finally:
-            self._typed.release()
+        with ExitStack() as held:
+            computed, spooled = self._compute(held) if needs_computed(sql) else (None, self._spooled())
+            for table in tables_in(sql):
+                intact_files_of(self._collection.folder / "tables", table, spooled)
+            question = Question(
+                folder=self._collection.folder,
+                spooled=spooled,
+                sql=sql,
+                max_rows=most,
+                max_bytes=MAX_BYTES,
+                seconds=MAX_SECONDS,
+                computed=computed,
+            )
+            return self._collection.queries.ask(question, patience=_PATIENCE)
+
+    def _compute(self, held: ExitStack) -> tuple[Path, tuple[Spooled, ...]]:
+        """Compute PageRank and the like, which the process for queries may not: their folder, and of which tables.
+
+        Where the collection cannot be written they are in the temporary folder of this database, which is then `held`.
+        """
+        views = held.enter_context(self.views())
+        views.prepare("urls")
+        if not views.kept.is_current:  # another process has computed them since, from newer tables
+            views = self._open()
+            views.prepare("urls")
+        computed, spooled = views.kept.folder, views.spooled
+        if computed.parent == self._collection.folder:
+            held.close()
+        return computed, spooled
 
     def close(self) -> None:
         """Close the database."""
@@ -195,16 +208,6 @@ def _kind_of(name: str, values: Sequence[Any]) -> Any:
 
 def _plain_row(row: Row) -> Row:
     return {name: plain(value) for name, value in row.items()}
-
-
-def _bounded(rows: Iterator[tuple[Any, ...]], most: int) -> Iterator[tuple[Any, ...]]:
-    """At most this many rows, and `MAX_BYTES` of them."""
-    left = MAX_BYTES
-    for row in islice(rows, most):
-        left -= sum(len(value) if isinstance(value, str | bytes) else 16 for value in row)
-        if left < 0:
-            raise TableProblem(f"The result is larger than {MAX_BYTES >> 20} MB.", hint="Select fewer columns or rows.")
-        yield row
 
 
 @contextmanager

@@ -120,7 +120,7 @@ def routes() -> list[Route]:
         ),
         "text/html",
     )
-    return [route("/cached", _cached, audience=Audience.PUBLIC, operation=described)]
+    return [route("/cached", _cached, audience=Audience.PUBLIC, operation=described, is_page=True)]
 
 
 def _cached(request: Request) -> Response:

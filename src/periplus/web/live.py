@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 from urllib.parse import urlencode
 
-import msgspec
 from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -28,7 +27,7 @@ from periplus.model import Site, UsageError
 from . import live_urls
 from .live_feed import MAX_LISTENERS, TABLES, Feeds, LiveFeed
 from .rendering import json_response, page
-from .routing import Audience, Link, Operation, Parameter, form_of, route
+from .routing import Audience, Link, Operation, Parameter, form_of, json_of, route
 from .served import Served, ServedCollection, chosen_collection, served_of
 
 NAVIGATION = (Link("Live", "/live"), Link("Queue", "/live/queue"))
@@ -55,9 +54,9 @@ def routes() -> list[Route]:
     """The live pages."""
     named = (Parameter("collection", "The name of a collection; by default the first."),)
     return [
-        route("/live", _overview, audience=Audience.VIEWER),
+        route("/live", _overview, audience=Audience.VIEWER, is_page=True),
         route("/live/events", _events, audience=Audience.VIEWER),
-        route("/live/queue", _queue, audience=Audience.VIEWER),
+        route("/live/queue", _queue, audience=Audience.VIEWER, is_page=True),
         route("/live/queue.txt", _queue_text, audience=Audience.VIEWER),
         *live_urls.routes(),
         route("/live/control", _control, audience=Audience.OPERATOR, methods=("POST",)),
@@ -255,19 +254,12 @@ def control(collection: ServedCollection, verb: str, arguments: dict[str, Any]) 
 
 
 async def _control_json(request: Request) -> Response:
-    asked: dict[str, Any] = await _json_of(request)
+    asked = await json_of(request)
     verb = str(asked.pop("verb", ""))
     collection, feed = feed_of(request)
     result = await run_in_threadpool(control, collection, verb, asked)
     feed.forget()
     return json_response(Controlled(verb, result))
-
-
-async def _json_of(request: Request) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(await request.body(), type=dict[str, Any])
-    except msgspec.MsgspecError as error:
-        raise HTTPException(400, f"The body is not a JSON object: {error}") from None
 
 
 async def _status_json(request: Request) -> Response:

@@ -36,7 +36,7 @@ KINDS = tuple(_SQL)
 
 def routes() -> list[Route]:
     """The route of the page, which is the same for all kinds."""
-    return [route("/live/urls", _urls, audience=Audience.VIEWER)]
+    return [route("/live/urls", _urls, audience=Audience.VIEWER, is_page=True)]
 
 
 def _urls(request: Request) -> Response:

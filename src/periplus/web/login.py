@@ -15,7 +15,7 @@ from .routing import Audience, form_of, route
 def routes() -> list[Route]:
     """The routes of this module."""
     return [
-        route("/login", _form, audience=Audience.ANYONE),
+        route("/login", _form, audience=Audience.ANYONE, is_page=True),
         route("/login", _login, audience=Audience.ANYONE, methods=("POST",)),
         route("/robots.txt", _robots, audience=Audience.ANYONE),
         route("/logout", _logout, audience=Audience.ANYONE, methods=("POST",)),

@@ -22,8 +22,9 @@ _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
 _OUTCOMES = {
     "400": "A parameter is wrong.",
     "401": "A token is needed, or the one given is wrong.",
-    "403": "The token does not allow this.",
+    "403": "The token does not allow this, or a page of another site caused the request.",
     "404": "There is no such thing.",
+    "405": "This needs another method: what sends requests to sites needs POST.",
     "429": "Too many attempts with a wrong token.",
     "503": "The collection cannot be read now, or it took too long.",
 }
@@ -33,7 +34,7 @@ def routes() -> list[Route]:
     """The routes of this module."""
     described = Operation("This description of the API, in OpenAPI 3.1.", (), "application/json")
     return [
-        route("/api", _page, audience=Audience.VIEWER, name="api"),
+        route("/api", _page, audience=Audience.VIEWER, name="api", is_page=True),
         route("/api/openapi.json", _description, audience=Audience.VIEWER, operation=described),
     ]
 

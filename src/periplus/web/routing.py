@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
+import msgspec
 from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
 from starlette.types import Message, Receive
+
+from periplus.model import InvariantError
 
 from .auth import Audience, auth_of
 from .served import served_of
 
-__all__ = ["Audience", "Endpoint", "GuardedRoute", "Link", "Operation", "Parameter", "form_of", "route"]
+__all__ = [
+    "Audience",
+    "Endpoint",
+    "GuardedRoute",
+    "Link",
+    "Operation",
+    "Parameter",
+    "form_of",
+    "is_foreign",
+    "json_of",
+    "route",
+]
 
 Endpoint = Callable[[Request], Response | Awaitable[Response]]
 _SAFE = frozenset({"GET", "HEAD"})
+_OWN = frozenset({"same-origin", "none"})
+"""Values of `Sec-Fetch-Site`: our own pages, and what people type or open from elsewhere than a page."""
 _MAX_FIELDS = 100
 """Fields of a form."""
 CSRF_FIELD = "csrf"
@@ -71,6 +87,8 @@ class _Guarded(Struct, frozen=True):
     checks_origin: bool
     max_body: int | None
     operation: Operation | None
+    is_page: bool
+    fetches: bool
 
     async def respond(self, request: Request) -> Response:
         settings = served_of(request).settings
@@ -111,16 +129,23 @@ def route(
     max_body: int | None = None,
     operation: Operation | None = None,
     name: str = "",
+    is_page: bool = False,
+    fetches: bool = False,
 ) -> GuardedRoute:
-    """A route for one audience. `operation` describes it in the API; every path below `/api/` has one."""
-    guarded = _Guarded(endpoint, audience, checks_origin, max_body, operation)
+    """A route for one audience. `operation` describes it in the API; every path below `/api/` has one.
+
+    `is_page`: it is read by people in a browser, and pages of other sites may link to it. `fetches`: it sends requests
+    to other servers, which no link, image or reload may cause: it must not be for GET.
+    """
+    if fetches and not _SAFE.isdisjoint(methods):
+        raise InvariantError(f"{path} sends requests to other servers and must be for POST, not {', '.join(methods)}")
+    guarded = _Guarded(endpoint, audience, checks_origin, max_body, operation, is_page, fetches)
     return GuardedRoute(path, guarded, methods, name or endpoint.__name__.strip("_"))
 
 
 async def form_of(request: Request) -> dict[str, str]:
     """The fields of a form (`application/x-www-form-urlencoded`); of a field that is there twice the last."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/x-www-form-urlencoded":
+    if kind_of(request) != "application/x-www-form-urlencoded":
         return {}
     try:
         fields = parse_qsl(
@@ -129,6 +154,21 @@ async def form_of(request: Request) -> dict[str, str]:
     except ValueError:
         raise HTTPException(400, "The form cannot be read.") from None
     return dict(fields)
+
+
+async def json_of(request: Request) -> dict[str, Any]:
+    """The JSON object of a body; 400 if it is something else."""
+    try:
+        return msgspec.json.decode(await request.body(), type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise HTTPException(400, f"The body is not a JSON object: {error}.") from None
+    except RecursionError:
+        raise HTTPException(400, "The body is not a JSON object: it is nested too deeply.") from None
+
+
+def kind_of(request: Request) -> str:
+    """The media type of a body."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def is_for_programs(request: Request) -> bool:
@@ -146,15 +186,34 @@ def _refused(request: Request, audience: Audience) -> Response:
     return RedirectResponse(f"/login?next={quote(target, safe='')}", 303)
 
 
+def is_foreign(request: Request, pages: Iterable[Route]) -> bool:
+    """Whether a page of another site has caused a request, other than by a link that a person follows to a page.
+
+    Browsers say so: by `Origin`, or by `Sec-Fetch-Site` where they send none. `Origin: null` with a POST may come from
+    a form of ours, which `_check_origin` finds out.
+    """
+    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
+    if origin is not None and not (origin == "null" and request.method == "POST"):
+        return not auth_of(request).is_same_origin(request, origin)
+    if site in _OWN:
+        return False
+    is_link = (
+        request.headers.get("sec-fetch-mode") == "navigate" and request.headers.get("sec-fetch-dest") == "document"
+    )
+    return not (
+        request.method in _SAFE and is_link and any(each.matches(request.scope)[0] is Match.FULL for each in pages)
+    )
+
+
 async def _check_origin(request: Request) -> None:
-    """Refuse a request that a page of another site may have caused."""
+    """Refuse a request that a form of another site may have caused; `is_foreign` was asked before."""
     auth = auth_of(request)
     if auth.needs_token and request.headers.get("authorization", "").lower().startswith("bearer "):
         return
-    origin = request.headers.get("origin", "null")
-    if origin != "null":
-        if not auth.is_same_origin(request, origin):
-            raise HTTPException(403, "This request comes from a page of another site.")
+    origin = request.headers.get("origin")
+    if origin is None and kind_of(request) == "application/json":
+        return  # a program: a browser sends Origin with every POST, and asks before it sends this type elsewhere
+    if origin not in (None, "null"):
         return
     if not auth.is_own_form(request, (await form_of(request)).get(CSRF_FIELD, "")):
         raise HTTPException(403, "This request does not come from a page of this server, or the page is too old.")

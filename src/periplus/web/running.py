@@ -1,12 +1,12 @@
 """Runs the application in uvicorn: in the foreground for the command, in a thread for programs.
 
 The first Ctrl-C (or SIGTERM) lets requests under way end, the second ends at once. A client that does not finish the
-header of a request, or does not read an answer, within the time of `ServeSettings.timeout` is disconnected; uvicorn
-itself would wait.
+header of a request within `ServeSettings.header_timeout`, or does not read an answer within `timeout`, is disconnected;
+uvicorn itself would wait. `connections` decides which connections make room for new ones.
 
-It is the same command as a person would type, in a process of its own: a crash of one does not touch the other, and the
-server controls it through its socket as any crawl. When the server stops it lets the crawl end its
-requests and commit everything.
+A crawl beside the server is the same command as a person would type, in a process of its own, and the server controls
+it through its socket as any crawl. When the server ends in any way, even if it is killed, the crawl ends its requests
+and commits everything.
 """
 
 from __future__ import annotations
@@ -29,27 +29,42 @@ import uvicorn
 from msgspec.structs import replace
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from periplus.model import UsageError
+from periplus.assembly.collection import held
+from periplus.model import CollectionInUse, UsageError
 
 from .app import make_app
-from .served import Served
+from .connections import Connections
+from .served import Served, ServeSettings
 
 STOP_WITHIN = 60.0
 """Seconds for a crawl to end its requests and commit; then it is killed, which loses only the requests under way."""
 
 
 @contextmanager
-def crawling(folders: Sequence[Path], kind: str) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Run a command (`crawl` or `watch`) on each folder until the block ends."""
+def crawling(folders: Sequence[Path], kind: str, say: Callable[[str], None]) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Run a command (`crawl` or `watch`) on each folder until the block ends; `say` is called if one fails before.
+
+    Raises `CollectionInUse` if a crawl of one of them runs already.
+    """
+    for folder in folders:
+        _check_free(folder, kind)
     processes: list[subprocess.Popen[bytes]] = []
+    is_ending = threading.Event()
+
+    def report(process: subprocess.Popen[bytes], folder: Path) -> None:
+        if (code := process.wait()) and not is_ending.is_set():
+            say(f"periplus {kind} of {folder} ended with exit code {code}; the server goes on without it.")
+
     try:
         for folder in folders:
             place = ["-o", str(folder.resolve())] if kind == "crawl" else [str(folder.resolve())]
-            command = [sys.executable, "-m", "periplus", kind, *place]
-            quiet = subprocess.DEVNULL
-            processes.append(subprocess.Popen(command, stdin=quiet, start_new_session=True))  # noqa: S603 - our own
+            command = [sys.executable, "-P", "-m", "periplus.cli.stopped_by_parent", kind, *place]
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603 - our own
+            processes.append(process)
+            threading.Thread(target=report, args=(process, folder), daemon=True).start()
         yield processes
     finally:
+        is_ending.set()
         for process in processes:
             process.terminate()
         for process in processes:
@@ -58,6 +73,17 @@ def crawling(folders: Sequence[Path], kind: str) -> Iterator[list[subprocess.Pop
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
+
+
+def _check_free(folder: Path, kind: str) -> None:
+    try:
+        with held(folder):
+            pass
+    except CollectionInUse as error:
+        hint = f"wait until it ends, or serve without --{kind}: the live pages show any crawl that runs"
+        raise CollectionInUse(str(error), hint=hint) from error
 
 
 GRACE = 10
@@ -67,33 +93,45 @@ _MAX_HEADER = 64 * 1024
 """Bytes of a request line with its header: the default of uvicorn."""
 _MAX_AHEAD = 64 * 1024
 """Bytes of further requests that may arrive before one is answered. Browsers send none; uvicorn would keep them all."""
+_TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n"
 
 
 class _Protocol(H11Protocol):
-    """Closes connections whose next request does not arrive, or whose client does not read."""
+    """Closes connections whose request does not arrive or whose client does not read, and those that are too many."""
 
-    timeout = 30.0
+    settings: ServeSettings
+    open_connections: Connections[_Protocol]
     _unread: asyncio.TimerHandle | None = None
+    _incomplete: asyncio.TimerHandle | None = None
     _ahead = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.loop.call_later(self.timeout, self._close_if_waiting)
+        self._await_header()
+        if not self.open_connections.add(self, self.client[0] if self.client else "", _is_waiting):
+            transport.write(_TOO_MANY)
+            transport.close()
 
     def data_received(self, data: bytes) -> None:
         self._ahead = self._ahead + len(data) if self.conn.their_state is h11.DONE else 0
         if self._ahead > _MAX_AHEAD:
             self.transport.abort()
-        else:
-            super().data_received(data)
+            return
+        super().data_received(data)
+        if _is_waiting(self):
+            self._await_header()
+        elif self._incomplete is not None:
+            self._incomplete.cancel()
+            self._incomplete = None
 
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self.loop.call_later(self.timeout, self._close_if_waiting)
+    def _await_header(self) -> None:
+        """Close the connection unless a header is complete in time, counted from its first byte."""
+        if self._incomplete is None:
+            self._incomplete = self.loop.call_later(self.settings.header_timeout, self.transport.abort)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._unread = self.loop.call_later(self.timeout, self.transport.abort)
+        self._unread = self.loop.call_later(self.settings.timeout, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -101,14 +139,20 @@ class _Protocol(H11Protocol):
             self._unread.cancel()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
+        for timer in (self._unread, self._incomplete):
+            if timer is not None:
+                timer.cancel()
+        self.open_connections.remove(self)
         super().connection_lost(exc)
 
-    def _close_if_waiting(self) -> None:
-        """Close unless an answer is being made: endpoints have their own time."""
-        if self.cycle is None or self.cycle.response_complete:
-            self.transport.close()
+    def make_room(self) -> None:
+        """Close the connection for another one."""
+        self.transport.abort()
+
+
+def _is_waiting(connection: _Protocol) -> bool:
+    """Whether a connection waits for the header of a request: nothing is lost if it is closed."""
+    return connection.cycle is None or connection.cycle.response_complete
 
 
 class _Server(uvicorn.Server):
@@ -180,7 +224,10 @@ def url_of(served: Served, listening: socket.socket) -> str:
 
 def _server(served: Served, listening: socket.socket, at_once: Callable[[], None] | None) -> _Server:
     settings = served.settings = replace(served.settings, port=listening.getsockname()[1])
-    protocol = type("Protocol", (_Protocol,), {"timeout": settings.timeout})
+    limits = Connections[_Protocol](
+        settings.max_connections - 1, settings.max_connections_per_address, _proxies(settings)
+    )
+    protocol = type("Protocol", (_Protocol,), {"settings": settings, "open_connections": limits})
     options: dict[str, Any] = {
         "http": protocol,
         "ws": "none",
@@ -195,6 +242,11 @@ def _server(served: Served, listening: socket.socket, at_once: Callable[[], None
         "h11_max_incomplete_event_size": _MAX_HEADER,
     }
     return _Server(uvicorn.Config(make_app(served), **options), served, at_once)
+
+
+def _proxies(settings: ServeSettings) -> frozenset[str]:
+    """Addresses that many clients share: those of a reverse proxy on this machine."""
+    return frozenset({"127.0.0.1", "::1"}) if settings.public_url else frozenset()
 
 
 def _listen(served: Served) -> socket.socket:

@@ -19,7 +19,7 @@ NAVIGATION = (Link("Search", "/", Audience.PUBLIC),)
 
 def routes() -> list[Route]:
     """The routes of this module."""
-    return [route("/", _search, audience=Audience.PUBLIC)]
+    return [route("/", _search, audience=Audience.PUBLIC, is_page=True)]
 
 
 def _search(request: Request) -> Response:

@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from periplus.assembly.collection import Collection, existing
 from periplus.assembly.indexing import current_generation, open_index
+from periplus.insight.query_pool import QueryPool
 from periplus.model import UsageError
 
 if TYPE_CHECKING:
@@ -100,9 +101,13 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
     max_body: int = 1_000_000
     """Bytes of a request body."""
     timeout: float = 30.0
-    """Seconds for a request to arrive, for an answer to begin, and for a client that does not read."""
+    """Seconds for the body of a request to arrive, for an answer to begin, and for a client that does not read."""
+    header_timeout: float = 5.0
+    """Seconds for the header of a request to arrive."""
     max_connections: int = 250
-    """Connections at once, 100 of them for live pages; more are answered with 503."""
+    """Connections at once, 100 of them for live pages. Those that wait for a request make room; else 503."""
+    max_connections_per_address: int = 64
+    """Connections of one address at once: ten browsers. With `public_url` the proxy on this machine is not limited."""
 
     @property
     def is_loopback(self) -> bool:
@@ -132,9 +137,11 @@ class ServeSettings(Struct, frozen=True, kw_only=True):
 class ServedCollection:
     """One collection: its folder, settings and index."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, queries: QueryPool | None = None) -> None:
         self.name = name
         self.folder = folder
+        self.queries = queries or QueryPool()
+        """Runs queries that we did not write."""
         self._lock = threading.Lock()
         self._found: Collection | None = None
         self._found_at = 0.0
@@ -212,7 +219,7 @@ class ServedCollection:
         return (idle[1] if idle is not None else open_index(found)), number
 
     def views(self) -> Views:
-        """The tables and views of the collection in SQL; a context manager."""
+        """The tables and views of the collection in SQL, for queries of our own; a context manager."""
         from periplus.insight.views import Views  # loads DuckDB, which takes a moment
 
         return Views(self.folder, spooled=self.collection.layout.spooled)
@@ -246,12 +253,13 @@ class Served:
         self.settings.check()
         if not folders:
             raise UsageError("no collection to serve", hint="Give the folder of a collection: periplus serve DIR")
+        self.stopping = threading.Event()
+        self.queries = QueryPool(self.stopping.is_set)
         self.collections: dict[str, ServedCollection] = {}
         for folder in folders:
             existing(folder)
             name = _free_name(folder, self.collections)
-            self.collections[name] = ServedCollection(name, folder)
-        self.stopping = threading.Event()
+            self.collections[name] = ServedCollection(name, folder, self.queries)
 
     @property
     def first(self) -> ServedCollection:
@@ -259,7 +267,8 @@ class Served:
         return next(iter(self.collections.values()))
 
     def close(self) -> None:
-        """Close every collection."""
+        """Close every collection, and end the processes for queries."""
+        self.queries.close()
         for collection in self.collections.values():
             collection.close()
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from periplus.content import RawPage, read_page, read_pages
-from periplus.model import Directives, Field, Form, LinkKind, Page, Refresh
+from collections.abc import Callable
+
+import pytest
+
+from periplus.content import RawPage, read_page, read_pages, read_texts
+from periplus.model import Directives, Field, Form, LinkKind, Page, Refresh, UsageError
 
 URL = "http://www.example.com/dir/page.html"
 
@@ -179,6 +183,14 @@ def test_script_redirects() -> None:
     ):
         assert page(f"<script>{script}</script>").script_redirect is None, script
     assert page("<script src=x>location = '/m'</script>").script_redirect is None
+
+
+def test_a_form_that_was_read_before_leads_from_its_own_page() -> None:
+    """Forms are remembered as they are written."""
+    html = b"<form action=search><input name=q></form>"
+    forms = [read_page(html, f"http://{host}/dir/", "text/html").forms[0] for host in ("a.example", "b.example")]
+    assert [form.action for form in forms] == ["http://a.example/dir/search", "http://b.example/dir/search"]
+    assert forms[0].fields == forms[1].fields == (Field("q", "text"),)
 
 
 def test_forms() -> None:
@@ -380,3 +392,18 @@ def test_headers_of_pages_read_together() -> None:
     )
     assert (one.directives.noindex, other.directives.noindex) == (True, False)
     assert (one.canonical, other.canonical) == (None, "http://www.example.com/c")
+
+
+@pytest.mark.parametrize(
+    "url", ["example.org", "", "/x", "//example.org/", "http://", "about:blank", "mailto:a@b.test"]
+)
+@pytest.mark.parametrize("read", [read_page, read_texts])
+def test_a_url_that_is_not_absolute(read: Callable[[bytes, str], Page], url: str) -> None:
+    """Links cannot be resolved against it: the caller is told so, with an error of ours."""
+    with pytest.raises(UsageError, match="absolute"):
+        read(b"<title>x</title><a href=/y>y</a>", url)
+
+
+@pytest.mark.parametrize("url", ["https://example.org", "file:///tmp/x.html", "HTTP://Example.org/a b"])
+def test_urls_that_a_page_may_have(url: str) -> None:
+    assert read_page(b"<title>x</title>", url).title == "x"

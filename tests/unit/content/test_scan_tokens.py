@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from tests.each_case import each_case
 
+from periplus.content.forms import form_elements
 from periplus.content.scan import Columns, EventKind, tags
+from periplus.content.scan.columns import META_EQUIVALENTS, META_NAMES
 
 Scanner = Callable[..., Columns]
 HEADER = Path(tags.__file__).parent / "native" / "tags.h"
@@ -219,24 +221,24 @@ def test_text(scanner: Scanner, html: bytes, text: str) -> None:
 def test_references(scanner: Scanner, written: bytes, decoded: str) -> None:
     """Character references in text, in a title and in values."""
     page = scanner(
-        b"<title>" + written + b"</title><p>x" + written + b"</p><input a='" + written + b"'>", wants_events=True
+        b"<title>" + written + b"</title><p>x" + written + b"</p><form a='" + written + b"'>", wants_events=True
     )
     assert page.title == decoded
-    assert page.forms[0].attributes == {"a": ONLY_IN_TEXT.get(written, decoded)}
+    assert form_elements(page.forms)[0].attributes == {"a": ONLY_IN_TEXT.get(written, decoded)}
     assert [event.value for event in page.events if event.kind is EventKind.TEXT] == ["x" + decoded]
 
 
 @each_case(("written", "attributes"), ATTRIBUTES)
 def test_attributes(scanner: Scanner, written: bytes, attributes: dict[str, str | None] | None) -> None:
     """Attributes by name, the first of each."""
-    forms = scanner(b"<input" + written + b">x").forms
+    forms = form_elements(scanner(b"<form" + written + b">x").forms)
     assert [form.attributes for form in forms] == ([] if attributes is None else [attributes])
 
 
 def test_many_attributes(scanner: Scanner) -> None:
     """The first 256 count."""
     written = b"".join(b" a%d=%d" % (number, number) for number in range(300))
-    (form,) = scanner(b"<input" + written + b">").forms
+    (form,) = form_elements(scanner(b"<form" + written + b">").forms)
     assert form.attributes == {f"a{number}": str(number) for number in range(256)}
 
 
@@ -244,6 +246,24 @@ def test_title(scanner: Scanner) -> None:
     """Only its own end tag ends a title, and only the first one counts, outside of drawings."""
     page = scanner(b"<svg><title>a</title></svg><title>b<b>&lt;</titl></title ><title>c</title>")
     assert page.title == "b<b><</titl>"
+
+
+def test_meta_elements_that_are_read_are_reported(scanner: Scanner) -> None:
+    """In any case, with white space around the name, and where only decoding can tell."""
+    read = [f"<meta name=' {name.upper()}\x1c' content=x>" for name in META_NAMES]
+    read += [f"<meta property={name} content=x>" for name in META_NAMES]
+    read += [f"<meta http-equiv={name} content=x>" for name in META_EQUIVALENTS]
+    read += ["<meta name=&#114;obots content=x>", "<meta name=r\xf6bots content=x>"]
+    others = ["<meta name=viewport content=x>", "<meta name=robots>", "<meta http-equiv=robots content=x>"]
+    others += ["<meta name=refresh content=x>", "<meta name='' content=x>", "<meta property=og:title content=x>"]
+    assert [html for html in read if len(scanner(html.encode()).head.metas) != 1] == []
+    assert [html for html in others if scanner(html.encode()).head.metas] == []
+
+
+def test_scripts_without_a_location_are_not_reported(scanner: Scanner) -> None:
+    """They cannot redirect."""
+    page = scanner(b"<script>locatio = 1</script><script>location = 'x'</script><script>x</script>")
+    assert [script.content for script in page.head.scripts] == ["location = 'x'"]
 
 
 def test_self_closing_drawings(scanner: Scanner) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 from periplus.crawl.frontier import Domains
 from periplus.model import Discovery, Site, Source, Url
@@ -49,3 +50,17 @@ def test_a_score_replaces_the_distance() -> None:
     key = np.array([domain_hash("far.test")], np.uint64)
     domains.learn(KnownReputation(key, np.array([700], np.uint32), np.ones(1, np.float32)).written())
     assert domains.of(Site("far.test")).budget == 700
+
+
+@pytest.mark.parametrize("base", [1, 2, 7, 10, 16, 100])
+def test_a_domain_is_in_the_order_in_which_a_new_process_would_have_it(base: int) -> None:
+    """After any number of pages: the order depends on what was fetched, not on when it was last computed."""
+    state = MemoryState()
+    domains = Domains(state.domains, DomainBudgets(base=base))
+    domain = domains.of(Site("a.test"))
+    domains.joined(domain)
+    for _ in range(3 * base):
+        domains.granted(domain)
+        domains.flush()
+        again = Domains(state.domains, DomainBudgets(base=base)).of(Site("a.test"))
+        assert (domain.fetched, domain.octave, domain.until) == (again.fetched, again.octave, again.until)

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.each_case import each_case
+from tests.typed_seeds import guard_of
 
-from periplus.crawl.fetch import AddressGuard, WireSettings, special_block
+from periplus.crawl.fetch import AddressGuard, WireSettings, opened_by, special_block
 from periplus.model import ConfigError, Site, Url
 from periplus.urls import canonical, site_of
 
@@ -42,7 +43,15 @@ REFUSED = [
     "64:ff9b::10.0.0.1",
     "64:ff9b::a9fe:a9fe",
     "64:ff9b:1::1",
+    "64:ff9b::7f00:1",
+    "::ffff:0:7f00:1",
     "2002:0a00:0001::1",
+    "2002:7f00:1::",
+    "2002:a9fe:a9fe::1",
+    "2001:0:53aa:64c:0:59b:80ff:fffe",
+    "2606:4700::5efe:10.0.0.1",
+    "2606:4700::200:5efe:127.0.0.1",
+    "fe80::5efe:93.184.215.14",
     "2001:db8::1",
     "2001::1",
     "2001:10::1",
@@ -70,6 +79,7 @@ PUBLIC = [
     "::ffff:93.184.215.14",
     "64:ff9b::5db8:d70e",
     "2002:5db8:d70e::1",
+    "2606:4700::5efe:93.184.215.14",
 ]
 INTRANET = ["10.1.2.3", "100.64.0.1", "127.0.0.1", "172.16.0.1", "192.168.1.1", "::1", "fd12:3456::1"]
 """Where an intranet may be."""
@@ -97,7 +107,7 @@ def test_public_addresses_are_allowed(ip: str) -> None:
 def test_text_that_is_not_an_address_is_refused(text: str) -> None:
     """Only an address in its plain form is allowed, also for a site that is open."""
     assert not AddressGuard().allows(ANY_SITE, text)
-    opened = AddressGuard([seed("http://www.example.org/")], hosts={ANY_SITE: "10.0.0.1"}, allow_private=[ANY_SITE])
+    opened = guard_of([seed("http://www.example.org/")], hosts={ANY_SITE: "10.0.0.1"}, allow_private=[ANY_SITE])
     assert opened.allows(ANY_SITE, "10.0.0.1")
     assert not opened.allows(ANY_SITE, text)
 
@@ -107,7 +117,7 @@ def test_text_that_is_not_an_address_is_refused(text: str) -> None:
 def test_a_literal_seed_opens_its_address_for_its_own_site(host: str, port: str) -> None:
     """Neither another site nor another port leads there, nor does the seed's site lead elsewhere."""
     url = seed(f"http://{host}{port}/")
-    guard, ip = AddressGuard([url]), site_of(url).removesuffix(port).strip("[]")
+    guard, ip = guard_of([url]), site_of(url).removesuffix(port).strip("[]")
     assert guard.allows(site_of(url), ip)
     assert guard.allows(site_of(seed(f"http://{host}{port}/other")), ip)
     assert not guard.allows(site_of(seed(f"http://{host}:9999/")), ip)
@@ -119,7 +129,7 @@ def test_a_literal_seed_opens_its_address_for_its_own_site(host: str, port: str)
 @pytest.mark.parametrize("name", ["localhost", "app.localhost"])
 def test_localhost_opens_loopback_for_its_own_site(name: str) -> None:
     """Whatever a name server says that localhost is."""
-    guard = AddressGuard([seed(f"http://{name}:8000/")])
+    guard = guard_of([seed(f"http://{name}:8000/")])
     site = Site(f"{name}:8000")
     assert guard.allows(site, "127.0.0.1")
     assert guard.allows(site, "::1")
@@ -127,13 +137,33 @@ def test_localhost_opens_loopback_for_its_own_site(name: str) -> None:
     assert not guard.allows(site, "169.254.169.254")
     assert not guard.allows(Site(f"{name}:9200"), "127.0.0.1")
     assert not guard.allows(ANY_SITE, "127.0.0.1")
-    assert not AddressGuard([seed("http://localhost.example.org/")]).allows(Site("localhost.example.org"), "127.0.0.1")
+    assert not guard_of([seed("http://localhost.example.org/")]).allows(Site("localhost.example.org"), "127.0.0.1")
+
+
+def test_what_typed_seeds_add() -> None:
+    """Their own sites, each once; a public address and a name add nothing, and neither does a seed without a person."""
+    typed = [
+        "http://10.0.0.1/",
+        "https://10.0.0.1/",
+        "http://10.0.0.1:443/x",
+        "http://[fd00::1]:8080/",
+        "http://1.1.1.1/",
+    ]
+    typed += ["http://localhost:3000/", "http://www.example.org:8080/", "http://2130706433:81/"]
+    added = ("10.0.0.1", "[fd00::1]:8080", "localhost:3000", "127.0.0.1:81")
+    assert opened_by(map(seed, typed), {}, ()) == added
+    assert opened_by(map(seed, typed), {}, added) == added
+    table = {"*.lab.test": "127.0.0.1"}
+    hosts = [f"http://{name}.lab.test:{port}/" for port in (8080, 8081) for name in "abc"]
+    assert opened_by(map(seed, hosts), table, ()) == ("a.lab.test:8080", "a.lab.test:8081")
+    assert opened_by([seed("http://wiki.example:8080/")], {}, ["wiki.example"]) == ("wiki.example", "wiki.example:8080")
+    assert opened_by((), {}, ["Intranet.example:80"]) == ("intranet.example",)
 
 
 @each_case("ip", REFUSED)
 def test_the_name_of_a_seed_opens_nothing(ip: str) -> None:
     """What a name resolves to is for its owner to choose, not for the owner of the crawl."""
-    guard = AddressGuard([seed("http://www.example.org/"), seed("http://metadata.internal/")])
+    guard = guard_of([seed("http://www.example.org/"), seed("http://metadata.internal/")])
     assert not guard.allows(ANY_SITE, ip)
     assert not guard.allows(Site("metadata.internal"), ip)
 
@@ -141,14 +171,14 @@ def test_the_name_of_a_seed_opens_nothing(ip: str) -> None:
 def test_the_table_opens_its_names_on_the_ports_of_seeds() -> None:
     """A name with a fixed address was written down by the owner; other names at that address were not."""
     table = {"a.test": "127.0.0.1", "*.lab.test": "10.0.0.1"}
-    guard = AddressGuard([seed("http://a.test:8080/"), seed("http://b.example:9000/")], hosts=table)
+    guard = guard_of([seed("http://a.test:8080/"), seed("http://b.example:9000/")], hosts=table)
     assert guard.allows(Site("a.test:8080"), "127.0.0.1")
     assert guard.allows(Site("www.lab.test:8080"), "10.0.0.1")
     assert not guard.allows(Site("a.test"), "127.0.0.1")
     assert not guard.allows(Site("a.test:9000"), "127.0.0.1")
     assert not guard.allows(Site("b.example:9000"), "127.0.0.1")
     assert not guard.allows(Site("lab.test:8080"), "10.0.0.1")
-    alone = AddressGuard([seed("http://b.example:9000/")], hosts=table)
+    alone = guard_of([seed("http://b.example:9000/")], hosts=table)
     assert alone.allows(Site("a.test"), "127.0.0.1")
     assert not alone.allows(Site("a.test:8080"), "127.0.0.1")
 
@@ -157,7 +187,7 @@ def test_the_table_opens_its_names_on_the_ports_of_seeds() -> None:
 def test_allow_private_opens_the_hosts_that_it_names(ip: str) -> None:
     """On the default ports, on the port that it names, and where a seed with such a host is."""
     allow = ["Intranet.example", "*.corp.example", "wiki.example:8080"]
-    guard = AddressGuard([seed("http://intranet.example:3000/")], allow_private=allow)
+    guard = guard_of([seed("http://intranet.example:3000/")], allow_private=allow)
     for site in ("intranet.example", "intranet.example:3000", "a.b.corp.example", "wiki.example:8080"):
         assert guard.allows(Site(site), ip), site
     for site in ("intranet.example:22", "corp.example", "a.corp.example:3000", "wiki.example", "evil-corp.example"):
@@ -193,7 +223,7 @@ def test_allow_private_is_checked_when_settings_are_read(text: str) -> None:
 
 def test_a_proxy_is_not_asked_for_its_own_localhost() -> None:
     """Names are the proxy's to look up, but localhost would be the proxy itself, and addresses are known here."""
-    guard = AddressGuard([seed("http://localhost:8000/"), seed("http://10.0.0.1/")])
+    guard = guard_of([seed("http://localhost:8000/"), seed("http://10.0.0.1/")])
     assert guard.allows_by_name(ANY_SITE)
     assert guard.allows_by_name(Site("localhost:8000"))
     assert guard.allows_by_name(Site("10.0.0.1"))

@@ -208,7 +208,7 @@ def test_memory_of_links_is_read_back_as_it_was(steps: list[int | str]) -> None:
     for step in steps:
         match step:
             case int(number):
-                memory.add(Url(f"https://a.test/{number}"))
+                memory.add_all([Url(f"https://a.test/{number}")])
             case "age":
                 memory.age()
             case "clear":

@@ -9,10 +9,14 @@ import pytest
 from periplus.assembly import Layout, ShardMaker, seeds_from
 from periplus.assembly.shards import open_machine
 from periplus.config import Config
-from periplus.crawl.inputs import Discovered, Effect, Fetch, Granted, Restarted
+from periplus.crawl.inputs import Discovered, Effect, Fetch, Granted, Learnt, Restarted
+from periplus.crawl.links import LinkMemory
 from periplus.crawl.machine import Machine
+from periplus.crawl.pipeline import PagePipeline
 from periplus.model import Discovery, Site, Source, Url
-from periplus.store import MemoryState
+from periplus.policy.dust import GivenRule, RuleFile, write_rule_file
+from periplus.policy.spam.scores import written
+from periplus.store import LearntFiles, MemoryState, SiteState
 
 SEEDS = ("http://a.test/", "http://b.test/")
 IP_DELAY = 2.0
@@ -51,3 +55,39 @@ def test_sites_that_were_not_active_rest_as_well(maker: ShardMaker) -> None:
     assert asked(machine.apply(Granted(9, 99.0 + IP_DELAY))) == []
     assert len(asked(machine.apply(Granted(9, 100.0 + IP_DELAY)))) == 1
     machine.check_invariants()
+
+
+def test_rules_that_were_learnt_before_forget_no_links(maker: ShardMaker) -> None:
+    """A machine that is opened again has its rules for duplicate URLs, and the links that it had seen under them."""
+    rules = RuleFile((GivenRule("a.test", "drop-param", "ref"),))
+    LearntFiles(Layout(maker.folder).learnt).write("dust", write_rule_file(rules))
+    state = MemoryState()
+    machine = opened(maker, state)
+    machine.apply(Learnt("dust", 1, 10.0))
+    links = recent_links(machine)
+    links.add_all([Url("http://a.test/seen")])
+    state.put_meta(machine.flush())
+    assert recent_links(opened(maker, state)).young == {"http://a.test/seen"}
+    machine.apply(Learnt("dust", 1, 20.0))
+    assert not links.young  # news of rules: what was seen may be wanted by another name
+
+
+def recent_links(machine: Machine) -> LinkMemory:
+    pipeline = machine._pipeline
+    assert isinstance(pipeline, PagePipeline)
+    return pipeline._reader._seen
+
+
+def test_hosts_are_retired_by_news_of_spam_alone(maker: ShardMaker) -> None:
+    """A machine that is opened again knows what was learnt, and retires no host that its predecessor visited since."""
+    content = written({"a.test": 0.99}, {"a.test": 0.99}, ("a.test",))
+    LearntFiles(Layout(maker.folder).learnt).write("spam", content)
+    state = MemoryState()
+    machine = opened(maker, state)
+    machine.apply(Learnt("spam", 1, 10.0))
+    state.put_meta(machine.flush())
+    state.sites.put([SiteState(Site("a.test"), pages=1)])
+    machine = opened(maker, state)
+    assert machine._records.get(Site("a.test")).retired == ""
+    machine.apply(Learnt("spam", 1, 20.0))
+    assert machine._records.get(Site("a.test")).retired == "spam"

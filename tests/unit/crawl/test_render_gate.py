@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.each_case import each_case
+from tests.typed_seeds import guard_of
 
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import AddressGuard, Resolver, ResolverSettings
+from periplus.crawl.fetch import Resolver, ResolverSettings
 from periplus.crawl.render.gate import Gate, Names, Passage, Target, is_supported_proxy, read_target
 from periplus.model import Url
 
@@ -83,7 +84,7 @@ def sent(port: int, *requests: bytes, max_bytes: int = 10_000) -> tuple[list[byt
         table = {HOST: "127.0.0.1"}
         resolver = Resolver(ResolverSettings(hosts=table), clock=clock, look_up=lambda _host: ["127.0.0.1"])
         names = Names(resolver, asyncio.get_running_loop())
-        guard = AddressGuard([Url(f"http://{HOST}:{port}/")], hosts=table)
+        guard = guard_of([Url(f"http://{HOST}:{port}/")], hosts=table)
         passage = await Gate(names, guard).open(max_bytes)
         answers = []
         for request in requests:

@@ -205,3 +205,15 @@ def test_sample_is_the_same_from_rows_and_additions() -> None:
     assert other.urls == one.urls
     assert len(other.urls) == 2000
     assert other.added == one.added
+
+
+def test_a_refresh_moves_no_price() -> None:
+    """Without a watch the price is not committed: if revisits moved it, the next process would decide by another."""
+    web = new_web()
+    web.commit()
+    web.open()
+    price = web.revisits.price
+    for record in web.state.records.get(list(web.urls)):
+        if record is not None and record.evidence:
+            web.revisits.granted(record, web.now + DAY)
+    assert web.revisits.price == price

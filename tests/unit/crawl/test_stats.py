@@ -37,7 +37,7 @@ def task(purpose: Purpose = Purpose.PAGE, visited_at: float | None = None) -> Fe
 def counted(*outcomes: FetchOutcome) -> CrawlStats:
     stats = CrawlStats()
     for outcome in outcomes:
-        stats.count(FetchEnded(outcome, 0.0))
+        stats.count([FetchEnded(outcome, 0.0)])
     return stats
 
 
@@ -61,7 +61,7 @@ def test_comparisons_are_the_same_or_changed() -> None:
     """A single word or a clock is not a change."""
     stats = CrawlStats()
     for level in ChangeLevel:
-        stats.count(ChangeSeen(URL, 0.0, level))
+        stats.count([ChangeSeen(URL, 0.0, level)])
     assert (stats.changed, stats.same) == (1, 3)
 
 
@@ -84,7 +84,7 @@ def test_discoveries_are_counted_by_source_and_refusals_by_reason() -> None:
     found = Discovery(URL, Source.SITEMAP, 0.0)
     events: list[Event] = [Discovered(found, True), Discovered(found, False), Refused(found, "out-of-scope", "host")]
     for event in events:
-        stats.count(event)
+        stats.count([event])
     assert (stats.sources, stats.refused) == ({"sitemap": 2}, {"out-of-scope": 1})
     assert stats.known == 1
 

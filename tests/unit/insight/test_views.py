@@ -9,7 +9,7 @@ import pytest
 from tests.each_case import each_case
 from tests.unit.insight.asked_collection import Made
 
-from periplus.insight.views import DERIVED, ITEMS, MADE, QUESTIONS, TABLES, VIEWS, Views
+from periplus.insight.views import DERIVED, ITEMS, MADE, QUESTIONS, TABLES, VIEWS, Views, ViewSettings
 from periplus.model import Discovered, Discovery, Source, Url, UsageError
 from periplus.store.tables import SCHEMAS, Spooled, Tables
 
@@ -84,6 +84,27 @@ def test_rows_that_are_in_no_file_yet_count_too(tmp_path: Path) -> None:
     with Views(tmp_path, spooled=[Spooled(0, tmp_path / "spool", mark)]) as views:
         assert views.rows("select url from discoveries") == [{"url": f"{A}/1"}]
         assert views.rows("select url, by_discovery from urls") == [{"url": f"{A}/1", "by_discovery": True}]
+
+
+def test_rows_in_no_file_that_are_too_many_for_memory(tmp_path: Path) -> None:
+    """They are copied to a file outside the collection, which goes away; what is asked has the same answers."""
+    tables = Tables(tmp_path / "c" / "tables", tmp_path / "spool", shard=0, mark=None)
+    found = [Discovery(Url(f"{A}/{number}"), Source.SEED, 1.0) for number in range(3)]
+    tables.record([Discovered(each, True) for each in found])
+    spooled = [Spooled(0, tmp_path / "spool", tables.checkpoint())]
+    tables.close()
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    answers, copies = [], []
+    for most in (3, 2):
+        settings = ViewSettings(max_spooled_rows=most)
+        with Views(tmp_path / "c", spooled=spooled, settings=settings, scratch=scratch) as views:
+            answers.append(views.rows("select * from discoveries order by url"))
+            copies.append(len(list(scratch.rglob("discoveries.parquet"))))
+    assert len(answers[0]) == 3
+    assert answers[0] == answers[1]
+    assert copies == [0, 1]
+    assert not list(scratch.iterdir())
 
 
 def test_results_are_kept_until_the_tables_grow(tmp_path: Path) -> None:

@@ -46,6 +46,17 @@ def test_links_to_others(rows: list[Link], part: slice) -> None:
 
 
 @given(links)
+def test_links_to_others_are_found_once(rows: list[Link]) -> None:
+    """They are kept for the next time they are asked for, which changes neither equality, nor display, nor encoding."""
+    own = [position for position, row in enumerate(rows) if row.url == "http://a/"]
+    asked, unasked = (msgspec.structs.replace(Links.of(rows), own=own) for _ in range(2))
+    assert asked.to_others() is asked.to_others()
+    assert asked == unasked
+    assert repr(asked) == repr(unasked)
+    assert msgspec.msgpack.encode(asked) == msgspec.msgpack.encode(unasked)
+
+
+@given(links)
 def test_links_survive_encoding(rows: list[Link]) -> None:
     """A page that is encoded by msgspec has its links in columns, and they come back."""
     columns = Links.of(rows)

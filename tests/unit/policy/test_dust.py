@@ -74,6 +74,8 @@ def test_rules_between_two_urls() -> None:
     assert found is not None
     assert found[1].rules == (Rule("replace-segment", "en-gb", "en"),)
     assert operation_between(f"{SITE}/x/1", f"{SITE}/x/2") is None
+    for one, other in (("en", "da"), ("pt-br", "en"), ("zh_CN", "fr")):
+        assert operation_between(f"{SITE}/{one}/a", f"{SITE}/{other}/a") is None, "a translation is not a duplicate"
 
 
 def observe(dust: SiteDust, url: str, *, is_equal: bool = True, settings: DustSettings | None = None) -> list[str]:

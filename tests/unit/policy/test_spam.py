@@ -62,6 +62,22 @@ def test_farm_shape() -> None:
     assert np.isnan(found.reciprocity[25])
 
 
+def test_clustering_and_ranks_are_those_of_the_definition() -> None:
+    """Against counting pairs one by one, with a domain that links to all others, and domains that link to few."""
+    count, chance = 1500, np.random.default_rng(3)
+    pairs = {(0, other) for other in range(1, count)} | {(one, 0) for one in range(1, 40)}
+    pairs |= {(int(one), int(other)) for one, other in chance.integers(0, 40, (2000, 2)) if one != other}
+    sources, targets = (np.array(ends, np.int64) for ends in zip(*sorted(pairs), strict=True))
+    found = link_features(DomainGraph(sources, targets, count, np.array([0]), np.array([7])))
+    for number in (0, 3, 17):
+        near = [one for one in range(count) if (one, number) in pairs]
+        assert 20 <= len(near) <= 64
+        joined = sum((one, other) in pairs for one in near for other in near)
+        assert found.clustering[number] == pytest.approx(joined / (len(near) * (len(near) - 1)))
+        assert found.of(number)["trust_rank"] == pytest.approx((found.trust < found.trust[number]).mean())
+    assert found.of(count - 1)["clustering"] is None
+
+
 def test_supporters_of_equal_rank_are_not_a_power_law() -> None:
     """200 supporters of one rank are penalised fully; ranks of a power law hardly."""
     from scipy.sparse import csr_array
@@ -154,7 +170,8 @@ def test_the_shipped_model_tells_farms_from_sites() -> None:
     honest = [honest_host(chance, 10) for _ in range(6)]
     assert all(score(host.pages, host.name) > 0.5 for host in farm)
     assert all(score(host.pages, host.name) < 0.3 for host in honest)
-    parts = model.host_parts(farm[0].name, {}, [features_of(url, html.encode()) for url, html in farm[0].pages])
+    means = model.means_of(features_of(url, html.encode()) for url, html in farm[0].pages)
+    parts = model.host_parts(farm[0].name, {}, means)
     assert len(loudest(parts)) == 3
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from periplus.insight.views import Views
 from periplus.model import CollectionDamaged, Discovered, Discovery, Source, Url, UsageError
-from periplus.store.tables import Spooled, Tables, TableSettings, count_rows, read, scan
-from periplus.store.tables.reader import damaged_files, files_of
+from periplus.store.folders import digest_of
+from periplus.store.tables import Spooled, Tables, TableSettings, count_rows, read, scan, verifying
+from periplus.store.tables.reader import damaged_files, files_of, intact_files_of
 from periplus.store.tables.writer import surviving_mark
 
 FILES = TableSettings(rows_per_group=100, rows_per_file=300)
@@ -104,6 +105,68 @@ def test_flipped_bytes_are_damage_and_not_wrong_usage(tmp_path: Path) -> None:
         list(scan(tmp_path / "tables", "discoveries"))
     with pytest.raises(UsageError), Views(tmp_path, spooled=spooled(tmp_path, mark)) as views:
         list(views.select("select url from fetches where nonsense").rows())
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9, 0.99])
+def test_a_few_changed_bytes_are_noticed_before_the_first_answer(tmp_path: Path, share: float) -> None:
+    """Wherever they are: DuckDB would answer with them."""
+    mark = written(tmp_path)
+    shards = spooled(tmp_path, mark)
+    assert count_rows(tmp_path / "tables", "discoveries", spooled=shards) == 1000  # verified, and then changed
+    change(first_file(tmp_path), share)
+    with pytest.raises(CollectionDamaged, match=r"03-000001\.parquet is damaged") as refused:
+        count_rows(tmp_path / "tables", "discoveries", spooled=shards)
+    assert "periplus repair" in refused.value.hint
+    with pytest.raises(CollectionDamaged):
+        next(scan(tmp_path / "tables", "discoveries", spooled=shards))
+    with pytest.raises(CollectionDamaged), Views(tmp_path, spooled=shards) as views:
+        views.select("select count(*) from discoveries")
+
+
+def change(path: Path, share: float) -> None:
+    """Change 16 bytes of a file, at a share of its length."""
+    data = bytearray(path.read_bytes())
+    start = int(len(data) * share) - 16
+    data[start : start + 16] = bytes(byte ^ 0x55 for byte in data[start : start + 16])
+    path.write_bytes(data)
+
+
+def test_a_file_is_verified_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process; in another one, if it was large, by what was written down."""
+    written(tmp_path)
+    read_files: list[Path] = []
+
+    def counted(path: Path) -> str:
+        read_files.append(path)
+        return digest_of(path)
+
+    monkeypatch.setattr(verifying, "digest_of", counted)
+    monkeypatch.setattr(verifying, "_WORTH_A_NOTE", 1)
+    files = intact_files_of(tmp_path / "tables", "discoveries")
+    assert read_files == files
+    intact_files_of(tmp_path / "tables", "discoveries")
+    assert read_files == files
+    monkeypatch.setattr(verifying, "_VERIFIED", {})
+    intact_files_of(tmp_path / "tables", "discoveries")
+    assert read_files == files
+    assert (tmp_path / "insight" / "verified.json").is_file()
+    first_file(tmp_path).touch()
+    intact_files_of(tmp_path / "tables", "discoveries")
+    assert read_files == [*files, first_file(tmp_path)]
+    (tmp_path / "insight" / "verified.json").write_text("not json")
+    monkeypatch.setattr(verifying, "_VERIFIED", {})
+    intact_files_of(tmp_path / "tables", "discoveries")
+    assert len(read_files) == 2 * len(files) + 1
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of others may lead anywhere."""
+    written(tmp_path / "c")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "c" / "insight").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setattr(verifying, "_WORTH_A_NOTE", 1)
+    assert intact_files_of(tmp_path / "c" / "tables", "discoveries")
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_a_mark_that_is_older_than_the_files_is_refused(tmp_path: Path) -> None:

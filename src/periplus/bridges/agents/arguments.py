@@ -36,14 +36,19 @@ class Search(Struct, frozen=True, forbid_unknown_fields=True):
     collection: _Collection = ""
 
 
-class Read(Struct, frozen=True, forbid_unknown_fields=True):
-    """Read the main text of a page in Markdown: as it was crawled, or fetched now with fresh."""
+class ReadStored(Struct, frozen=True, forbid_unknown_fields=True):
+    """Read the main text of a page in Markdown, as it was crawled."""
 
     url: _Url
     max_tokens: Annotated[int, Meta(ge=100, le=MAX_TOKENS - 1000, description="Tokens of a part, at most.")] = 8000
     part: Annotated[int, Meta(ge=1, le=10_000, description="Which part of a long page, from 1.")] = 1
-    fresh: Annotated[bool, Meta(description="Fetch the page now; robots.txt, delays and a budget apply.")] = False
     collection: _Collection = ""
+
+
+class Read(ReadStored, frozen=True, forbid_unknown_fields=True):
+    """Read the main text of a page in Markdown: as it was crawled, or fetched now with fresh."""
+
+    fresh: Annotated[bool, Meta(description="Fetch the page now; robots.txt, delays and a budget apply.")] = False
 
 
 class Map(Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,7 +12,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.assembly.collection import existing, tally_of
+from periplus.assembly.collection import existing, held, planned, tally_of
+from periplus.model import CollectionInUse
 
 from .answers import CrawlJob, Refusal
 
@@ -43,12 +44,17 @@ class CrawlJobs:
             if any(job.folder == folder and job.process.poll() is None for job in self._jobs.values()):
                 return Refusal("already-running", "A crawl of this collection is running: wait, or ask crawl_status.")
             pages = tally_of(existing(folder).layout).pages
+            try:
+                with held(folder):  # not as arguments of the command, which would count as typed by a person
+                    planned(folder, found=seeds, options={}).save()
+            except CollectionInUse:
+                return Refusal("already-running", "Another crawl of this collection is running: wait.")
             command = [
-                sys.executable, "-m", "periplus", "crawl", "-o", str(folder.resolve()),
-                "--limit", str(pages + limit), "--for", f"{minutes}m", "--", *seeds,
+                sys.executable, "-P", "-m", "periplus", "crawl", "-o", str(folder.resolve()),
+                "--limit", str(pages + limit), "--for", f"{minutes}m",
             ]  # fmt: skip
             quiet = subprocess.DEVNULL
-            process = subprocess.Popen(  # noqa: S603 - our own command; seeds were checked, and stand behind `--`
+            process = subprocess.Popen(  # noqa: S603 - our own command
                 command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
             )
             job = _Job(secrets.token_hex(8), folder, process, time.monotonic())

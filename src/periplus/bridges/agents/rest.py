@@ -1,26 +1,28 @@
 """The verbs as routes of `periplus serve`: REST under `/api`, and the Model Context Protocol at `/mcp`.
 
 Search and useful links have their routes in `web`. Everything here needs the token of an operator, because agents can
-have pages fetched; a refusal is an answer with status 400 or 404 and the same `reason` and `hint`.
+have pages fetched; what fetches needs POST. A refusal is an answer with status 400 or 404 and the same `reason` and
+`hint`.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from periplus.web.auth import Audience, auth_of
+from periplus.web.auth import Audience
 from periplus.web.rendering import json_response
-from periplus.web.routing import Operation, Parameter, route
+from periplus.web.routing import Operation, Parameter, json_of, route
 from periplus.web.served import Served
 
 from .answers import Refusal
@@ -52,9 +54,22 @@ class AgentRoutes:
 
     def routes(self) -> list[Route]:
         """The routes."""
-        found: list[Route] = [self._route(name, path) for name, path in PATHS.items()]
+        found: list[Route] = []
+        for name, path in PATHS.items():
+            verb = VERBS[name]
+            stored = verb.stored if verb.fetches else verb.arguments
+            if stored is not None:
+                found.append(self._get_route(name, path, stored))
+            if verb.fetches:
+                found.append(self._post_route(name, path))
         if self._mcp is not None:
-            found.append(Route("/mcp", self._mcp, methods=["GET", "POST", "DELETE"], name="mcp"))
+            respond = self._mcp.respond
+            found.append(
+                route("/mcp", respond, audience=Audience.OPERATOR, methods=("POST",), name="mcp", fetches=True)
+            )
+            found.append(
+                route("/mcp", respond, audience=Audience.OPERATOR, methods=("GET", "DELETE"), name="mcp_session")
+            )
         return found
 
     @asynccontextmanager
@@ -70,44 +85,43 @@ class AgentRoutes:
         finally:
             self._verbs.close()
 
-    def _route(self, name: str, path: str) -> Route:
+    def _get_route(self, name: str, path: str, arguments: type[Struct]) -> Route:
         verb = VERBS[name]
-        is_post = not verb.is_read_only
-        operation = Operation(
-            (verb.arguments.__doc__ or "").strip(),
-            () if is_post else tuple(_parameters(verb.arguments)),
-            verb.returns,
-            verb.arguments if is_post else None,
-        )
+        summary = (arguments.__doc__ or "").strip()
+        only_posted = set(verb.arguments.__struct_fields__) - set(arguments.__struct_fields__)
+
+        def respond(request: Request) -> Response:
+            given = dict(request.query_params)
+            if found := sorted(only_posted & given.keys()):
+                message = f"{found[0]} needs POST, with the arguments as a JSON object: it sends requests to sites."
+                raise HTTPException(405, message, headers={"Allow": "POST"})
+            return self._answered(name, given, arguments)
+
+        operation = Operation(summary, tuple(_parameters(arguments)), verb.returns)
+        return route(path, respond, audience=Audience.OPERATOR, operation=operation, name=f"agent_{name}")
+
+    def _post_route(self, name: str, path: str) -> Route:
+        verb = VERBS[name]
+        summary = (verb.arguments.__doc__ or "").strip()
+
+        async def respond(request: Request) -> Response:
+            given = await json_of(request)
+            return await run_in_threadpool(self._answered, name, given, verb.arguments)
+
         return route(
             path,
-            self._posted(name) if is_post else self._asked(name),
+            respond,
             audience=Audience.OPERATOR,
-            methods=("POST",) if is_post else ("GET",),
-            operation=operation,
-            name=f"agent_{name}",
+            methods=("POST",),
+            operation=Operation(summary, (), verb.returns, verb.arguments),
+            name=f"agent_{name}_post",
+            fetches=True,
         )
 
-    def _asked(self, name: str) -> Callable[[Request], Response]:
-        def respond(request: Request) -> Response:
-            return self._answered(name, dict(request.query_params))
-
-        return respond
-
-    def _posted(self, name: str) -> Callable[[Request], Any]:
-        async def respond(request: Request) -> Response:
-            try:
-                given = msgspec.json.decode(await request.body())
-            except msgspec.DecodeError as error:
-                raise HTTPException(400, f"The body is not JSON: {error}.") from None
-            return self._answered(name, given)
-
-        return respond
-
-    def _answered(self, name: str, given: object) -> Response:
+    def _answered(self, name: str, given: object, arguments: type[Struct]) -> Response:
         if self._verbs is None:  # pragma: no cover - the server is not running
             raise HTTPException(503, "The server is starting.")
-        answer = self._verbs.call(name, given)
+        answer = self._verbs.call(name, given, arguments)
         status = 200
         if isinstance(answer, Refusal):
             status = 404 if answer.reason in NOT_THERE else 400
@@ -145,13 +159,17 @@ class _McpEndpoint:
         async with self._manager.run():
             yield
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request of an operator; one that a page of another site caused is refused."""
-        request = Request(scope, receive)
-        auth = auth_of(request)
-        if auth.audience_of(request) < Audience.OPERATOR:
-            raise HTTPException(401, "This needs the token of an operator.", headers={"WWW-Authenticate": "Bearer"})
-        origin = request.headers.get("origin")
-        if origin is not None and not auth.is_same_origin(request, origin):
-            raise HTTPException(403, "This request comes from a page of another site.")
-        await self._manager.handle_request(scope, receive, send)
+    async def respond(self, request: Request) -> Response:
+        """The answer to a request, which the protocol's own code writes."""
+        return _McpResponse(self._manager, request)
+
+
+class _McpResponse(Response):
+    def __init__(self, manager: Any, request: Request) -> None:
+        super().__init__()
+        self._manager = manager
+        self._request = request
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - its body is limited
+        """Hand the request over."""
+        await self._manager.handle_request(scope, self._request.receive, send)

@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from threading import Lock, Timer
+from threading import Lock
 from typing import Any, Final
 
 import msgspec
@@ -20,15 +20,17 @@ from msgspec import Struct
 from periplus.assembly.fresh_pages import FreshPages, NotFetched
 from periplus.assembly.options import moment_of
 from periplus.assembly.reporting import Wanted, ulinks_of
+from periplus.assembly.seeds import seeds_from
 from periplus.content import without_hidden
 from periplus.insight.changes import Change, Mark, Passage, changes_since, detail_of
-from periplus.library.mapping import map as map_site
-from periplus.model import NO_PREFERENCES, Page, PeriplusError, Preference, Preferences, Url, UsageError
+from periplus.library.mapping import map_found
+from periplus.model import NO_PREFERENCES, ConfigError, Page, PeriplusError, Preference, Preferences, Url, UsageError
 from periplus.search import Hit, parse_query
 from periplus.store.export import markdown_of
 from periplus.store.export.captures import StatedPreferences
 from periplus.store.export.documents import last_document
-from periplus.urls import canonical, site_of
+from periplus.urls import canonical, host_of, site_of
+from periplus.web.browse_tables import reader_of
 from periplus.web.served import Served, ServedCollection
 
 from . import arguments as asked
@@ -52,8 +54,7 @@ from .answers import (
 from .crawl_jobs import CrawlJobs
 
 MAX_SQL_ROWS: Final = 1_000
-MAX_SQL_SECONDS: Final = 10.0
-"""Rows and seconds of a query."""
+"""Rows of a query."""
 MAX_PASSAGES: Final = 3
 """Passages of a change that are shown."""
 MAX_PASSAGE: Final = 300
@@ -90,20 +91,23 @@ class AgentVerbs:
         """The verbs that may be used."""
         return tuple(name for name in VERBS if name != "query" or self._allows_sql)
 
-    def call(self, name: str, given: object) -> Struct:
-        """Call a verb with arguments as JSON has them; everything that goes wrong is a refusal."""
+    def call(self, name: str, given: object, kind: type[Struct] | None = None) -> Struct:
+        """Call a verb with arguments as JSON has them; everything that goes wrong is a refusal.
+
+        `kind` is the type of the arguments, by default all that the verb has.
+        """
         verb = VERBS.get(name)
         if verb is None:
             return Refusal("bad-argument", f"There is no verb {name[:50]!r}; there are {', '.join(self.names)}.")
         try:
-            arguments = msgspec.convert(given, verb.arguments, strict=False)
+            arguments = msgspec.convert(given, kind or verb.arguments, strict=False)
             answer: Struct = verb.call(self, arguments)
         except msgspec.ValidationError as error:
             return Refusal("bad-argument", str(error))
         except UsageError as error:
-            return Refusal("bad-query" if name == "query" else "bad-argument", _sentence(error))
+            return _refusal("bad-query" if name == "query" else "bad-argument", error)
         except PeriplusError as error:
-            return Refusal("collection-error", _sentence(error))
+            return _refusal("collection-error", error)
         return answer
 
     def search(self, what: asked.Search) -> SearchAnswer | Refusal:
@@ -127,15 +131,16 @@ class AgentVerbs:
         fetched_at = datetime.fromtimestamp(hit.fetched_at, UTC) if hit.fetched_at else None
         return SearchHit(hit.title, hit.url, "" if withheld else hit.snippet, fetched_at, withheld)
 
-    def read(self, what: asked.Read) -> PageText | Refusal:
-        """Read a page, as it was crawled or fetched now."""
+    def read(self, what: asked.ReadStored) -> PageText | Refusal:
+        """Read a page, as it was crawled or, if the arguments are `Read`, fetched now."""
         collection = self._collection(what.collection)
         if isinstance(collection, Refusal):
             return collection
         url = canonical(what.url)
         if url is None:
             return Refusal("not-a-url", "Give a whole URL, such as https://example.org/page.")
-        found = self._fetched(collection, url) if what.fresh else self._stored(collection, url)
+        is_fresh = isinstance(what, asked.Read) and what.fresh
+        found = self._fetched(collection, url) if is_fresh else self._stored(collection, url)
         return found if isinstance(found, Refusal) else self._part(collection, found, what)
 
     def _stored(self, collection: ServedCollection, url: Url) -> _Text | Refusal:
@@ -149,10 +154,10 @@ class AgentVerbs:
     def _fetched(self, collection: ServedCollection, url: Url) -> _Text | Refusal:
         found = self._fresh_pages(collection).fetch(url)
         if isinstance(found, NotFetched):
-            return Refusal(found.reason, HINTS.get(found.reason, found.detail or "The page cannot be fetched now."))
+            return Refusal(found.reason, HINTS.get(found.reason, "The page cannot be fetched now."), found.detail)
         return _Text(found.url, found.page, found.body, found.fetched_at, found.page.preferences)
 
-    def _part(self, collection: ServedCollection, found: _Text, what: asked.Read) -> PageText | Refusal:
+    def _part(self, collection: ServedCollection, found: _Text, what: asked.ReadStored) -> PageText | Refusal:
         page = found.page
         withheld = self._withheld(collection, found.preferences)
         parts = [""] if withheld else parts_of(markdown_of(page, without_hidden(found.body)), what.max_tokens)
@@ -189,13 +194,15 @@ class AgentVerbs:
         if refusal is not None:
             return refusal
         config = collection.collection.config
-        listed = map_site(
+        listed = map_found(
             what.site,
-            contact=config.crawl.contact or None,
-            delay=config.politeness.delay,
-            resolve=dict(config.dns.hosts),
-            allow_private=config.wire.allow_private,
-            proxy=config.wire.proxy or None,
+            {
+                "crawl.contact": config.crawl.contact,
+                "politeness.delay": config.politeness.delay,
+                "dns.hosts": config.dns.hosts,
+                "wire.allow_private": config.wire.allow_private,
+                "wire.proxy": config.wire.proxy,
+            },
         )
         pages = (
             MappedPage(
@@ -261,7 +268,7 @@ class AgentVerbs:
         try:
             found = ulinks_of(collection.collection, Wanted(what.k, what.k, False), what.site)[0]
         except UsageError as error:
-            return Refusal("no-site", _sentence(error))
+            return _refusal("no-site", error)
         links, _ = fitting((UsefulLink(link.url, link.title) for link in found.ulinks), what.k)
         return LinksAnswer(found.site, links)
 
@@ -272,23 +279,9 @@ class AgentVerbs:
         collection = self._collection(what.collection)
         if isinstance(collection, Refusal):
             return collection
-        with collection.views() as views:
-            timer = Timer(MAX_SQL_SECONDS, views.database.interrupt)
-            timer.daemon = True
-            timer.start()
-            began = time.monotonic()
-            try:
-                answer = views.select(what.sql)
-                rows, left_out = fitting(_some(answer.rows(), MAX_SQL_ROWS + 1), MAX_SQL_ROWS)
-            except Exception as error:
-                if time.monotonic() - began < MAX_SQL_SECONDS:
-                    raise
-                raise UsageError(
-                    f"the query took longer than {MAX_SQL_SECONDS:g} seconds", hint="Select less."
-                ) from error
-            finally:
-                timer.cancel()
-        return RowsAnswer(answer.names, rows, left_out > 0)
+        answer = reader_of(collection).ask(what.sql, MAX_SQL_ROWS)
+        rows, left_out = fitting(answer.rows, MAX_SQL_ROWS)
+        return RowsAnswer(answer.names, rows, answer.has_more or left_out > 0)
 
     def _collection(self, name: str) -> ServedCollection | Refusal:
         if not name:
@@ -311,10 +304,14 @@ class AgentVerbs:
             return self._fresh[collection.name]
 
     def _refused_seed(self, collection: ServedCollection, text: str) -> Refusal | None:
-        """Seeds open private addresses to a crawl: those of agents do not, unless the owner named them."""
-        url = canonical(text if "://" in text else f"https://{text}/")
-        if url is None or text.startswith("-"):
-            return Refusal("not-a-url", f"{text[:200]!r} is not a site or URL.")
+        """Why a seed cannot be one; an agent's seed opens no private address, but is told so at once."""
+        try:
+            (url,) = seeds_from([text])
+        except ConfigError as error:
+            return _refusal("not-a-url", error)
+        has_host = "." in host_of(url) or host_of(url) == "localhost"
+        if "://" not in text and (not has_host or text.startswith("-")):  # etc/passwd, --option
+            return Refusal("not-a-url", f"{text[:200]!r} is not a site or URL. Write https:// before a host.")
         if not self._fresh_pages(collection).guard.allows_by_name(site_of(url)):
             return Refusal("private-address", HINTS["private-address"])
         return None
@@ -327,13 +324,17 @@ class Verb(Struct, frozen=True):
     returns: type[Struct]
     call: Callable[[AgentVerbs, Any], Struct]
     is_read_only: bool = True
+    fetches: bool = False
+    """Whether it sends requests to sites."""
+    stored: type[Struct] | None = None
+    """If it fetches: the arguments with which it does not."""
 
 
 VERBS: Final = {
     "search": Verb(asked.Search, SearchAnswer, AgentVerbs.search),
-    "read": Verb(asked.Read, PageText, AgentVerbs.read),
-    "map": Verb(asked.Map, MapAnswer, AgentVerbs.map),
-    "crawl": Verb(asked.Crawl, CrawlJob, AgentVerbs.crawl, is_read_only=False),
+    "read": Verb(asked.Read, PageText, AgentVerbs.read, fetches=True, stored=asked.ReadStored),
+    "map": Verb(asked.Map, MapAnswer, AgentVerbs.map, fetches=True),
+    "crawl": Verb(asked.Crawl, CrawlJob, AgentVerbs.crawl, is_read_only=False, fetches=True),
     "crawl_status": Verb(asked.CrawlStatus, CrawlJob, AgentVerbs.crawl_status),
     "changes": Verb(asked.Changes, ChangesAnswer, AgentVerbs.changes),
     "useful_links": Verb(asked.UsefulLinks, LinksAnswer, AgentVerbs.useful_links),
@@ -353,13 +354,9 @@ HINTS: Final = {
 """What to do about a refusal, by reason."""
 
 
-def _sentence(error: PeriplusError) -> str:
-    return f"{error}. {error.hint}" if error.hint else str(error)
-
-
-def _some(rows: Iterator[tuple[Any, ...]], most: int) -> Iterator[list[Any]]:
-    for _, row in zip(range(most), rows, strict=False):
-        yield [msgspec.to_builtins(value, enc_hook=str) for value in row]
+def _refusal(reason: str, error: PeriplusError) -> Refusal:
+    """An error of ours as a refusal. Its message may quote a page: DuckDB names the value that it cannot convert."""
+    return Refusal(reason, error.hint or "Ask in another way.", str(error))
 
 
 def _passage(passage: Passage) -> str:

@@ -121,7 +121,7 @@ class Scheduler(BaseScheduler):
         agent = product_token(settings.get("USER_AGENT") or "Scrapy") or "Scrapy"
         options = _OPTIONS | {"crawl.product": agent} | settings.getdict("PERIPLUS_OPTIONS")
         self._stack.enter_context(held(self._folder))
-        collection = planned(self._folder, seeds=list(spider.start_urls), options=options, needs_seeds=False)
+        collection = planned(self._folder, found=list(spider.start_urls), options=options, needs_seeds=False)
         collection.save()
         self._spider = spider
         self._clock = SystemClock()

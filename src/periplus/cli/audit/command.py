@@ -313,7 +313,7 @@ def _crawled(what: str, out: Path | None, asked: dict[str, object]) -> Iterator[
         place = out or Path(folder) / "crawl"
         if out is not None and asked["crawl.workers"] and len(list((out / "state").glob("shard-*"))) > 1:
             asked = asked | {"crawl.workers": None}
-        collection = planned(place, seeds=[what], options=asked)
+        collection = planned(place, typed=[what], options=asked)
         title = f"periplus audit {what}" + (f" -o {out}" if out else "")
         with held(place):
             collection.save()

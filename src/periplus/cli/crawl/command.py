@@ -103,7 +103,7 @@ def crawl(
     parts = own_parts(want, score, order)
     extractor = _extractor(extract)
     collection = planned(
-        out, seeds=seeds or [], seed_lines=read_seeds(seed_file) if seed_file else (), settings=config, options=asked
+        out, typed=seeds or [], typed_lines=read_seeds(seed_file) if seed_file else (), settings=config, options=asked
     )
     if dry_run:
         print_plan(collection, estimate(collection) if collection.config.media.types else None, is_json=json)

@@ -217,7 +217,7 @@ def survey(
     }
     if not found.urls and not Layout(out).settings.is_file():
         raise UsageError("no domains to survey", hint=f"give a list: periplus survey domains.txt -o {out}")
-    collection = planned(out, seeds=found.urls, settings=config, options=asked)
+    collection = planned(out, typed=found.urls, settings=config, options=asked)
     with held(out):
         collection.save()
         crawled = run(collection, console, title=title_of("survey", collection), view=FILES)

@@ -1,7 +1,8 @@
 """The result of one pass over a page: columns, in the order of the document.
 
 Both scanners (`native` and `python`) return these values, equal field by field, but for `urls` and `unresolved`: the
-native scanner resolves the links that need no URL parser, the Python scanner leaves all of them to `urls.resolve_all`.
+native scanner resolves the links that need no URL parser, the Python scanner leaves all of them to `urls.resolve_all`;
+and for `sketch`, `masked`, `targets` and `counts`, which the Python scanner leaves to other modules of `content`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,11 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+TEXT_RULE: Final = 2
+"""The number of the rule by which main text and blocks are found, from 1 to 63.
+
+To be raised with every change after which the same page has another main text, other blocks or another sketch.
+"""
 MAX_TEXT: Final = 1 << 20
 """Maximum bytes of text kept for a page."""
 MAX_LINKS: Final = 10_000
@@ -23,6 +29,13 @@ MAX_SCRIPT: Final = 2000
 MAX_REDIRECT_PAGE: Final = 1 << 14
 """A page that only redirects is small; the scripts of larger ones are not reported."""
 
+META_NAMES: Final = frozenset(
+    {"description", "og:description", "twitter:description", "robots", "periplus", "tdm-reservation", "tdm-policy"}
+)
+"""The `name` or `property` of `<meta>` elements that are read, in lower case. `native/head.h` has the same words."""
+META_EQUIVALENTS: Final = frozenset({"refresh", "content-language"})
+"""The `http-equiv` of `<meta>` elements that are read, in lower case."""
+
 Attributes = dict[str, str | None]
 """Attributes by lower-case name, the first of each name; `None` where no value is written."""
 
@@ -35,6 +48,20 @@ class HeadElement(NamedTuple):
     is_in_noscript: bool
     content: str
     """The source of a script, otherwise empty."""
+
+
+class Head(NamedTuple):
+    """The head elements of a page by tag, each in document order.
+
+    Scanners leave out what is not read: `<meta>` elements of other names than `META_NAMES` and `META_EQUIVALENTS`,
+    `<link>` elements without a relation to another page, and scripts without the word "location".
+    """
+
+    html: list[HeadElement]
+    metas: list[HeadElement]
+    links: list[HeadElement]
+    bases: list[HeadElement]
+    scripts: list[HeadElement]
 
 
 class Medium(NamedTuple):
@@ -88,6 +115,10 @@ class Event(NamedTuple):
     is_main: bool
 
 
+TextCounts = tuple[int, int, int, int, int]
+"""Of the beginnings of a text and a main text: spaces; words, distinct words, most uses of one word, common words."""
+
+
 class Columns(NamedTuple):
     """A page after one pass."""
 
@@ -109,10 +140,13 @@ class Columns(NamedTuple):
     unresolved: list[tuple[int, str]]
     """Number and `href` (references decoded) of each link that is left to the URL parser."""
     media: list[Medium]
-    head: list[HeadElement]
-    forms: list[FormElement]
+    head: Head
+    forms: bytes
+    """A list of `FormElement` as MessagePack, so that `forms` can tell whether it has read the same forms before; empty
+    if the page has no `<form>`."""
     sketch: bytes | None
-    """MinHash sketch of the main text; `None` where `sketch.sketches_of` has to compute it."""
+    """MinHash sketch of the main text, with the mark of `TEXT_RULE`; `None` where `sketch.sketches_of` has to compute
+    it."""
     blocks: list[tuple[int, bytes]]
     """The way to each part of the page and what stands there (see `folding`), if they were asked for: `content.churn`
     packs them."""
@@ -121,3 +155,13 @@ class Columns(NamedTuple):
     own: list[int]
     """The numbers of the links whose `href` is empty or a bare fragment, ascending: links to the page itself, unless it
     has another base."""
+    masked: bytes | None
+    """The main text with volatile words masked; `None` where `digests.masked` has to mask them."""
+    targets: bytes | None
+    """The different targets of the links that do not lead to the page itself, sorted, a newline between two; `None`
+    where a target is left to the URL parser, or where there are too many links."""
+    counts: TextCounts | None
+    """Counts of the text and the main text, or of the text alone where there is no main text; `None` where
+    `statistics.text_counts_in_python` has to count."""
+    anchor_words: int
+    """Words of `anchors`, split at spaces; an anchor without text counts as one."""

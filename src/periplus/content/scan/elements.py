@@ -13,6 +13,8 @@ from .columns import (
     MAX_MEDIA,
     MAX_REDIRECT_PAGE,
     MAX_SCRIPT,
+    META_EQUIVALENTS,
+    META_NAMES,
     FormElement,
     HeadElement,
 )
@@ -240,18 +242,26 @@ MAX_TITLE: Final = 8000
 """Characters of the title as written."""
 
 
+_STRIPPED: Final = bytes(code for code in range(0x80) if chr(code).isspace())
+"""White space of ASCII."""
+_META_NAMES: Final = frozenset(name.encode() for name in META_NAMES)
+_META_EQUIVALENTS: Final = frozenset(name.encode() for name in META_EQUIVALENTS)
+
+
 def add_head_element(page: Page, tag: Tag) -> None:
     """Report an element, if it is relevant."""
     if _is_reported(page, tag):
-        page.head.append(HeadElement(tag.name, tag.attributes, page.is_in_noscript, ""))
+        head = page.head
+        elements = {"html": head.html, "meta": head.metas, "link": head.links, "base": head.bases}[tag.name]
+        elements.append(HeadElement(tag.name, tag.attributes, page.is_in_noscript, ""))
 
 
 def add_script(page: Page, tag: Tag, content: bytes) -> None:
-    """Add a small script in a small page: it may redirect."""
-    if content and len(page.html) <= MAX_REDIRECT_PAGE and b"src" not in tag.raw:
+    """Add a small script in a small page: it may redirect, by its location."""
+    if b"location" in content and len(page.html) <= MAX_REDIRECT_PAGE and b"src" not in tag.raw:
         source = content.decode("utf-8", "replace")
         if len(source) <= MAX_SCRIPT:
-            page.head.append(HeadElement("script", tag.attributes, page.is_in_noscript, source))
+            page.head.scripts.append(HeadElement("script", tag.attributes, page.is_in_noscript, source))
 
 
 def title_of(page: Page) -> str:
@@ -263,9 +273,12 @@ def _is_reported(page: Page, tag: Tag) -> bool:
     raw = tag.raw
     match tag.name:
         case "meta":
-            is_named = raw.get(b"name") or raw.get(b"property") or raw.get(b"http-equiv")
-            is_reported = bool(is_named and raw.get(b"content")) and page.metas < MAX_METAS
-            page.metas += is_reported
+            name, equivalent = raw.get(b"name") or raw.get(b"property") or b"", raw.get(b"http-equiv") or b""
+            if not (name or equivalent) or not raw.get(b"content"):
+                return False
+            page.metas += 1
+            is_read = _may_be_one_of(name, _META_NAMES) or _may_be_one_of(equivalent, _META_EQUIVALENTS)
+            is_reported = page.metas <= MAX_METAS and is_read
         case "link":
             words = _WORDS.findall((raw.get(b"rel") or b"").lower())
             is_reported = not _RELATIONS.isdisjoint(words) and page.head_links < MAX_HEAD_LINKS
@@ -277,3 +290,8 @@ def _is_reported(page: Page, tag: Tag) -> bool:
             is_reported = not page.has_base and not page.is_in_noscript and b"href" in raw
             page.has_base |= is_reported
     return is_reported
+
+
+def _may_be_one_of(name: bytes, words: frozenset[bytes]) -> bool:
+    """Whether a name is one of some words; one with references or beyond ASCII is decided where it is decoded."""
+    return b"&" in name or not name.isascii() or name.strip(_STRIPPED).lower() in words

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import msgpack
+
 from .columns import Columns, Event, EventKind
 from .elements import (
     add_other_link,
@@ -363,23 +365,28 @@ def _columns(page: Page) -> Columns:
     is_main = chosen_blocks(
         folded.text, folded.starts, folded.ends, folded.links, folded.elements, parents, tags, hints
     )
+    anchors = anchor_texts(page)
     return Columns(
         text=folded.text,
         main=_main_text(folded, is_main),
         is_cut=folded.is_cut,
         title=title_of(page),
         urls=[None] * len(page.hrefs),
-        anchors=anchor_texts(page),
+        anchors=anchors,
         rels=page.rels,
         kinds=page.kinds,
         unresolved=[(number, href.decode("utf-8", "replace")) for number, href in enumerate(page.hrefs)],
         media=page.media,
         head=page.head,
-        forms=form_elements(page),
+        forms=msgpack.encode(form_elements(page)) if page.form_count else b"",
         sketch=None,
         blocks=contents_by_way(page, folded) if page.wants_blocks else [],
         events=_events(page, folded, is_main) if page.wants_events else [],
         own=page.own_links,
+        masked=None,
+        targets=None,
+        counts=None,
+        anchor_words=" ".join(anchors).count(" ") + 1 if anchors else 0,
     )
 
 

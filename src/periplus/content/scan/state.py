@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from .columns import Attributes, EventKind, FormElement, HeadElement, Medium
+from .columns import Attributes, EventKind, FormElement, Head, Medium
 from .markup import Tag
 from .tags import NUMBERS
 
@@ -89,7 +89,7 @@ class Page:
         """Whether text is in a link, be it one too many."""
 
         self.title: bytes | None = None
-        self.head: list[HeadElement] = []
+        self.head = Head([], [], [], [], [])
         self.metas = 0
         self.head_links = 0
         self.has_language = False

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .addresses import AddressGuard, special_block
+    from .addresses import AddressGuard, opened_by, special_block
     from .dns import Address, NoAddress, Resolver, ResolverSettings
     from .limits import WireSettings
     from .request import NO_CREDENTIALS, Credentials, Identity, basic_auth, cookie_field, header_fields, origin_of
@@ -42,6 +42,7 @@ __all__ = [
     "basic_auth",
     "cookie_field",
     "header_fields",
+    "opened_by",
     "origin_of",
     "special_block",
 ]

@@ -4,18 +4,21 @@ A link, a redirect, a sitemap or a name server can point anywhere: at this machi
 metadata service of a cloud. So every address is checked right before a connection is made to it, however the URL spelt
 it. Special are all blocks of the IANA special-purpose registries (RFC 6890 and its updates) that are not globally
 reachable, multicast and reserved space, and all of IPv6 outside of 2000::/3 (global unicast, RFC 4291). An IPv6 address
-that carries an IPv4 address (mapped RFC 4291, NAT64 RFC 6052, 6to4 RFC 3056) is judged by that one.
+that carries an IPv4 address (mapped RFC 4291, NAT64 RFC 6052, 6to4 RFC 3056) is judged by that one, an ISATAP address
+(RFC 5214) by both.
 
 A special address is refused unless the owner of the crawl has opened it, and it is only ever opened for one site (a
-host and a port), never for a network: that a seed lies at 10.0.0.1 lets no other site lead there. These open it:
+host and a port), never for a network: that 10.0.0.1 is open lets no other site lead there. Two settings open it:
 
-- a seed whose host is an address: that address, for the seed's own site;
-- a seed on `localhost` or a name below it: loopback addresses, for the seed's own site;
-- a name in the table of fixed addresses (`dns.hosts`, `--resolve`), on the ports that seeds with such names use;
-- an entry of `wire.allow_private` (`--allow-private`), a name or an address, with or without a port: a name may then
-  lead into a private network or to this machine, but never to link-local addresses, where clouds keep their secrets.
+- `wire.allow_private` (`--allow-private`), a list of addresses and names, each with or without a port. An address is
+  opened for its own site; `localhost` and names below it may lead to loopback addresses; another name may lead into a
+  private network or to this machine, but never to link-local addresses, where clouds keep their secrets.
+- `dns.hosts` (`--resolve`), the table of fixed addresses: its names, on the ports that `allow_private` has for such
+  names, or else on the default ports.
 
-What a name resolves to opens nothing: its DNS can change that at any time.
+A seed by itself opens nothing, as a page, an archive or a program may have named it. A seed that a *person* typed adds
+its site to `allow_private` (`opened_by`); that is done in one place, `assembly.collection.planned`. What a name
+resolves to opens nothing either: its DNS can change that at any time.
 
 Pure: names are looked up in `dns`.
 
@@ -118,9 +121,11 @@ def special_block(ip: str) -> Network | None:
     if address is None:
         return _SPECIAL_6[-1]
     if isinstance(address, IPv6Address):
-        carried = _carried(address)
+        carried, block = _carried(address), None
         if carried is None:
-            return _special_6(address)
+            carried, block = _tunnelled(address), _special_6(address)
+        if carried is None or block is not None:
+            return block
         address = carried
     return next((block for block in _SPECIAL_4 if address in block), None)
 
@@ -147,6 +152,13 @@ def _carried(address: IPv6Address) -> IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour
 
 
+def _tunnelled(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address in an ISATAP address (RFC 5214), whose network may have a tunnel to it."""
+    number = int(address)
+    is_isatap = number >> 32 & 0xFDFF_FFFF == 0x0000_5EFE
+    return IPv4Address(number & 0xFFFF_FFFF) if is_isatap else None
+
+
 def _special_6(address: IPv6Address) -> IPv6Network | None:
     blocks = _SPECIAL_6[:-1] if address in _GLOBAL_6 else _SPECIAL_6
     return next((block for block in blocks if address in block), None)
@@ -158,6 +170,12 @@ def _split(site: str) -> tuple[str, str]:
     if not colon or site.endswith("]"):
         host, port = site, ""
     return host.strip("[]").rstrip("."), port
+
+
+def _with_default_port(site: str) -> str:
+    """A site without port 80 or 443, whichever scheme it was written with."""
+    host, colon, port = site.rpartition(":")
+    return host if colon and not site.endswith("]") and port in _DEFAULT_PORTS else site
 
 
 def is_localhost(host: str) -> bool:
@@ -177,37 +195,52 @@ def private_entry(text: str) -> str:
             hint="Write a name or an address, with a port if it is not 80 or 443: "
             "intranet.example, *.corp.example, 10.0.0.7:8080",
         )
-    site: str = site_of(url)
-    if not site.endswith("]") and site.rpartition(":")[2] in _DEFAULT_PORTS:
-        site = site.rpartition(":")[0]
-    return f"{found[1] or ''}{site}"
+    return f"{found[1] or ''}{_with_default_port(site_of(url))}"
+
+
+def opened_by(typed: Iterable[Url], hosts: Mapping[str, str], allow_private: Sequence[str]) -> tuple[str, ...]:
+    """The entries of `allow_private`, and those that URLs typed by a person add: each for the URL's own site.
+
+    Entries are added for addresses that are special, for `localhost`, for names in `allow_private` on another port,
+    and for each port of names in `hosts`. Other names add nothing.
+    """
+    entries = dict.fromkeys(map(private_entry, allow_private))
+    table, allowed = NamePatterns(hosts), NamePatterns(dict.fromkeys(entries, True))
+    table_ports = {_split(entry)[1] for entry in entries if table.find(_split(entry)[0]) is not None}
+    for url in typed:
+        site = _with_default_port(site_of(url))
+        host, port = _split(site)
+        if table.find(host) is not None:
+            if port not in table_ports:
+                table_ports.add(port)
+                entries[site] = None
+        elif literal_address(host) is not None:
+            if special_block(host) is not None:
+                entries[site] = None
+        elif is_localhost(host) or (allowed.find(host) is not None and allowed.find(site) is None):
+            entries[site] = None
+    return tuple(entries)
 
 
 class AddressGuard:
     """Decides for a site and an address whether a connection may be made. Public addresses are open to every site.
 
-    `seeds` are the seeds of the crawl, `hosts` its table of fixed addresses, `allow_private` what the owner has opened
-    besides; the module's docstring says what each of them opens.
+    `allow_private` and `hosts` are the settings of these names; the module's docstring says what each of them opens.
     """
 
-    def __init__(
-        self,
-        seeds: Iterable[Url] = (),
-        *,
-        hosts: Mapping[str, str] | None = None,
-        allow_private: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, *, allow_private: Sequence[str] = (), hosts: Mapping[str, str] | None = None) -> None:
         entries = [private_entry(text) for text in allow_private]
         self._table = NamePatterns(hosts or {})
         self._allowed = NamePatterns(dict.fromkeys(entries, True))
         self._literal: dict[str, IpAddress] = {}
-        self._localhost: set[str] = set()
-        self._allowed_seeds: set[str] = set()
         table_ports: set[str] = set()
         for entry in entries:
-            self._open_address(entry)
-        for seed in seeds:
-            self._open_seed(site_of(seed), table_ports)
+            host, port = _split(entry)
+            address = literal_address(host)
+            if address is not None:
+                self._literal[entry] = address
+            if self._table.find(host) is not None:
+                table_ports.add(port)
         self._table_ports = frozenset(table_ports or {""})
         self._block = lru_cache(maxsize=_REMEMBERED)(special_block)
         self._is_opened = lru_cache(maxsize=_REMEMBERED)(self._opens)
@@ -224,31 +257,14 @@ class AddressGuard:
             return self.allows(site, host)
         return not is_localhost(host) or self.allows(site, "127.0.0.1")
 
-    def _open_seed(self, site: Site, table_ports: set[str]) -> None:
-        host, port = _split(site)
-        self._open_address(site)
-        if is_localhost(host):
-            self._localhost.add(site)
-        if self._table.find(host) is not None:
-            table_ports.add(port)
-        if self._allowed.find(host) is not None:
-            self._allowed_seeds.add(site)
-
-    def _open_address(self, site: str) -> None:
-        address = literal_address(_split(site)[0])
-        if address is not None:
-            self._literal[site] = address
-
     def _opens(self, site: Site, ip: str, block: Network) -> bool:
         """Whether the owner opened a special address for this site."""
-        address = address_of(ip)
-        if address is None or site in self._literal:
-            return address is not None and self._literal[site] == address
-        host, port = _split(site)
+        address, entry = address_of(ip), _with_default_port(site)
+        if address is None or entry in self._literal:
+            return address is not None and self._literal[entry] == address
+        host, port = _split(entry)
         if port in self._table_ports and self._table.find(host) is not None:
             return True  # the address is from the table, or was when the site was last looked up
-        if site in self._localhost:
-            return block in _LOOPBACK
-        if site in self._allowed_seeds or self._allowed.find(site) is not None:
-            return block in _INTRANET
-        return False
+        if self._allowed.find(entry) is None:
+            return False
+        return block in (_LOOPBACK if is_localhost(host) else _INTRANET)

@@ -73,7 +73,7 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """A proxy for all requests, such as `http://127.0.0.1:3128`; the environment's are not used."""
     allow_private: tuple[str, ...] = ()
     """Hosts that may be in a private network: `intranet.example`, `*.corp.example`, `10.0.0.7:8080`. Without a
-    port: the default ports, and those of seeds."""
+    port: the default ports. Seeds that you type are added."""
 
     def __post_init__(self) -> None:
         for name in ("max_transfers", "max_page_bytes", "max_robots_bytes", "max_head_bytes", "max_head_fields"):

@@ -1,9 +1,10 @@
 """Paces requests by IP address: when each address is due, and which of its sites has waited longest.
 
-Requests to one address begin at least `ip_delay` apart. Sites at one address may belong to several shards: each of
-these then waits `ip_delay` times the number of shards at the address (its share), and sends nothing there before the
-coordinator has sent it that number. `AddressClaims` is the shard's side of this exchange, `crawl.sharding.claims` the
-coordinator's. `Addresses` has the times.
+Requests of a shard to one address begin at least `ip_delay` apart. Sites at one address may belong to several shards:
+each of these then waits `ip_delay` times the number of shards at the address (its share), and sends nothing there
+before the coordinator has sent it that number. They do not take turns: requests of two shards may begin together.
+`AddressClaims` is the shard's side of this exchange, `crawl.sharding.claims` the coordinator's. `Addresses` has the
+times.
 """
 
 from __future__ import annotations

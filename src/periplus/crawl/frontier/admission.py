@@ -165,10 +165,11 @@ class Admission:
             changed[discovery.url] = replace(_record(discovery), reason=verdict.reason)
             events.append(Refused(discovery, verdict.reason, verdict.rule))
             return
-        record = self._records.get(site_of(discovery.url))
+        site = site_of(discovery.url)
+        record = self._records.get(site)
         if self._domains.admitted(discovery, record):
             self._records.changed(record)
-        candidates.append(self.candidate(discovery))
+        candidates.append(self._candidate(discovery, site))
         events.append(Discovered(discovery, True))
 
     def _admit_known(
@@ -179,16 +180,20 @@ class Admission:
         changed: dict[Url, UrlRecord],
         events: list[Event],
     ) -> None:
-        """A known URL may gain a source, be queued in another lane, or be reported as changed."""
+        """A known URL may gain a source, be queued in another lane, or be reported as changed.
+
+        A known source may have named it earlier: of two lists the later may be queued sooner.
+        """
         mentioned = self._revisits.mentioned(discovery, known)
         if mentioned is not known:
             changed[discovery.url] = known = mentioned
-        if _is_earlier(discovery, known):
-            changed[discovery.url] = _with_source(known, discovery)
-            events.append(Discovered(discovery, False))
-        elif all(seen.source is not discovery.source for seen in known.first_seen):
-            changed[discovery.url] = _with_source(known, discovery)
-            events.append(Discovered(discovery, False))
+        source = discovery.source
+        named_at = [seen.at for seen in known.first_seen if seen.source is source]
+        if named_at and not discovery.found_at < max(named_at):
+            return
+        changed[discovery.url] = _with_source(known, discovery)
+        events.append(Discovered(discovery, False))
+        if not named_at:
             candidate = self.candidate(discovery) if _is_wanted_here_too(discovery, known) else None
             candidates += self._scores.found_again(discovery, candidate)
 
@@ -206,6 +211,9 @@ class Admission:
 
     def candidate(self, discovery: Discovery) -> Candidate:
         """The place that a URL gets: listed ones by the score of their list, others by the ordering."""
+        return self._candidate(discovery, site_of(discovery.url))
+
+    def _candidate(self, discovery: Discovery, site: Site) -> Candidate:
         lane = LANES[discovery.source]
         score = discovery.score if lane is Lane.SITEMAPS else self._ordering.score(discovery)
         level = FIRST_LEVEL if self._steering.prefers(discovery.url) else level_of(score)
@@ -214,7 +222,7 @@ class Admission:
         if not self._scores.spam.is_empty and level != FIRST_LEVEL:
             worth = self._scores.spam.worth(discovery.url)
             score, level = max(score, 0.0) * worth + min(score, 0.0), lowered(level, worth)
-        return discovery, score, Queued(discovery.url, site_of(discovery.url), lane, level)
+        return discovery, score, Queued(discovery.url, site, lane, level)
 
     def _remember(self, renamed: dict[Url, Discovery]) -> None:
         """Give URLs that a learnt rule renamed a record: they are queued if it is withdrawn (`retry_renamed`)."""
@@ -231,12 +239,11 @@ class Admission:
     ) -> list[Discovery]:
         """Those that are wanted, by their names. `renamed` gets those that a learnt rule renamed, by the old ones."""
         wanted = []
-        judge = self._judge if self._steering.state.excluded else self._guard.judge
-        is_on = self._domains.is_on
-        for discovery in discoveries:
-            verdict = judge(discovery)
+        is_on, site_record = self._domains.is_on, self._records.get
+        for discovery, judged in zip(discoveries, self._judge(discoveries), strict=True):
+            verdict = judged
             if is_on and not isinstance(verdict, Reject):
-                site = self._records.get(site_of(verdict.url if isinstance(verdict, Rewrite) else discovery.url))
+                site = site_record(site_of(verdict.url if isinstance(verdict, Rewrite) else discovery.url))
                 if not site.is_admitted:
                     verdict = self._domains.refusal(discovery, site) or verdict
             if isinstance(verdict, Reject):
@@ -250,8 +257,14 @@ class Admission:
                 wanted.append(discovery)
         return wanted
 
-    def _judge(self, discovery: Discovery) -> Verdict:
-        verdict = self._guard.judge(discovery)
+    def _judge(self, discoveries: Sequence[Discovery]) -> list[Verdict]:
+        verdicts = self._guard.judge_all(discoveries)
+        if not self._steering.state.excluded:
+            return verdicts
+        return [self._steered(each, verdict) for each, verdict in zip(discoveries, verdicts, strict=True)]
+
+    def _steered(self, discovery: Discovery, verdict: Verdict) -> Verdict:
+        """The verdict on a URL, unless people excluded it."""
         pattern = self._steering.refusal(verdict.url if isinstance(verdict, Rewrite) else discovery.url)
         return verdict if pattern is None or isinstance(verdict, Reject) else Reject("excluded", pattern)
 
@@ -311,7 +324,7 @@ def _is_wanted_here_too(discovery: Discovery, known: UrlRecord) -> bool:
     """Whether a URL that waits in one lane is to wait in this source's as well; it is still fetched only once."""
     lane = LANES[discovery.source]
     is_waiting = not known.visits and not known.reason
-    return is_waiting and all(LANES[seen.source] is not lane for seen in known.first_seen)
+    return is_waiting and lane not in [LANES[seen.source] for seen in known.first_seen]
 
 
 def _is_read_and_listed(record: UrlRecord) -> bool:
@@ -319,13 +332,8 @@ def _is_read_and_listed(record: UrlRecord) -> bool:
     return record.visits > 0 and record.first_seen[-1].source is Source.SITEMAP
 
 
-def _is_earlier(discovery: Discovery, known: UrlRecord) -> bool:
-    """Whether a known source had named a URL earlier: of two lists the later may be queued sooner."""
-    return any(seen.source is discovery.source and discovery.found_at < seen.at for seen in known.first_seen)
-
-
 def _with_source(known: UrlRecord, discovery: Discovery) -> UrlRecord:
-    others = (seen for seen in known.first_seen if seen.source is not discovery.source)
+    others = [seen for seen in known.first_seen if seen.source is not discovery.source]
     seen = (*others, FirstSeen(discovery.source, discovery.found_at))
     return replace(known, first_seen=seen, lastmod=discovery.hints.lastmod or known.lastmod)
 

@@ -181,14 +181,14 @@ class Domains:
         self._set_octave(domain)
 
     def _set_octave(self, domain: Domain) -> None:
-        """Set the order of its next page, and until which page that holds."""
+        """Set the order of its next page, and the first page for which another one holds."""
         if domain.budget == math.inf:
             domain.octave, domain.until = octave_of(1, math.inf), _NEVER
             return
         k, growth = domain.fetched + 1, self._budgets.growth
         domain.octave = octave_of(k, domain.budget, growth)
-        # the next power of two of the share, or in later passes each page: those are rare
-        domain.until = min(2 * k, int(domain.budget)) if domain.octave < 0 else k
+        # the first page of the next octave, or in later passes each page: those are rare
+        domain.until = int(domain.budget) // 2**-domain.octave + 1 if domain.octave < 0 else k + 1
 
     def is_later(self, domain: Domain) -> bool:
         """Whether the next page of a domain belongs to a pass that has not begun."""
@@ -201,7 +201,7 @@ class Domains:
         if self.is_on:
             domain.fetched += 1
             self._changed[domain.name] = None
-            if domain.fetched >= domain.until or domain.octave >= 0:
+            if domain.fetched + 1 >= domain.until:
                 self._set_octave(domain)
 
     def refusal(self, discovery: Discovery, record: SiteState) -> Reject | None:

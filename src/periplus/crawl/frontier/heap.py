@@ -16,8 +16,8 @@ from collections.abc import Hashable
 from heapq import heapify, heappop, heappush
 from typing import Any, Generic, TypeVar
 
-_SPARE = 16
-"""Stale entries a heap may hold besides as many as it has items: small heaps are not rebuilt all the time."""
+_SPARE = 4
+"""Stale entries a heap may hold besides as many as it has items: small heaps, one for each address, stay small."""
 
 K = TypeVar("K", float, tuple[float, float, float])
 T = TypeVar("T", bound=Hashable)

@@ -8,7 +8,6 @@ wait for each other). What an answer means is decided in `robots`.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable, Iterable
 
 from periplus.model import (
@@ -71,7 +70,7 @@ class SitePreflight:
         if request is Request.ADDRESS:
             return self._task(robots_url(url), active.site, None, 0, now)
         if request is Request.DELEGATED_ROBOTS:
-            wanted = active.delegated.popleft()
+            wanted = active.delegated.pop(0)
             self._schedule.changed(active)
             return self._task(wanted.url, wanted.wanted_by, record.ip, wanted.redirects, now)
         if record.robots_at is not None and site_of(record.robots_at) != active.site:
@@ -95,14 +94,14 @@ class SitePreflight:
     def interrupted(self, visited: ActiveSite, task: FetchTask) -> None:
         """Restore a request that was under way when the process ended: a delegated one is made again, first of all."""
         if task.ip is not None and task.site != visited.site:
-            visited.delegated.appendleft(Delegation(task.site, task.url, task.redirects))
+            visited.delegated.insert(0, Delegation(task.site, task.url, task.redirects))
             self._schedule.changed(visited)
 
     def granted_before(self, visited: ActiveSite, task: FetchTask) -> None:
         """Take over a request of an earlier crawl: if it was delegated, it does not wait any more."""
         waiting = [each for each in visited.delegated if each.wanted_by != task.site]
         if len(waiting) < len(visited.delegated):
-            visited.delegated = deque(waiting)
+            visited.delegated = waiting
             self._schedule.changed(visited)
 
     # the address

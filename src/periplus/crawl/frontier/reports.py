@@ -43,6 +43,9 @@ from .scores import Scores
 from .selection import CandidateSelector
 from .site import ActiveSite
 
+_VALIDATOR_LENGTHS = (len("ETag"), len("Last-Modified"))
+"""Characters of the names of the headers that validators are in."""
+
 
 class Reports:
     """Handles outcomes. `pages_done` counts the pages that were fetched in all."""
@@ -226,7 +229,8 @@ def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: Reading | Non
 
 
 def _validators(headers: tuple[tuple[str, str], ...]) -> Validators | None:
-    return validators_of(Headers(headers)) if headers else None
+    named = [(name, value) for name, value in headers if len(name) in _VALIDATOR_LENGTHS]
+    return validators_of(Headers(named)) if named else None
 
 
 def after_failure(record: UrlRecord, outcome: FetchOutcome, reason: str) -> UrlRecord:

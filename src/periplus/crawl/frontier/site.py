@@ -18,7 +18,6 @@ decides as the one that wrote it.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable, Sequence
 from enum import Enum, IntEnum, auto
 from typing import TYPE_CHECKING
@@ -51,6 +50,8 @@ class Stage(IntEnum):
 
 class Move(Enum):
     """An event in the life of a site."""
+
+    __hash__ = object.__hash__  # each is one object; Enum would hash its name, in Python
 
     ADMIT = auto()
     """A URL of it waits, and there is room."""
@@ -122,7 +123,7 @@ class ActiveSite:
         self.turn = 0
         self.awaits_robots = False
         self.is_guest = False
-        self.delegated: deque[Delegation] = deque()
+        self.delegated: list[Delegation] = []
 
     @classmethod
     def restored(cls, row: SiteVisits, record: SiteState) -> ActiveSite:

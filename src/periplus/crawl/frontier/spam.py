@@ -31,10 +31,13 @@ class SpamFollower:
         schedule.domains.spam = scores.spam = self._known
         weights.discount = self._known.worth
 
-    def take(self, content: bytes, now: float) -> None:  # noqa: ARG002 - as every taker of learnt files
-        """Take the probabilities that a job has computed."""
+    def take(self, content: bytes, now: float) -> None:
+        """Take the probabilities that a job has computed.
+
+        A machine that is opened takes them again (`now` is 0): the hosts that were to be retired have been.
+        """
         self._known.learn(content)
-        for name in self._known.retired:
+        for name in self._known.retired if now else ():
             record = self._records.get(Site(name))
             if record.pages and not record.retired:
                 record.retired = RETIRED

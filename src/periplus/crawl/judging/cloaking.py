@@ -82,10 +82,10 @@ class CloakingJudge:
         self._suffixes = suffixes
         self.state = saved or ComparisonState()
 
-    def page_read(self, page: Page, pages: int, now: float) -> None:
+    def page_read(self, page: Page, pages: int, now: float, *, is_comparable: bool = True) -> None:
         """Count where a page sends its readers, and compare it with what browsers get, if its turn has come.
 
-        `pages` is the number of pages of the crawl.
+        `pages` is the number of pages of the crawl. A page that is not `is_comparable` is not requested again.
         """
         target = None
         if page.refresh is not None or page.script_redirect is not None:
@@ -93,7 +93,7 @@ class CloakingJudge:
             if target is not None:
                 self._count_redirection(page, target, now)
         if self._settings.enabled:
-            self._consider(page, pages, is_suspect=target is not None, now=now)
+            self._consider(page, pages, is_suspect=target is not None, is_comparable=is_comparable, now=now)
 
     def _count_redirection(self, page: Page, target: str, now: float) -> None:
         site = self._records.get(site_of(page.url))
@@ -107,7 +107,7 @@ class CloakingJudge:
 
     # comparisons
 
-    def _consider(self, page: Page, pages: int, *, is_suspect: bool, now: float) -> None:
+    def _consider(self, page: Page, pages: int, *, is_suspect: bool, is_comparable: bool, now: float) -> None:
         """Note a site for its first comparison, or compare this page; then let waiting sites have theirs."""
         site = self._records.get(site_of(page.url))
         probes = site.cloaking or SiteProbes()
@@ -121,7 +121,7 @@ class CloakingJudge:
             self._records.changed(site)
             if len(self.state.waiting) < _MAX_WAITING:
                 self.state.waiting.append(site.site)
-        elif probes.compared and self._is_affordable(pages):
+        elif is_comparable and probes.compared and self._is_affordable(pages):
             is_chosen = xxh3_64_intdigest(page.url.encode()) < self._settings.share * 2**64
             worth, is_suspect = self._worth([page.url])[0], is_suspect or is_chosen
             if wants_comparison(probes, site.pages, self._settings, worth=worth, is_suspect=is_suspect):

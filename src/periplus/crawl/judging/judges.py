@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from periplus.model import EventSink, FetchOutcome, Page, Probe, Purpose, Reading, Redirected, Url
+from periplus.model import EventSink, FetchOutcome, Page, Probe, Purpose, Reading, Redirected, Source, Url
 from periplus.policy.settings import (
     BROWSER_PROBE,
     CRAWLER_PROBE,
@@ -66,7 +66,8 @@ class Judges:
         """Judge an answer. `pages` is the number of pages of the crawl so far."""
         if page is not None and reading is not None:
             self._absence.page_read(page, reading, now)
-            self._cloaking.page_read(page, pages, now)
+            is_result = outcome.task.source is Source.FORM  # a query is sent once: forms have an interval of their own
+            self._cloaking.page_read(page, pages, now, is_comparable=not is_result)
         elif isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
             self._absence.redirected(outcome, now)
 

@@ -249,9 +249,9 @@ class Revisits:
         """Whether to fetch a page again at once: all that differs then is noise.
 
         A few pages of a site are fetched twice so. Small sites are spared, and those of which enough visits were
-        compared; and no page is fetched three times in a row.
+        compared; and no page is fetched three times in a row. Answers to forms are not fetched twice: `forms.interval`.
         """
-        if not self.is_watching or not after.blocks:
+        if not self.is_watching or not after.blocks or after.first_seen[0].source is Source.FORM:
             return False
         if before.fetched_at is not None and now - before.fetched_at <= self._settings.shortest:
             return False
@@ -404,7 +404,9 @@ class Revisits:
         return None if is_tested or not self._history.trusts_validators(site) else record.validators
 
     def granted(self, record: UrlRecord, now: float) -> None:
-        """Record a granted revisit: the price follows its value. Attempts after a failure do not count again."""
+        """Record a granted revisit: in a watch the price follows its value. Attempts after a failure do not count."""
+        if not self.is_watching:
+            return
         self._idle_since, self._is_idle = now, False
         seen = self._appraise(record, now)
         if seen is not None:

@@ -20,7 +20,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.store.tables import Spooled, scan
-from periplus.store.tables.reader import files_of, parquet_of, scan_file, scan_spools
+from periplus.store.tables.reader import intact_files_of, parquet_of, scan_file, scan_spools
 from periplus.store.tables.table import shard_of
 
 from ..columns import moments, plain
@@ -163,7 +163,7 @@ def _pieces(tables: Path, spooled: Sequence[Spooled], visits: _Visits) -> list[P
 
 def _files(tables: Path, spooled: Sequence[Spooled]) -> Iterator[tuple[int, Iterator[pa.RecordBatch], bool]]:
     """Files by shard and time of writing, and whether each may have been full; then rows that are in no file."""
-    for path in files_of(tables, "fetches", spooled):
+    for path in intact_files_of(tables, "fetches", spooled):
         yield shard_of(path), scan_file(path, _COLUMNS), _is_full(path)
     for each in spooled:
         yield each.shard, scan_spools("fetches", [each], _COLUMNS), False

@@ -15,6 +15,7 @@ search engine, which we do not have.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from msgspec import Struct
@@ -313,3 +314,25 @@ DERIVED: Final = (
 
 VIEWS: Final = {view.name: view for view in (*TABLES, ITEMS, *MADE, *DERIVED)}
 """Everything by its name, in the order in which to show it."""
+
+_NAMES: Final = re.compile(r"\w+")
+_TEXTS: Final = re.compile(r"'[^']*'")
+"""Literals, whose words are not names of tables; one with a quotation mark in it counts as two."""
+
+
+def names_in(sql: str) -> list[str]:
+    """The tables and views that are named in some SQL."""
+    return sorted(set(_NAMES.findall(_TEXTS.sub("", sql).lower())) & VIEWS.keys())
+
+
+def tables_in(sql: str) -> set[str]:
+    """The tables of the crawl that a query reads, by itself or through views."""
+    found: set[str] = set()
+    for name in names_in(sql):
+        found |= {name} if VIEWS[name] in TABLES else tables_in(VIEWS[name].sql)
+    return found
+
+
+def needs_computed(sql: str) -> bool:
+    """Whether a query rests on the computed tables, by itself or through a view."""
+    return any(VIEWS[name] in MADE or needs_computed(VIEWS[name].sql) for name in names_in(sql))

@@ -34,14 +34,18 @@ from periplus.store.tables import (
     Spooled,
     pandas_import,  # noqa: F401 - before the first array is made
 )
-from periplus.store.tables.reader import damaged_files, files_of, read_spooled
+from periplus.store.tables.reader import (
+    count_spooled,
+    damaged_files,
+    files_of,
+    intact_files_of,
+    read_spooled,
+    write_spooled,
+)
 
-from .catalogue import ITEMS, MADE, TABLES, VIEWS
+from .catalogue import ITEMS, MADE, TABLES, VIEWS, names_in
 from .kept import Kept, files_of_judges
 
-_NAMES: Final = re.compile(r"\w+")
-_TEXTS: Final = re.compile(r"'[^']*'")
-"""Literals, whose words are not names of tables; one with a quotation mark in it counts as two."""
 _UNKNOWN: Final = re.compile(r"Table with name (\S+) does not exist")
 _ROWS_AT_ONCE: Final = 10_000
 
@@ -55,6 +59,8 @@ class ViewSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What may wait on disk at most."""
     threads: int = 0
     """Processors; 0: all that this process may use."""
+    max_spooled_rows: int = 1 << 62
+    """Rows of a table in no Parquet file yet that are held in memory; if there are more, they are copied to one."""
     memory_bytes: int = 4 << 30
     """Bytes that links, or sketches, may take in one memory; if they take more, they are processed in partitions."""
 
@@ -85,17 +91,26 @@ class Views:
         settings: ViewSettings | None = None,
         say: Callable[[str], None] | None = None,
         executor: Executor | None = None,
+        scratch: Path | None = None,
+        computed: Path | None = None,
+        is_verified: bool = False,
     ) -> None:
-        """With an `executor`, PageRank and near-duplicates are computed there, in partitions, whatever their size."""
+        """With an `executor`, PageRank and near-duplicates are computed there, in partitions, whatever their size.
+
+        What does not fit into memory is written to a temporary folder in `scratch`, or where the system has those.
+        `computed` is the folder of computed tables, by default `insight` in the collection. `is_verified`: the caller
+        has compared the files of the tables with their digests.
+        """
         self.folder = folder
         self.settings = settings or ViewSettings()
         self.executor = executor
+        self._files_of = files_of if is_verified else intact_files_of
         self.tables = folder / "tables"
         self.spooled = tuple(spooled)
         self._print = say or (lambda _: None)
-        self._scratch = TemporaryDirectory(prefix="periplus-insight-", ignore_cleanup_errors=True)
+        self._scratch = TemporaryDirectory(prefix="periplus-insight-", dir=scratch, ignore_cleanup_errors=True)
         self.scratch = Path(self._scratch.name)
-        self.kept = Kept(folder / "insight", self.scratch, self.tables, self.spooled)
+        self.kept = Kept(computed or folder / "insight", self.scratch, self.tables, self.spooled)
         self._there: set[str] = set()
         self._is_locked = False
         self.database = self._opened(self.settings)
@@ -195,8 +210,8 @@ class Views:
     def _lock(self) -> None:
         if self._is_locked:
             return
-        places = [str(place.resolve()) for place in (self.tables, self.folder / "insight", self.scratch)]
-        quoted = ", ".join(_quoted(place) for place in places)
+        places = (self.tables, self.folder / "insight", self.kept.folder, self.scratch)
+        quoted = ", ".join(_quoted(str(place.resolve())) for place in places)
         self.database.execute(f"set allowed_directories = [{quoted}]")
         self.database.execute("set enable_external_access = false")
         self.database.execute("set lock_configuration = true")
@@ -206,7 +221,7 @@ class Views:
 
     def prepare(self, sql: str) -> None:
         """Create every table and view that is named in some SQL, and those they depend on."""
-        for name in sorted(set(_NAMES.findall(_TEXTS.sub("", sql).lower())) & VIEWS.keys()):
+        for name in names_in(sql):
             self._put(name)
 
     def _put(self, name: str) -> None:
@@ -226,9 +241,12 @@ class Views:
 
     def _put_table(self, name: str) -> None:
         """The Parquet files of a table and, for a crawl that runs or was killed, the rows that are in none yet."""
-        rows = read_spooled(name, self.spooled)
-        self.database.register(f"spooled_{name}", rows)
-        files = [str(path) for path in files_of(self.tables, name, self.spooled)]
+        files = [str(path) for path in self._files_of(self.tables, name, self.spooled)]
+        spooled = self.spooled
+        if count_spooled(name, spooled) > self.settings.max_spooled_rows:
+            files.append(str(write_spooled(name, spooled, self.scratch / f"{name}.parquet")))
+            spooled = ()
+        self.database.register(f"spooled_{name}", read_spooled(name, spooled))
         if name == "verdicts":
             files += map(str, files_of_judges(self.folder))
         parts = [f"select * from spooled_{name}"]  # also without rows: it has every column

@@ -30,6 +30,7 @@ from periplus.store.tables.manifest import TableFile, finished_file, is_intact
 from periplus.store.tables.reader import files_of
 from periplus.store.tables.schemas import VERDICTS
 from periplus.store.tables.single_rows import verdict_row
+from periplus.store.tables.verifying import unequal
 
 WAY: Final = 3
 """Counted up whenever the same tables would give something else."""
@@ -67,9 +68,9 @@ class Kept:
 
     @property
     def is_current(self) -> bool:
-        """Whether it was made from the tables as they are, and is all there."""
+        """Whether it was made from the tables as they are, and is all there with the bytes that were written."""
         note = self._note()
-        return note is not None and note.origin == self._origin and all(map(self._has_size, note.made.items()))
+        return note is not None and note.origin == self._origin and self._is_whole(note)
 
     def _note(self) -> Note | None:
         try:
@@ -77,9 +78,10 @@ class Kept:
         except (OSError, msgspec.MsgspecError):
             return None
 
-    def _has_size(self, made: tuple[str, TableFile]) -> bool:
-        path = self.path(made[0])
-        return path.is_file() and path.stat().st_size == made[1].size
+    def _is_whole(self, note: Note) -> bool:
+        made = {self.path(name): file for name, file in note.made.items()}
+        sizes = all(path.is_file() and path.stat().st_size == file.size for path, file in made.items())
+        return sizes and not unequal(self._tables, made)
 
     def damaged(self) -> list[Path]:
         """Files whose bytes differ from what was written. They are computed again the next time."""

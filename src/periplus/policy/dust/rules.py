@@ -43,6 +43,7 @@ KINDS: Final = (
 ORDER: Final = {kind: place for place, kind in enumerate(KINDS)}
 QUERY_KINDS: Final = frozenset(KINDS[:3])
 """Kinds that may be limited to one path template."""
+_LANGUAGE: Final = re.compile(r"([a-z]{2})(?:[-_][a-z]{2,8})?")
 _ARROWS: Final = frozenset({"replace-segment", "host", "scheme"})
 _WWW: Final = re.compile(r"\Awww[0-9]*\.")
 
@@ -326,8 +327,19 @@ def operation_between(one: str, other: str) -> tuple[str, Operation] | None:
     differing = [pair for pair in zip(segments, base_segments, strict=True) if pair[0] != pair[1]]
     if len(differing) != 1 or segments[-1] != base_segments[-1] or not all(map(_is_word, differing[0])):
         return None
+    if _are_languages(*differing[0]):
+        return None
     rule = Rule("replace-segment", *differing[0])
     return (variant, Operation((rule,), base)) if apply(rule, variant) == base else None
+
+
+def _are_languages(one: str, other: str) -> bool:
+    """Whether two segments look like codes of different languages (or countries), as `en` and `pt-br`.
+
+    Pages that are not translated yet are equal, and say nothing of those that are, or will be.
+    """
+    tags = [_LANGUAGE.fullmatch(segment.lower()) for segment in (one, other)]
+    return tags[0] is not None and tags[1] is not None and tags[0][1] != tags[1][1]
 
 
 def _is_word(segment: str) -> bool:

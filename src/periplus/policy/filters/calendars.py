@@ -58,7 +58,8 @@ def date_in(url: Url) -> Dated | None:
     if found is not None:
         at = _at(int(found[1]), int(found[3]), int(found[4] or 1))
         return None if at is None else Dated(at, found[4] is not None, _ENDS.match(url, found.end()) is not None)
-    year, month = _YEAR.search(url), _MONTH.search(url)
+    year = _YEAR.search(url) if "year=" in url else None
+    month = None if year is None else _MONTH.search(url)
     at = None if year is None or month is None else _at(int(year[1]), int(month[1]), 1)
     return None if at is None else Dated(at, is_day=False, is_last=True)
 
@@ -75,6 +76,10 @@ class Calendars:
 
     def __init__(self, states: FilterStates) -> None:
         self._states = states
+
+    def concerns(self, state: SiteFilterState) -> bool:
+        """Whether a template of a site is known for dates."""
+        return bool(state.dated)
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Judge a URL by its date, if its template is known for dates."""
@@ -108,9 +113,6 @@ class Calendars:
     def reconsider(self, discovery: Discovery) -> Verdict:
         """Judge a URL again in the same way as when it was found."""
         return self.judge(discovery)
-
-    def observe(self, url: Url, is_unique: bool) -> None:
-        """Do nothing: the contents of pages do not matter here."""
 
 
 def _is_calendar(state: SiteFilterState, key: int, date: Dated) -> bool:

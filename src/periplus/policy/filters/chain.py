@@ -3,7 +3,8 @@
 A rewrite starts the chain again with the new URL, because the filters before it have not judged that URL. The crawl
 calls the chain at three moments:
 
-1. `judge`, before the seen test, for every URL that is discovered. It changes nothing: a URL may be found often.
+1. `judge_all`, before the seen test, for all URLs that are discovered together. It changes nothing: a URL may be found
+   often.
 2. `admit`, after the seen test, for new URLs: budgets and parameters are counted here, once for each URL. It can still
    refuse, because other URLs of the same batch were judged by the same count.
 3. `reconsider`, when a URL is about to be fetched: a trap may have been detected since it was admitted.
@@ -17,6 +18,7 @@ Reasons: `rewrite-loop`, `link-depth`, `redirect-chain`, `site-budget`, `not-wan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
@@ -37,26 +39,59 @@ from .traps import Traps
 
 MAX_REWRITES = 4
 
+Judge = Callable[[Discovery], Verdict]
+"""The judgement of one filter."""
+Unclear = Callable[[Sequence[Url]], list[int]]
+"""Which of many URLs a filter has to judge."""
+Concerns = Callable[[SiteFilterState], bool]
+"""Whether a filter may refuse or rename a URL of a site with this data."""
+
 
 @runtime_checkable
-class LearningFilter(Protocol):
-    """A filter that counts what was admitted and learns from what was fetched."""
-
-    def judge(self, discovery: Discovery) -> Verdict:
-        """Judge a URL as every filter does, without learning."""
+class CountingFilter(Protocol):
+    """A filter that counts what was admitted."""
 
     def admit(self, discovery: Discovery) -> Verdict:
         """Count a URL that is new."""
 
+
+@runtime_checkable
+class ObservingFilter(Protocol):
+    """A filter that learns from what was fetched."""
+
     def observe(self, url: Url, is_unique: bool) -> None:
         """Learn from a page that was fetched."""
+
+
+@runtime_checkable
+class ReconsideringFilter(Protocol):
+    """A filter that may judge otherwise when a URL is about to be fetched."""
 
     def reconsider(self, discovery: Discovery) -> Verdict:
         """Judge an admitted URL again."""
 
 
-class Guard(LearningFilter, Protocol):
+@runtime_checkable
+class GlancingFilter(Protocol):
+    """A filter without memory that accepts most URLs at a glance, however long they are."""
+
+    def unclear(self, urls: Sequence[Url]) -> list[int]:
+        """The positions of those that have to be judged; the others it accepts, whatever their source."""
+
+
+@runtime_checkable
+class SiteFilter(Protocol):
+    """A filter that judges by the data of a site, and accepts every URL of most sites."""
+
+    def concerns(self, state: SiteFilterState) -> bool:
+        """Whether it may refuse or rename a URL of a site with this data."""
+
+
+class Guard(CountingFilter, ObservingFilter, ReconsideringFilter, Protocol):
     """A filter that learns from fetched pages, site by site, and whose data is stored with the sites."""
+
+    def judge_all(self, discoveries: Sequence[Discovery]) -> list[Verdict]:
+        """The verdict on each, as every filter gives it, without learning."""
 
     @property
     def states(self) -> FilterStates:
@@ -85,40 +120,82 @@ class Chain:
     """Filters in order. Put cheap ones first, and those that bound a URL before those that search it."""
 
     def __init__(self, filters: Sequence[Filter], states: FilterStates | None = None) -> None:
-        self._judges = [each.judge for each in filters]
-        self._learning = [each for each in filters if isinstance(each, LearningFilter)]
+        self._judges: list[Judge] = [each.judge for each in filters]
+        without_memory = list(takewhile(lambda each: not isinstance(each, SiteFilter), filters))
+        self._without_memory: list[tuple[Judge, Unclear | None]] = [
+            (each.judge, each.unclear if isinstance(each, GlancingFilter) else None) for each in without_memory
+        ]
+        self._others: list[tuple[Judge, Concerns | None]] = [
+            (each.judge, each.concerns if isinstance(each, SiteFilter) else None)
+            for each in filters[len(without_memory) :]
+        ]
+        self._counting = [each.admit for each in filters if isinstance(each, CountingFilter)]
+        self._observing = [each.observe for each in filters if isinstance(each, ObservingFilter)]
+        self._reconsidering = [each.reconsider for each in filters if isinstance(each, ReconsideringFilter)]
         self._traps = [each for each in filters if isinstance(each, Traps)]
         self._renames = [each for each in filters if isinstance(each, Renames)]
         self._states = states if states is not None else FilterStates()
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Accept, the first refusal, or the URL under which the page is known."""
-        for judge in self._judges:
-            verdict = judge(discovery)
-            if verdict is not ACCEPT and not isinstance(verdict, Accept):
-                return verdict if isinstance(verdict, Reject) else self._judge_again(discovery, verdict)
-        return ACCEPT
+        verdict = _first_word(self._judges, discovery)
+        return self._judge_again(discovery, verdict) if isinstance(verdict, Rewrite) else verdict
+
+    def judge_all(self, discoveries: Sequence[Discovery]) -> list[Verdict]:
+        """The verdict on each, as `judge` gives it.
+
+        Filters look at all URLs at once first, and the data of a site is looked at once for all of its URLs.
+        """
+        asked = self._first_asked(discoveries)
+        of_site: dict[str, list[Judge]] = {}
+        verdicts: list[Verdict] = []
+        for place, discovery in enumerate(discoveries):
+            verdict = _first_word(asked[place], discovery) if place in asked else ACCEPT
+            if verdict is ACCEPT:
+                authority = discovery.url.split("/", 3)[2]
+                judges = of_site.get(authority)
+                if judges is None:
+                    judges = of_site[authority] = self._judges_of(discovery.url)
+                verdict = _first_word(judges, discovery)
+            verdicts.append(self._judge_again(discovery, verdict) if isinstance(verdict, Rewrite) else verdict)
+        return verdicts
+
+    def _first_asked(self, discoveries: Sequence[Discovery]) -> dict[int, list[Judge]]:
+        """Of the filters without memory, those that do not accept a URL at a glance, by its position."""
+        urls = [discovery.url for discovery in discoveries]
+        asked: dict[int, list[Judge]] = {}
+        for judge, unclear in self._without_memory:
+            for place in range(len(urls)) if unclear is None else unclear(urls):
+                asked.setdefault(place, []).append(judge)
+        return asked
+
+    def _judges_of(self, url: Url) -> list[Judge]:
+        """The filters that may have something to say about URLs of the site of this one."""
+        if not self._others:
+            return []
+        state = self._states.about(url)
+        return [judge for judge, concerns in self._others if concerns is None or concerns(state)]
 
     def admit(self, discovery: Discovery) -> Verdict:
         """Count a URL that was accepted and is new; refuse it if others have used up what there was."""
-        for each in self._learning:
-            verdict = each.admit(discovery)
-            if isinstance(verdict, Reject):
+        for admit in self._counting:
+            verdict = admit(discovery)
+            if verdict is not ACCEPT and isinstance(verdict, Reject):
                 return verdict
         return ACCEPT
 
     def reconsider(self, discovery: Discovery) -> Verdict:
         """Whether a URL that was admitted is wanted still, and under its name."""
-        for each in self._learning:
-            verdict = each.reconsider(discovery)
-            if not isinstance(verdict, Accept):
+        for reconsider in self._reconsidering:
+            verdict = reconsider(discovery)
+            if verdict is not ACCEPT and not isinstance(verdict, Accept):
                 return verdict
         return ACCEPT
 
     def observe(self, url: Url, is_unique: bool) -> None:
         """Learn from a page that was fetched; `is_unique`: no other URL had its text before."""
-        for each in self._learning:
-            each.observe(url, is_unique)
+        for observe in self._observing:
+            observe(url, is_unique)
 
     def page_read(self, url: Url, depth: int, sketch: bytes, links: Sequence[Url]) -> None:
         """Learn from a page that was read for the first time: how far from the seeds, its text, and where it leads."""
@@ -161,7 +238,7 @@ class Chain:
         rules, learnt_from = [verdict.rule], verdict.learnt_from
         for _ in range(MAX_REWRITES):
             discovery = replace(discovery, url=verdict.url)
-            again = self._first_word(discovery)
+            again = _first_word(self._judges, discovery)
             if isinstance(again, Reject):
                 return again
             if isinstance(again, Accept):
@@ -171,12 +248,14 @@ class Chain:
             rules.append(verdict.rule)
         return Reject("rewrite-loop", ", ".join(rules))
 
-    def _first_word(self, discovery: Discovery) -> Verdict:
-        for judge in self._judges:
-            verdict = judge(discovery)
-            if not isinstance(verdict, Accept):
-                return verdict
-        return ACCEPT
+
+def _first_word(judges: Iterable[Judge], discovery: Discovery) -> Verdict:
+    """The first verdict that does not accept."""
+    for judge in judges:
+        verdict = judge(discovery)
+        if verdict is not ACCEPT and not isinstance(verdict, Accept):
+            return verdict
+    return ACCEPT
 
 
 class Budgets:
@@ -211,13 +290,6 @@ class Budgets:
         if state.admitted >= self._max_pages:
             return self._refusal()
         state.admitted += 1
-        return ACCEPT
-
-    def observe(self, url: Url, is_unique: bool) -> None:
-        """Do nothing: a budget is spent when a URL is admitted, whatever its page is."""
-
-    def reconsider(self, discovery: Discovery) -> Verdict:  # noqa: ARG002 - a port's shape
-        """Accept: an admitted URL has its place in the budget."""
         return ACCEPT
 
     def _refusal(self) -> Reject:

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ...model import ConfigError, Discovery, Reject, Source, Verdict
+from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
 from .reasons import ACCEPT
 
 PAGE_TYPES: Final = ("text/html", "application/xhtml+xml", "text/plain")
@@ -199,6 +199,11 @@ class Extensions:
         self._refused = frozenset(name for name in names if not (media and media.wants_extension(name)))
         self._exempt = (Source.SEED, Source.ARCHIVE, Source.SITEMAP) if media else (Source.SEED,)
         self._longest = max(map(len, names), default=0)
+
+    def unclear(self, urls: Sequence[Url]) -> list[int]:
+        """The positions of URLs with a query, or with one of the extensions."""
+        refused = self._refused
+        return [place for place, url in enumerate(urls) if url.rpartition(".")[2].lower() in refused or "?" in url]
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Judge a URL by what follows the last dot of its path."""

@@ -127,8 +127,7 @@ class Patterns:
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Exclude first; then include, if there is any and the URL is not a seed."""
-        rule = self._exclude.match(discovery.url)
-        if rule is not None:
+        if not self._exclude.is_empty and (rule := self._exclude.match(discovery.url)) is not None:
             return Reject("excluded", rule)
         if self._include.is_empty or discovery.source is Source.SEED or self._include.match(discovery.url) is not None:
             return ACCEPT

@@ -26,7 +26,7 @@ from ..dust import (
     renamed,
 )
 from .reasons import ACCEPT
-from .site_states import FilterStates
+from .site_states import FilterStates, SiteFilterState
 from .templates import path_template_of
 
 
@@ -40,12 +40,18 @@ class Renames:
         self._settings = settings or DustSettings()
         self.given = given if given is not None else GivenRules()
 
+    def concerns(self, state: SiteFilterState) -> bool:
+        """Whether there are rules for the URLs of a site: of few sites there are."""
+        dust = state.dust
+        return bool((dust is not None and (dust.rules or dust.cleaned)) or self.given)
+
     def judge(self, discovery: Discovery) -> Verdict:
-        """Cheap for a site without rules, which is nearly every site."""
+        """Rewrite a URL that has another name."""
         url = discovery.url
-        dust = self._states.about(url).dust
-        if (dust is None or not (dust.rules or dust.cleaned)) and not self.given:
+        state = self._states.about(url)
+        if not self.concerns(state):
             return ACCEPT
+        dust = state.dust
         if discovery.source is Source.SEED:
             return ACCEPT
         found = self.renamed(url, dust)
@@ -65,16 +71,9 @@ class Renames:
         found = renamed(name, learnt, _template_of, rules, given.refused(site), url)
         return None if found is None or (not found.is_given and is_probe(url, self._settings.probe)) else found
 
-    def admit(self, discovery: Discovery) -> Verdict:  # noqa: ARG002 - a port's shape
-        """What was judged has its name."""
-        return ACCEPT
-
     def reconsider(self, discovery: Discovery) -> Verdict:
         """The name of a URL that was admitted before a rule was learnt."""
         return self.judge(discovery)
-
-    def observe(self, url: Url, is_unique: bool) -> None:
-        """Rules are learnt from pairs of pages (`crawl.dust`)."""
 
     def noted(self, variant: Url, target: Url) -> None:
         """Record that a URL was renamed to one that was not known before."""

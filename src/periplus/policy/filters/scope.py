@@ -18,7 +18,7 @@ Reasons of `Shape`: `scheme`, `too-long`, `path-depth`, `repeated-segment`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -61,6 +61,13 @@ class Scope:
         self._inside: dict[str, bool] = {}
         for seed in seeds:
             self.widen(seed)
+
+    def unclear(self, urls: Sequence[Url]) -> list[int]:
+        """The positions of URLs that are outside, or whose host is not known yet."""
+        if not self._is_whole:
+            return list(range(len(urls)))
+        is_inside = self._inside.get
+        return [place for place, url in enumerate(urls) if not is_inside(url.split("/", 3)[2])]
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Judge by the place of the URL; seeds and their redirect targets are always inside."""
@@ -167,6 +174,15 @@ class Shape:
         self._settings = settings or ShapeSettings()
         self._max_length = self._settings.max_length
         self._harmless: set[str] = set()
+
+    def unclear(self, urls: Sequence[Url]) -> list[int]:
+        """The positions of URLs that are long, have a query, or are in a directory that is not known."""
+        harmless, most = self._harmless, self._max_length
+        return [
+            place
+            for place, url in enumerate(urls)
+            if url.rpartition("/")[0] not in harmless or "?" in url or len(url) > most
+        ]
 
     def judge(self, discovery: Discovery) -> Verdict:
         """Judge a URL by length, scheme, number of segments and their repetition."""

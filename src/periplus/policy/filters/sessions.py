@@ -18,6 +18,7 @@ the short name there is nothing else to be had.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -55,6 +56,10 @@ class Sessions:
         self._idle = _any_of(settings.idle_parameters)
         names = _alternatives(settings.session_parameters + settings.idle_parameters)
         self._suspect = re.compile(rf"[?&;](?i:{names})=" if names else r"(?!)", re.ASCII)
+
+    def unclear(self, urls: Sequence[Url]) -> list[int]:
+        """The positions of URLs with parameters or brackets."""
+        return [place for place, url in enumerate(urls) if "?" in url or ";" in url or "/(" in url]
 
     def judge(self, discovery: Discovery) -> Verdict:
         """One check for a URL without such a name, which is nearly every URL."""

@@ -165,9 +165,12 @@ def _only_link(url: Url, links: Sequence[Url], known: Sequence[int]) -> Url | No
     if len(links) > MAX_LINKS:
         return None
     template, slashes = template_of(url), url.count("/")
-    start = url[: url.index("/", 8)] + _UP_TO_FOLDED.match(template)[0]  # type: ignore[index] # it matches anything
+    unfolded = _UP_TO_FOLDED.match(template)[0]  # type: ignore[index] # it matches anything
+    if unfolded == template:
+        return None  # nothing is folded: it is the template of this URL alone
+    start = url[: url.index("/", 8)] + unfolded
     found: Url | None = None
-    for link in [link for link in links if link.startswith(start)]:
+    for link in [link for link in links if link.startswith(start) and link != url]:
         if link.count("/") != slashes or template_of(link) != template:
             continue
         if link != found and key_of(link) not in known:

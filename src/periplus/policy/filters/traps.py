@@ -61,8 +61,12 @@ class Traps:
         self._settings = settings = _checked(settings or TrapSettings())
         self._limits = [int(2**64 * settings.throttle**steps) for steps in range(MAX_STEPS + 1)]
 
+    def concerns(self, state: SiteFilterState) -> bool:
+        """Whether something is throttled at a site: at few sites it is."""
+        return state.throttled > 0
+
     def judge(self, discovery: Discovery) -> Verdict:
-        """Cheap for a site where nothing is throttled, which is nearly every site."""
+        """Refuse most URLs of what is throttled."""
         url = discovery.url
         state = self._states.about(url)
         if not state.throttled or discovery.source is Source.SEED:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -99,8 +100,9 @@ _PREFIXES: Final = re.compile(r"\b(?:txt|tb|inp|fld|ctl\d*|edit|form|frm|btn)(?=
 """What programmers write before the name of a field."""
 
 
+@lru_cache(maxsize=16)
 def kind_of(form: Form) -> FormKind:
-    """What a form is for."""
+    """What a form is for. Remembered for those that ask about a form in turn."""
     fields = [field for field in form.fields if field.type not in _BUTTONS]
     shown = [field for field in fields if field.type != "hidden"]
     action = _words(_path(form.action))

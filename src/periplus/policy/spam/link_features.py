@@ -33,6 +33,8 @@ MAX_CLUSTERED: Final = 20_000
 """Domains whose in-neighbours are compared, those with the most reciprocal links first: about 0.2 ms each."""
 MAX_NEIGHBOURS: Final = 64
 """In-neighbours of a domain that are compared, evenly spaced."""
+_MANY_LINKS: Final = 1024
+"""Links of an in-neighbour from which the others are looked up among them, instead of reading them all."""
 LEAST_SUPPORTERS: Final = 200
 """In-linking domains below which the distribution of their ranks says nothing."""
 _BINS: Final = 20
@@ -50,12 +52,17 @@ class DomainGraph(Struct, frozen=True):
 
 
 class LinkFeatures(Struct, frozen=True):
-    """Columns, a value a domain; not a number where it is unknown."""
+    """Columns, a value a domain; not a number where it is unknown. `edges`: how many there are in all.
 
+    The ranks of trust and anti-trust are the shares of all domains that have less.
+    """
+
+    edges: int
     in_degree: Numbers
     ranks: Values
     trust: Values
-    anti_trust: Values
+    trust_rank: Values
+    anti_trust_rank: Values
     spam_mass: Values
     reciprocity: Values
     clustering: Values
@@ -66,23 +73,18 @@ class LinkFeatures(Struct, frozen=True):
         return {name: None if np.isnan(value) else float(value) for name, value in self._row(number)}
 
     def _row(self, number: int) -> list[tuple[str, float]]:
-        count = len(self.ranks)
         has_links = self.in_degree[number] >= LEAST_IN_LINKS
-        edges = max(int(self.in_degree.sum()), 1)
-        in_share = self.in_degree[number] / edges
+        in_share = self.in_degree[number] / max(self.edges, 1)
         support = np.log(in_share / max(self.trust[number], 1e-12)) if has_links else np.nan
         return [
             ("support", float(support)),
             ("reciprocity", float(self.reciprocity[number])),
             ("clustering", float(self.clustering[number])),
-            ("trust_rank", float((self.trust < self.trust[number]).mean()) if count > 1 else np.nan),
-            ("anti_trust_rank", self._anti_trust_rank(number)),
+            ("trust_rank", float(self.trust_rank[number])),
+            ("anti_trust_rank", float(self.anti_trust_rank[number])),
             ("spam_mass", float(self.spam_mass[number]) if has_links else np.nan),
             ("supporter_penalty", float(self.supporter_penalty[number])),
         ]
-
-    def _anti_trust_rank(self, number: int) -> float:
-        return float((self.anti_trust < self.anti_trust[number]).mean()) if self.anti_trust.any() else float("nan")
 
 
 def link_features(graph: DomainGraph) -> LinkFeatures:
@@ -92,16 +94,25 @@ def link_features(graph: DomainGraph) -> LinkFeatures:
     in_degree = np.bincount(graph.targets, minlength=graph.count)
     edges = csr_array((np.ones(len(graph.sources)), (graph.sources, graph.targets)), shape=(graph.count,) * 2)
     reciprocity = _reciprocity(edges, in_degree)
+    against = anti_trust_of(graph)
+    unknown = np.full(graph.count, np.nan)
     return LinkFeatures(
+        len(graph.sources),
         in_degree,
         ranks,
         trusted,
-        anti_trust_of(graph),
+        shares_below(trusted) if graph.count > 1 else unknown,
+        shares_below(against) if against.any() else unknown,
         spam_mass(ranks, trusted),
         reciprocity,
         _clustering(edges, in_degree, reciprocity),
         supporter_penalties(edges, in_degree, ranks),
     )
+
+
+def shares_below(values: Values) -> Values:
+    """For each value the share of all that are less."""
+    return np.searchsorted(np.sort(values), values) / max(len(values), 1)
 
 
 def trust_of(graph: DomainGraph) -> Values:
@@ -151,16 +162,25 @@ def _clustering(edges: csr_array, in_degree: Numbers, reciprocity: Values) -> Va
     many = np.flatnonzero(in_degree >= LEAST_CLUSTERED)
     chosen = many[np.argsort(-reciprocity[many], kind="stable")][:MAX_CLUSTERED]
     columns = csr_array(edges.T)
+    is_near = np.zeros(len(in_degree), np.bool_)
     for number in chosen.tolist():
         near = columns.indices[columns.indptr[number] : columns.indptr[number + 1]]
         some = near[np.linspace(0, len(near) - 1, min(len(near), MAX_NEIGHBOURS)).astype(np.int64)]
-        joined = sum(len(np.intersect1d(_successors(edges, one), some)) for one in some.tolist())
-        clustering[number] = joined / (len(some) * (len(some) - 1))
+        is_near[some] = True
+        clustering[number] = _links_within(edges, some, is_near) / (len(some) * (len(some) - 1))
+        is_near[some] = False
     return clustering
 
 
-def _successors(edges: csr_array, number: int) -> NDArray[np.int32]:
-    return np.asarray(edges.indices[edges.indptr[number] : edges.indptr[number + 1]])
+def _links_within(edges: csr_array, some: NDArray[np.int32], is_some: NDArray[np.bool_]) -> int:
+    """How many links join some domains, in ascending order. One that links to everything costs no more than others."""
+    rows = [edges.indices[edges.indptr[one] : edges.indptr[one + 1]] for one in some.tolist()]
+    joined = int(is_some[np.concatenate([row for row in rows if len(row) < _MANY_LINKS] or [some[:0]])].sum())
+    for row in rows:
+        if len(row) >= _MANY_LINKS:
+            at = np.minimum(np.searchsorted(row, some), len(row) - 1)
+            joined += int((row[at] == some).sum())
+    return joined
 
 
 def inverse_pagerank(graph: DomainGraph) -> Values:

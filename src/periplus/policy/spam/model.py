@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -25,7 +25,6 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ...model import UsageError
 from .features import FEATURES, GRAPH_FEATURES, NAME_FEATURES, SUFFIX, Features, name_features, name_grams, suffix_kind
@@ -61,6 +60,18 @@ class Part(Struct, frozen=True):
     name: str
     weight: float
     words: str
+
+
+class PageMeans(Struct, frozen=True):
+    """What the pages of a host add up to: by feature, in the order of `FEATURES`, the mean weight and the mean value.
+
+    They are not a number where no page has the feature. `total` is the sum of all weights of all pages.
+    """
+
+    weights: NDArray[np.float64]
+    values: NDArray[np.float64]
+    total: float
+    pages: int
 
 
 class Model(Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,25 +113,37 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
         """The log odds of a page by its content alone."""
         return self.intercept + self.page_weight(features)
 
-    def host_parts(self, host: str, features: Features, pages: Sequence[Features]) -> list[Part]:
+    def host_parts(self, host: str, features: Features, pages: PageMeans) -> list[Part]:
         """The contributions of the host's name, its place among others and its pages: of the pages the mean, shrunk."""
         return self.name_parts(host) + self.page_parts(features) + self._mean_parts(pages)
 
     def host_logit(self, host: str, features: Features, pages: Sequence[Features]) -> float:
         """The log odds of a host."""
-        return self.intercept + sum(part.weight for part in self.host_parts(host, features, pages))
+        return self.intercept + sum(part.weight for part in self.host_parts(host, features, self.means_of(pages)))
 
-    def _mean_parts(self, pages: Sequence[Features]) -> list[Part]:
-        sums: dict[str, tuple[float, float, int]] = {}
+    def means_of(self, pages: Iterable[Features]) -> PageMeans:
+        """What some pages add up to."""
+        curves = [(name, self.curves.get(name)) for name in FEATURES]
+        weights, values, counts = ([0.0] * len(curves) for _ in range(3))
+        read = 0
         for features in pages:
-            for name, value in features.items():
-                if value is not None and (curve := self.curves.get(name)) is not None:
-                    weight, total, count = sums.get(name, (0.0, 0.0, 0))
-                    sums[name] = (weight + curve(value), total + value, count + 1)
-        shrunk = shrinkage(len(pages))
+            read += 1
+            for at, (name, curve) in enumerate(curves):
+                value = features.get(name)
+                if value is not None and curve is not None:
+                    weights[at] += curve(value)
+                    values[at] += value
+                    counts[at] += 1
+        known = np.where(np.array(counts) > 0, counts, np.nan)
+        return PageMeans(np.array(weights) / known, np.array(values) / known, sum(weights), read)
+
+    def _mean_parts(self, pages: PageMeans) -> list[Part]:
+        shrunk = shrinkage(pages.pages)
+        means = zip(FEATURES, pages.weights.tolist(), pages.values.tolist(), strict=True)
         return [
-            Part(name, shrunk * weight / count, PHRASES[name].format(total / count))
-            for name, (weight, total, count) in sums.items()
+            Part(name, shrunk * weight, PHRASES[name].format(value))
+            for name, weight, value in means
+            if not math.isnan(weight)
         ]
 
 
@@ -188,6 +211,8 @@ def pooled_pages(
 
     `places` has the number of each host's domain, `sums` the weights of its pages added up, `counts` their number.
     """
+    from scipy.sparse import csr_array  # it takes a third of a second to load, and a crawl reads only scores
+
     own, pages = np.bincount(places, sums, domains), np.bincount(places, counts, domains)
     means = own / np.maximum(pages, 1.0)
     few = np.minimum(pages, MOST_PAGES)

@@ -27,7 +27,7 @@ class SpamSettings(Struct, frozen=True, forbid_unknown_fields=True):
     enabled: bool = True
     """Follow the verdicts of `periplus spam judge`."""
     while_crawling: bool = True
-    """With the scope `any`, judge hosts in the background after 500 pages and with each doubling."""
+    """With the scope `any`, judge hosts in the background, first after 5,000 pages, then by share of the CPU time."""
     trusted: tuple[str, ...] = ()
     """Hosts or registrable domains that are never spam."""
     banned: tuple[str, ...] = ()

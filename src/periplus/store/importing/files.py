@@ -73,10 +73,14 @@ def _flat(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
         if not path.exists():
             raise UsageError(f"{path} does not exist", hint="give WARC, ARC or WACZ files, or folders of them")
-        if not path.is_dir():
+        if path.is_file():
             yield path
             continue
-        inside = sorted(each for each in path.rglob("*") if each.name.lower().endswith((*SUFFIXES, PACKAGE)))
+        if not path.is_dir():  # a pipe is read twice, and waits for a writer
+            raise UsageError(f"{path} is neither a file nor a folder", hint="write it to a file first")
+        inside = sorted(
+            each for each in path.rglob("*") if each.name.lower().endswith((*SUFFIXES, PACKAGE)) and each.is_file()
+        )
         if not inside:
             raise UsageError(f"{path} has no WARC, ARC or WACZ files", hint="give another folder, or files by name")
         yield from inside

@@ -52,13 +52,16 @@ class DiskQueues:
     def push(self, entries: Sequence[Queued]) -> list[Ticket]:
         """Add all at the end of their levels; the place of each."""
         rows = []
+        grown: dict[bytes, int] = {}
         for head, short in self._rows(entries):
             rows.append((head + self._next(), short))
             line = head[:LEVEL_AT]
-            self._change(line, 1)
+            grown[line] = grown.get(line, 0) + 1
             front = self._fronts.get(line)
             if front and head[LEVEL_AT] < front[-1].place[LEVEL_AT]:  # it would be one of its rows
                 del self._fronts[line]
+        for line, count in grown.items():
+            self._change(line, count)
         tickets = [Ticket(key, entry) for (key, _), entry in zip(rows, entries, strict=True)]
         if rows:
             self._queues.put_many(sorted(rows))

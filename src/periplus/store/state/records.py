@@ -65,8 +65,8 @@ class DiskUrlRecords:
     def get(self, urls: Sequence[Url]) -> list[UrlRecord | None]:
         """The record of each, aligned with `urls`."""
         answers = self._remembered_of(urls)
-        asked = [position for position, answer in enumerate(answers) if answer is None]
-        if asked:
+        if None in answers:
+            asked = [position for position, answer in enumerate(answers) if answer is None]
             places = self._places([urls[position] for position in asked], self._names.find)
             rows = self._table.get_many([key for key, _ in places])
             for position, (key, short) in zip(asked, places, strict=True):

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import astuple
 
 from periplus.model import (
     CollectionDamaged,
@@ -45,8 +46,8 @@ LANE_CODES = {lane: bytes([code]) for code, lane in enumerate(LANES)}
 encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 
-_FRESH = (None, None, None, 0, 0, None, None, 0, 0, None, "", None, b"", b"", b"", b"")
-"""The fields after `depth` of a URL that was never visited."""
+_FRESH = (0, 0, None, None, 0, 0, None, "", None, b"", b"", b"", b"")
+"""The fields after `digests` of a URL that was never visited."""
 
 
 T = TypeVar("T")
@@ -75,11 +76,12 @@ def damaged_row(error: Exception) -> CollectionDamaged:
 
 def shorten(url: Url, site: Site) -> str:
     """The URL as stored, relative to its site."""
-    if url.startswith("https://" + site + "/"):
-        return url[8 + len(site) :]
-    if url.startswith("http://" + site + "/"):
-        return ":" + url[7 + len(site) :]
-    return url
+    is_secure = url[4] == "s"
+    start = 8 if is_secure else 7
+    end = start + len(site)
+    if not url.startswith(site, start) or url[end : end + 1] != "/":
+        return url
+    return url[end:] if is_secure else ":" + url[end:]
 
 
 def lengthen(short: str, site: Site) -> Url:
@@ -93,10 +95,8 @@ def lengthen(short: str, site: Site) -> Url:
 def pack_record(record: UrlRecord, short: str) -> bytes:
     """The row of a record."""
     seen = record.first_seen
+    lastmod, validators, digests = record.lastmod, record.validators, record.digests
     rest = (
-        record.lastmod,
-        record.validators,
-        record.digests,
         record.visits,
         record.changes,
         record.fetched_at,
@@ -111,15 +111,17 @@ def pack_record(record: UrlRecord, short: str) -> bytes:
         record.blocks,
         record.gains,
     )
-    if len(seen) == 1 and rest == _FRESH:
+    if rest == _FRESH and len(seen) == 1 and lastmod is None and validators is None and digests is None:
         return encode((short, record.depth, SOURCE_CODES[seen[0].source], seen[0].at))
     return encode(
         (
             short,
             record.depth,
             [(SOURCE_CODES[first.source], first.at) for first in seen],
-            *(None if part is None else msgspec.structs.astuple(part) for part in rest[:3]),
-            *rest[3:],
+            None if lastmod is None else astuple(lastmod),
+            None if validators is None else astuple(validators),
+            None if digests is None else astuple(digests),
+            *rest,
         )
     )
 

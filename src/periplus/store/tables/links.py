@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import count
+from itertools import compress, count
 
 import numpy as np
 import numpy.typing as npt
@@ -44,17 +44,25 @@ class LinkRows:
 
     def add(self, page: Page, read_at: float) -> None:
         """Take the links of a page, but for those within it."""
-        links = page.links.to_others()
-        if not links:
+        links = page.links
+        urls, anchors, rels, kinds = links.urls, links.anchors, links.rels, links.kinds
+        count = len(urls) - len(links.own)
+        if not count:
             return
         start = len(self._codes)
         self._pages.append(page.url)
         self._read_at.append(read_at)
-        self._counts.append(len(links))
-        self._codes.extend(map(self._targets.__getitem__, links.urls))
-        self._anchors.extend(links.anchors)
-        self._rels.update((start + position, rel) for position, rel in links.rels.items())
-        self._kinds.update((start + position, kind) for position, kind in links.kinds.items())
+        self._counts.append(count)
+        if links.own:
+            flags = links.flags
+            self._codes.extend(map(self._targets.__getitem__, compress(urls, flags)))
+            self._anchors.extend(compress(anchors, flags))
+            rels, kinds = links.moved(rels), links.moved(kinds)
+        else:
+            self._codes.extend(map(self._targets.__getitem__, urls))
+            self._anchors.extend(anchors)
+        self._rels.update([(start + position, rel) for position, rel in rels.items()])
+        self._kinds.update([(start + position, kind) for position, kind in kinds.items()])
 
     def __len__(self) -> int:
         return len(self._codes)

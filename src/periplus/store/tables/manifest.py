@@ -5,7 +5,7 @@ Parquet files were finished: after they are durable, and before the mark that co
 committed mark never counts on a file that is not listed. What is listed beyond a mark was finished by a process that
 died before its commit; it is taken off the list before the file itself is removed.
 
-Readers compare names and sizes every time; digests only where reading fails, and in `periplus repair`.
+Readers compare names and sizes every time, and digests before they first read a file (`verifying`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A collection that came to rest is Parquet alone, and any tool reads it: `read_parquet('tables/fetches/*.parquet')`. Of
 one that was killed, some rows are still in the spools, and some Parquet files may be newer than the state that was
 committed; a `Spooled` for each shard says which. Which files there must be is in the manifests (`manifest`): every
-reader goes through `files_of`, which compares names and sizes with them.
+reader goes through `files_of`, which compares names and sizes with them, or through `intact_files_of`, which compares
+digests, too, before rows are read.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from .manifest import (
 from .schemas import SCHEMAS
 from .spool import read_spool, whole_batches
 from .table import ParquetFile, number_of, parquet_path, shard_of, spool_path
+from .verifying import verify
 from .writer import places_of
 
 
@@ -42,7 +44,7 @@ def scan(
 ) -> Iterator[pa.RecordBatch]:
     """Every row of a table, a batch at a time, in the order of shards and of writing."""
     chosen = list(columns) if columns is not None else SCHEMAS[table].names
-    for path in files_of(folder, table, spooled):
+    for path in intact_files_of(folder, table, spooled):
         yield from scan_file(path, chosen, SCHEMAS[table])
     yield from scan_spools(table, spooled, chosen)
 
@@ -91,15 +93,28 @@ def read(
     return pa.Table.from_batches(scan(folder, table, spooled=spooled, columns=columns), schema).unify_dictionaries()
 
 
-def read_spooled(table: str, spooled: Sequence[Spooled]) -> pa.Table:
-    """The rows of a table that are in no Parquet file yet, in memory."""
-    return pa.Table.from_batches(scan_spools(table, spooled), SCHEMAS[table]).unify_dictionaries()
+def read_spooled(table: str, spooled: Sequence[Spooled], columns: Sequence[str] | None = None) -> pa.Table:
+    """The rows of a table that are in no Parquet file yet, or some columns of them, in memory."""
+    schema = SCHEMAS[table] if columns is None else pa.schema([SCHEMAS[table].field(name) for name in columns])
+    return pa.Table.from_batches(scan_spools(table, spooled, columns), schema).unify_dictionaries()
+
+
+def write_spooled(table: str, spooled: Sequence[Spooled], path: Path) -> Path:
+    """Copy the rows of a table that are in no Parquet file yet to one, a batch at a time."""
+    with pq.ParquetWriter(path, SCHEMAS[table], compression="lz4") as writer:
+        for batch in scan_spools(table, spooled):
+            writer.write_batch(batch)
+    return path
+
+
+def count_spooled(table: str, spooled: Sequence[Spooled]) -> int:
+    """How many rows of a table are in no Parquet file yet."""
+    return sum(places_of(shard.mark)[table].rows for shard in spooled)
 
 
 def count_rows(folder: Path, table: str, *, spooled: Sequence[Spooled] = ()) -> int:
     """How many rows a table has, without reading them."""
-    in_files = sum(_rows_in(path) for path in files_of(folder, table, spooled))
-    return in_files + sum(places_of(shard.mark)[table].rows for shard in spooled)
+    return sum(_rows_in(path) for path in intact_files_of(folder, table, spooled)) + count_spooled(table, spooled)
 
 
 def _rows_in(path: Path) -> int:
@@ -112,29 +127,46 @@ def files_of(folder: Path, table: str, spooled: Sequence[Spooled] = ()) -> list[
 
     Every file that was finished must be there, as long as it was: else `CollectionDamaged` names it.
     """
+    return list(_files(folder, table, spooled))
+
+
+def intact_files_of(folder: Path, table: str, spooled: Sequence[Spooled] = ()) -> list[Path]:
+    """The same files, each with the bytes that were written: else `CollectionDamaged` names it.
+
+    A file that has not changed since it was last verified is not read again.
+    """
+    found = _files(folder, table, spooled)
+    verify(folder, {path: file for path, file in found.items() if file is not None})
+    return list(found)
+
+
+def _files(folder: Path, table: str, spooled: Sequence[Spooled]) -> dict[Path, TableFile | None]:
+    """The files of a table, each with what is listed of it; `None` where a shard has no list."""
     ends = {shard.shard: places_of(shard.mark)[table].number for shard in spooled}
     present = sorted((folder / table).glob("[0-9]*.parquet"))
-    found: list[Path] = []
+    found: dict[Path, TableFile | None] = {}
     for shard in sorted({*ends, *listing_shards(folder), *map(shard_of, present)}):
         listed = read_manifest(folder, shard)
         if listed is None and ends.get(shard, 1) == 1:
-            found += [path for path in present if shard_of(path) == shard and shard not in ends]
+            found |= dict.fromkeys(path for path in present if shard_of(path) == shard and shard not in ends)
         else:
-            found += _listed(folder, table, shard, listed or {}, ends.get(shard))
+            found |= _listed(folder, table, shard, listed or {}, ends.get(shard))
     return found
 
 
-def _listed(folder: Path, table: str, shard: int, listed: Files, end: int | None) -> list[Path]:
+def _listed(folder: Path, table: str, shard: int, listed: Files, end: int | None) -> dict[Path, TableFile]:
     """The files of a shard up to a number, all of them there; all that are listed where the number is not known."""
     if end is None:
         end = 1 + max((number_of(Path(path)) for path in listed if path.startswith(f"{table}/")), default=0)
     paths = [parquet_path(folder / table, shard, number) for number in range(1, end)]
+    found = {}
     for path in paths:
         expected = listed.get(f"{table}/{path.name}")
         if expected is None:
             raise unlisted(folder, path, shard)
         check_size(path, expected)
-    return paths
+        found[path] = expected
+    return found
 
 
 def damaged_files(folder: Path, tables: Iterable[str] = tuple(SCHEMAS)) -> list[Path]:

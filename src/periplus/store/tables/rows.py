@@ -15,14 +15,13 @@ from typing import Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from periplus.model import (
-    NO_HINTS,
     ChangeFreq,
     ChangeSeen,
     Discovered,
-    Discovery,
     EntryColumns,
     Event,
     Fetched,
@@ -50,47 +49,33 @@ Column = Sequence[Any]
 
 def discoveries_batch(events: Sequence[Discovered | Refused]) -> pa.RecordBatch:
     """The rows of these events, in their order."""
-    found = [event.discovery for event in events]
+    discoveries = [event.discovery for event in events]
+    urls, sources, found_at, depths, referrers, hints, redirects, *_ = zip(*map(astuple, discoveries), strict=True)
+    facts = (urls, sites(urls), [source._value_ for source in sources], found_at, depths, redirects, referrers)
     is_new, refused, rules = _fates(events)
-    return batch_of(DISCOVERIES, [*_facts(found), is_new, *_hints([one.hints for one in found]), refused, rules])
+    return batch_of(DISCOVERIES, [*facts, is_new, *_hints(hints), refused, rules])
 
 
 def _fates(events: Sequence[Discovered | Refused]) -> tuple[Column, Column, Column]:
     """Whether it was new, why it was refused, by which rule. Whether a refused URL was new is not known."""
-    if set(map(type, events)) == {Discovered}:
-        nothing = [None] * len(events)
-        return [event.is_new for event in cast("Sequence[Discovered]", events)], nothing, nothing
-    return (
-        [event.is_new if isinstance(event, Discovered) else None for event in events],
-        [event.reason if isinstance(event, Refused) else None for event in events],
-        [event.rule if isinstance(event, Refused) else None for event in events],
-    )
-
-
-def _facts(found: Sequence[Discovery]) -> Iterator[Column]:
-    urls = [one.url for one in found]
-    yield urls
-    yield sites(urls)
-    yield [one.source._value_ for one in found]
-    yield [one.found_at for one in found]
-    yield [one.depth for one in found]
-    yield [one.redirects for one in found]
-    yield [one.referrer for one in found]
+    fates = [
+        (event.is_new, None, None) if isinstance(event, Discovered) else (None, event.reason, event.rule)
+        for event in events
+    ]
+    is_new, reasons, rules = zip(*fates, strict=True)
+    return is_new, reasons, rules
 
 
 def _hints(hints: Sequence[Hints]) -> Iterator[Column]:
-    if hints.count(NO_HINTS) == len(hints):
-        yield from _nothing(hints, 6)
-        return
-    lastmods = [one.lastmod for one in hints]
+    lastmods, frequencies, priorities, anchors, titles = zip(*map(astuple, hints), strict=True)
     if lastmods.count(None) == len(hints):
         yield from _nothing(hints, 2)
     else:
         yield from zip(*map(lastmod_values, lastmods), strict=True)
-    yield [one.changefreq and one.changefreq._value_ for one in hints]
-    yield [one.priority for one in hints]
-    yield [one.anchor for one in hints]
-    yield [one.title for one in hints]
+    yield [frequency and frequency._value_ for frequency in frequencies]
+    yield priorities
+    yield anchors
+    yield titles
 
 
 def _nothing(rows: Sequence[object], columns: int) -> list[Column]:
@@ -194,8 +179,6 @@ class Rows:
         self._rows: dict[str, list[Any]] = {name: [] for name in SCHEMAS if name != "links"}
         self._links = LinkRows()
         self._takers: Mapping[type, Callable[[Any], None]] = {
-            Discovered: self._take_offer,
-            Refused: self._take_offer,
             FetchEnded: self._take_fetch,
             PageRead: self._take_page,
             SitemapVisited: self._take_visit,
@@ -209,7 +192,7 @@ class Rows:
     def add(self, events: Sequence[Event]) -> None:
         """Record these events."""
         self._unread.extend(events)
-        self._unread_weight += sum(map(_weight, events))
+        self._unread_weight += sum([_weight(event) for event in events if type(event) not in _LIGHT])
         if len(self._unread) >= _MOST_UNREAD or self._unread_weight >= _HEAVIEST_UNREAD:
             self._read()
 
@@ -225,16 +208,16 @@ class Rows:
         self.weight = 0
 
     def _read(self) -> None:
-        """Make rows of what was added, and hold the events no longer."""
+        """Make rows of what was added, and hold the events no longer; but discoveries wait as they are."""
         takers = self._takers
+        offers = cast("list[Discovered | Refused]", [event for event in self._unread if type(event) in _LIGHT])
+        self._rows["discoveries"] += offers
+        self.weight += sum([_ROW_WEIGHT + 2 * len(event.discovery.url) for event in offers])
         for event in self._unread:
-            takers[type(event)](event)
+            if type(event) not in _LIGHT:
+                takers[type(event)](event)
         self._unread.clear()
         self._unread_weight = 0
-
-    def _take_offer(self, event: Discovered | Refused) -> None:
-        self._rows["discoveries"].append(event)
-        self.weight += _ROW_WEIGHT + 2 * len(event.discovery.url)
 
     def _take_fetch(self, event: FetchEnded) -> None:
         row = fetch_row(event, self._suffixes)
@@ -286,6 +269,10 @@ _BATCHES: Mapping[str, Callable[[list[Any]], pa.RecordBatch]] = {
 def _batch(table: str, rows: list[Any]) -> pa.RecordBatch:
     make = _BATCHES.get(table)
     return batch_of(SCHEMAS[table], zip(*rows, strict=True)) if make is None else make(rows)
+
+
+_LIGHT = frozenset({Discovered, Refused})
+"""Events that hold next to nothing, and are most of all: they wait as they are."""
 
 
 def _weight(event: Event) -> int:

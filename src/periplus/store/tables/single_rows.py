@@ -50,8 +50,9 @@ def fetch_row(event: FetchEnded, suffixes: tuple[str, ...] = ()) -> Row | None:
     if isinstance(outcome, Located):
         return None
     task = outcome.task
-    what = (*_who(task, suffixes), *_what(outcome, event.ended_at), *_effort(task, outcome))
-    return (*what, *_where(event.stored), *_extent(outcome))
+    kind = _content_type(outcome.headers) if isinstance(outcome, Fetched | Redirected) else None
+    what = (*_who(task, suffixes), *_what(outcome, event.ended_at, kind), *_effort(task, outcome))
+    return (*what, *_where(event.stored), *_extent(outcome, kind))
 
 
 def _who(task: FetchTask, suffixes: tuple[str, ...]) -> Row:
@@ -59,13 +60,13 @@ def _who(task: FetchTask, suffixes: tuple[str, ...]) -> Row:
     return (task.url, task.site, domain, task.purpose._value_, task.lane._value_, task.source._value_)
 
 
-def _what(outcome: FetchOutcome, ended_at: float) -> Row:
-    """The columns from `outcome` to `target` of a fetch."""
+def _what(outcome: FetchOutcome, ended_at: float, kind: str | None) -> Row:
+    """The columns from `outcome` to `target` of a fetch. `kind`: its content type."""
     match outcome:
         case Fetched():
             return (
                 "fetched", outcome.status, None, None, None, outcome.started_at, ended_at, outcome.duration,
-                outcome.size, _content_type(outcome.headers), outcome.ip, None,
+                outcome.size, kind, outcome.ip, None,
             )  # fmt: skip
         case NotModified():
             return (
@@ -75,7 +76,7 @@ def _what(outcome: FetchOutcome, ended_at: float) -> Row:
         case Redirected():
             return (
                 "redirected", outcome.status, None, None, None, outcome.started_at, ended_at, outcome.duration,
-                len(outcome.body), _content_type(outcome.headers), outcome.ip, outcome.target,
+                len(outcome.body), kind, outcome.ip, outcome.target,
             )  # fmt: skip
         case Failed():
             return (
@@ -100,9 +101,9 @@ def _where(stored: Stored | None) -> Row:
     return (stored.digest, stored.file, stored.offset, stored.length, stored.is_revisit)
 
 
-def _extent(outcome: FetchOutcome) -> Row:
+def _extent(outcome: FetchOutcome, kind: str | None) -> Row:
     """Width and height of a picture."""
-    if not isinstance(outcome, Fetched) or not (_content_type(outcome.headers) or "").lower().startswith("image/"):
+    if kind is None or not isinstance(outcome, Fetched) or not kind.lower().startswith("image/"):
         return (None, None)
     size = image_size(outcome.body)
     return (None, None) if size is None else (min(size.width, _MAX_EXTENT), min(size.height, _MAX_EXTENT))

@@ -198,6 +198,8 @@ def read_heads(path: Path | FileSlice, *, size: int) -> Iterator[WarcRecord]:
 def read_record(folder: Path, stored: Stored, *, max_block: int = MAX_BLOCK) -> WarcRecord:
     """The record that was written there. What we stored and cannot find again is damage to the collection."""
     path = folder / stored.file
+    if "/" in stored.file:  # tables and logs may come from somebody else
+        raise CollectionDamaged(f"{stored.file!r} is not the name of a file in {folder}", hint=_HINT)
     try:
         first = next(read_records(path, offset=stored.offset, max_block=max_block), None)
     except OSError as error:

@@ -18,7 +18,7 @@ from periplus.model import Problem
 
 from ..auth import address_of
 from ..rendering import json_response
-from ..routing import Audience, GuardedRoute, Operation, route
+from ..routing import Audience, GuardedRoute, Operation, kind_of, route
 from ..served import Served, served_of
 from .intake import Answer, Kind, Result, too_many
 from .receiving import Receivers, receivers_of
@@ -124,12 +124,11 @@ async def _ping(request: Request) -> Response:
 async def _changed(request: Request) -> Response:
     """Receive a JSON list of changed URLs. Other origins cannot send that type without a CORS preflight."""
     receivers = _open(request, Kind.CHANGED)
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
+    if kind_of(request) != "application/json":
         raise HTTPException(415, "Send a JSON list of URLs with Content-Type: application/json.")
     try:
         texts = msgspec.json.decode(await _body_of(request, receivers, Kind.CHANGED), type=list[str])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         receivers.counts.add(Kind.CHANGED, Result.INVALID)
         raise HTTPException(400, 'Send a JSON list of URLs: ["https://example.org/page"]') from None
     if len(texts) > MAX_REPORTED:

@@ -20,7 +20,7 @@ from periplus.assembly import meta_of
 from periplus.assembly.collection import Collection
 from periplus.config.settings import ReceiverSettings
 from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import AddressGuard, SingleRequests
+from periplus.crawl.fetch import SingleRequests
 from periplus.model import Url
 from periplus.policy.filters import Scope
 from periplus.store import Inbox, is_begun
@@ -213,8 +213,13 @@ class Intake:
     def requests(self) -> SingleRequests:
         """Requests with the identity, the limits and the allowed addresses of the crawl."""
         config = self.collection.config
-        guard = AddressGuard(self.collection.seeds, hosts=config.dns.hosts, allow_private=config.wire.allow_private)
-        return SingleRequests(config.wire, identity=config.identity, clock=SystemClock(), dns=config.dns, guard=guard)
+        return SingleRequests(
+            config.wire,
+            identity=config.identity,
+            clock=SystemClock(),
+            dns=config.dns,
+            guard=config.address_guard(),
+        )
 
     def _current_scope(self) -> Scope:
         with self._lock:

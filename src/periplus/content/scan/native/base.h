@@ -133,6 +133,19 @@ static inline bool is_same(Span a, Span b) {
     return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
 }
 
+/* How often a byte of ASCII occurs. */
+static u32 count_byte(Span bytes, u8 byte) {
+    u32 count = 0;
+    u32 at = 0;
+    for (; bytes.size - at >= 8; at += 8) {
+        count += (u32)((are_equal(eight_bytes(bytes.at + at), byte) >> 7) * EACH >> 56); /* the sum of the bytes */
+    }
+    for (; at < bytes.size; at++) {
+        count += bytes.at[at] == byte;
+    }
+    return count;
+}
+
 static u32 hash_bytes(Span bytes) {
     u64 hash = bytes.size;
     u32 at = 0;

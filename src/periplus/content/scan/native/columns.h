@@ -8,6 +8,7 @@
 
 /* Fields of the named tuples of columns.py. */
 #define HEAD_FIELDS 4
+#define HEAD_LISTS 5
 #define MEDIUM_FIELDS 5
 #define FORM_FIELDS 5
 #define EVENT_FIELDS 4
@@ -17,11 +18,12 @@ typedef struct {
     newfunc new_tuple; /* tuple.__new__ */
     PyObject *columns_type;
     PyObject *head_type;
+    PyObject *head_element_type;
     PyObject *medium_type;
-    PyObject *form_type;
     PyObject *event_type;
     PyObject *event_kinds[3];
     PyObject *empty;
+    u32 text_rule; /* `TEXT_RULE` */
     PyObject *tags[TAG_COUNT];
     PyObject *attributes[ATTR_COUNT];
 } State;
@@ -106,20 +108,35 @@ static PyObject *decoded_string(const State *state, Span source, bool is_in_attr
     return string;
 }
 
-/* The words of an attribute. */
-static PyObject *folded_string(const State *state, Span source) {
+/* The first MAX_WORDS characters of words; `*spaces` grows by the spaces between them. */
+static PyObject *words_string(const State *state, const Words *words, u32 *spaces) {
+    Span bytes = {words->bytes, words->size};
+    PyObject *string = first_characters(string_of(state, bytes), MAX_WORDS);
+    if (bytes.size <= MAX_WORDS) {
+        *spaces += count_byte(bytes, ' ');
+        return string;
+    }
+    for (Py_ssize_t i = 0, size = string ? PyUnicode_GetLength(string) : 0; i < size; i++) {
+        *spaces += PyUnicode_ReadChar(string, i) == ' ';
+    }
+    return string;
+}
+
+/* The words of an attribute; `*spaces` grows by the spaces between them. */
+static PyObject *folded_string(const State *state, Span source, u32 *spaces) {
     if (source.size <= MAX_WORDS && is_folded(source)) {
+        *spaces += count_byte(source, ' ');
         return string_of(state, source);
     }
     Words words;
     words.size = 0;
     words.is_after_space = false;
     add_words_of(&words, source, false, true);
-    return first_characters(string_of(state, (Span){words.bytes, words.size}), MAX_WORDS);
+    return words_string(state, &words, spaces);
 }
 
-/* The words of text in several pieces. */
-static PyObject *folded_pieces(const State *state, const Scanner *scanner, Pieces pieces) {
+/* The words of text in several pieces; `*spaces` grows by the spaces between them. */
+static PyObject *folded_pieces(const State *state, const Scanner *scanner, Pieces pieces, u32 *spaces) {
     if (!pieces.first) {
         return held(state->empty);
     }
@@ -127,6 +144,7 @@ static PyObject *folded_pieces(const State *state, const Scanner *scanner, Piece
     if (pieces.first == pieces.last) {
         Span source = all[pieces.first - 1].source;
         if (source.size <= MAX_WORDS && is_folded(source)) {
+            *spaces += count_byte(source, ' ');
             return string_of(state, source);
         }
     }
@@ -136,7 +154,7 @@ static PyObject *folded_pieces(const State *state, const Scanner *scanner, Piece
     for (u32 number = pieces.first; number && words.size < ENOUGH_BYTES; number = all[number - 1].next) {
         add_words_of(&words, all[number - 1].source, all[number - 1].is_raw, false);
     }
-    return first_characters(string_of(state, (Span){words.bytes, words.size}), MAX_WORDS);
+    return words_string(state, &words, spaces);
 }
 
 /* ---- attributes ---- */
@@ -187,6 +205,7 @@ typedef struct {
     PyObject *rels;
     PyObject *kinds;
     PyObject *unresolved;
+    u32 anchor_words; /* split at spaces; an anchor without text counts as one */
 } LinkColumns;
 
 static void release_link_columns(LinkColumns *columns) {
@@ -234,14 +253,14 @@ static bool set_at(PyObject *dict, u32 place, PyObject *value) {
     return is_done;
 }
 
-static PyObject *anchor_of(const State *state, const Scanner *scanner, const Link *link) {
+static PyObject *anchor_of(const State *state, const Scanner *scanner, const Link *link, u32 *spaces) {
     if (link->kind != LINK_ANCHOR) {
-        return folded_string(state, link->label);
+        return folded_string(state, link->label, spaces);
     }
-    PyObject *text = folded_pieces(state, scanner, link->text);
+    PyObject *text = folded_pieces(state, scanner, link->text, spaces);
     if (text && link->picture.size && PyUnicode_GetLength(text) == 0) {
         Py_DECREF(text);
-        return folded_string(state, link->picture);
+        return folded_string(state, link->picture, spaces);
     }
     return text;
 }
@@ -249,7 +268,7 @@ static PyObject *anchor_of(const State *state, const Scanner *scanner, const Lin
 static bool add_link_row(const State *state, const Scanner *scanner, LinkColumns *columns, u32 place, PyObject *url) {
     const Link *link = &scanner->links.list.items[place];
     bool is_done = url ? set_item(columns->urls, place, held(url)) : add_unresolved(state, columns, place, link->href);
-    is_done = is_done && set_item(columns->anchors, place, anchor_of(state, scanner, link));
+    is_done = is_done && set_item(columns->anchors, place, anchor_of(state, scanner, link, &columns->anchor_words));
     if (is_done && link->rel.size) {
         is_done = set_at(columns->rels, place, decoded_string(state, link->rel, true));
     }
@@ -261,7 +280,7 @@ static bool add_link_row(const State *state, const Scanner *scanner, LinkColumns
 
 static bool make_link_columns(const State *state, const Scanner *scanner, const Targets *targets, LinkColumns *columns) {
     u32 count = scanner->links.list.count;
-    *columns = (LinkColumns){PyList_New(count), PyList_New(count), PyDict_New(), PyDict_New(), PyList_New(0)};
+    *columns = (LinkColumns){PyList_New(count), PyList_New(count), PyDict_New(), PyDict_New(), PyList_New(0), count};
     PyObject **strings = target_strings(targets);
     bool is_done = columns->urls && columns->anchors && columns->rels && columns->kinds && columns->unresolved && strings;
     for (u32 place = 0; is_done && place < count; place++) {
@@ -325,20 +344,43 @@ static bool add_head_row(const State *state, const Scanner *scanner, const HeadE
         PyBool_FromLong(element->is_in_noscript),
         content,
     };
-    PyObject *row = row_of(state, state->head_type, values, HEAD_FIELDS);
+    PyObject *row = row_of(state, state->head_element_type, values, HEAD_FIELDS);
     bool is_done = row && PyList_Append(list, row) == 0;
     Py_XDECREF(row);
     return is_done;
 }
 
-static PyObject *head_column(const State *state, const Scanner *scanner) {
-    PyObject *list = PyList_New(0);
-    for (u32 i = 0; list && i < scanner->head.list.count; i++) {
-        if (!add_head_row(state, scanner, &scanner->head.list.items[i], list)) {
-            Py_CLEAR(list);
-        }
+/* The list of `Head` that an element belongs to. */
+static u32 head_list(u8 tag) {
+    switch (tag) {
+        case TAG_html:
+            return 0;
+        case TAG_meta:
+            return 1;
+        case TAG_link:
+            return 2;
+        case TAG_base:
+            return 3;
+        default:
+            return 4;
     }
-    return list;
+}
+
+static PyObject *head_column(const State *state, const Scanner *scanner) {
+    PyObject *lists[HEAD_LISTS];
+    bool is_done = true;
+    for (u32 i = 0; i < HEAD_LISTS; i++) {
+        lists[i] = PyList_New(0);
+        is_done = is_done && lists[i];
+    }
+    for (u32 i = 0; is_done && i < scanner->head.list.count; i++) {
+        const HeadElement *element = &scanner->head.list.items[i];
+        is_done = add_head_row(state, scanner, element, lists[head_list(element->tag)]);
+    }
+    if (!is_done) {
+        Py_CLEAR(lists[0]);
+    }
+    return row_of(state, state->head_type, lists, HEAD_LISTS);
 }
 
 /* What a textarea begins with: as written, but for a line break right behind the tag. */
@@ -357,25 +399,6 @@ static PyObject *textarea_content(const State *state, const Scanner *scanner, Pi
     PyObject *content = PyUnicode_Substring(text, skipped, skipped + MAX_WORDS);
     Py_DECREF(text);
     return content;
-}
-
-static PyObject *forms_column(const State *state, const Scanner *scanner) {
-    PyObject *list = PyList_New(scanner->forms.list.count);
-    for (u32 i = 0; list && i < scanner->forms.list.count; i++) {
-        const FormElement *element = &scanner->forms.list.items[i];
-        bool is_textarea = element->tag == TAG_textarea;
-        PyObject *values[] = {
-            held(state->tags[element->tag]),
-            attributes_of(state, scanner, element->attributes),
-            PyLong_FromLong(element->form),
-            PyLong_FromLong(element->inside),
-            is_textarea ? textarea_content(state, scanner, element->text) : folded_pieces(state, scanner, element->text),
-        };
-        if (!set_item(list, i, row_of(state, state->form_type, values, FORM_FIELDS))) {
-            Py_CLEAR(list);
-        }
-    }
-    return list;
 }
 
 /* Parts of a way, a newline between them. */

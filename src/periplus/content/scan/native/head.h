@@ -28,11 +28,50 @@ static bool is_first_language(Scanner *scanner) {
     return true;
 }
 
+/* White space of ASCII that `str.strip` removes. */
+static inline bool is_stripped(u8 byte) {
+    return byte == ' ' || (byte >= '\t' && byte <= '\r') || (byte >= 0x1C && byte <= 0x1F);
+}
+
+/* Whether a name, perhaps with white space around it, may be one of some words. One with references or beyond ASCII may
+   be: Python decides. */
+static bool may_be_one_of(Span name, const char *const *words, u32 count) {
+    for (u32 i = 0; i < name.size; i++) {
+        if (name.at[i] == '&' || name.at[i] >= 0x80) {
+            return true;
+        }
+    }
+    while (name.size && is_stripped(name.at[0])) {
+        name = (Span){name.at + 1, name.size - 1};
+    }
+    while (name.size && is_stripped(name.at[name.size - 1])) {
+        name.size--;
+    }
+    for (u32 i = 0; i < count; i++) {
+        if (is_word(name, words[i], (u32)strlen(words[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `columns.META_NAMES` and `columns.META_EQUIVALENTS`. */
+static const char *const META_NAMES[] = {
+    "description", "og:description", "twitter:description", "robots", "periplus", "tdm-reservation", "tdm-policy",
+};
+static const char *const META_EQUIVALENTS[] = {"refresh", "content-language"};
+
+#define MAY_BE_ONE_OF(name, words) may_be_one_of(name, words, sizeof(words) / sizeof *(words))
+
 static bool is_reported_meta(Scanner *scanner) {
     const Attributes *attributes = &scanner->attributes;
-    bool is_named = has_value(attributes, ATTR_name) || has_value(attributes, ATTR_property) ||
-                    has_value(attributes, ATTR_http_equiv);
-    return is_named && has_value(attributes, ATTR_content) && scanner->head.metas++ < MAX_METAS;
+    Span name = value_of(attributes, ATTR_name);
+    name = name.size ? name : value_of(attributes, ATTR_property);
+    Span equivalent = value_of(attributes, ATTR_http_equiv);
+    if (!(name.size || equivalent.size) || !has_value(attributes, ATTR_content) || scanner->head.metas++ >= MAX_METAS) {
+        return false;
+    }
+    return MAY_BE_ONE_OF(name, META_NAMES) || MAY_BE_ONE_OF(equivalent, META_EQUIVALENTS);
 }
 
 static bool is_relation(Span word) {
@@ -86,11 +125,22 @@ static void add_head_element(Scanner *scanner, u8 tag, Span content) {
     }
 }
 
-/* A small script in a small page may redirect its reader. Characters are counted where it is decoded. */
+static bool contains(Span text, const char *word) {
+    u32 size = (u32)strlen(word);
+    const u8 *end = text.at + text.size;
+    for (const u8 *at = find_byte(text.at, end, (u8)word[0]); at < end; at = find_byte(at + 1, end, (u8)word[0])) {
+        if (end - at >= (ptrdiff_t)size && memcmp(at, word, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A small script in a small page may redirect its reader, by its location. Characters are counted where it is decoded. */
 static void add_script(Scanner *scanner, Span content) {
     bool is_small = content.size && content.size <= 4 * MAX_SCRIPT &&
                     scanner->end - scanner->start <= (ptrdiff_t)MAX_SCRIPTED_PAGE;
-    if (is_small && !has_attribute(&scanner->attributes, ATTR_src)) {
+    if (is_small && !has_attribute(&scanner->attributes, ATTR_src) && contains(content, "location")) {
         add_head_element(scanner, TAG_script, content);
     }
 }

@@ -1,11 +1,13 @@
 /* `periplus.content.scan._native`: the compiled page scanner. All arguments are positional.
 
    scan(html: bytes, url: str, wants_blocks: bool, wants_events: bool) -> Columns
-       The named tuples of columns.py themselves, so that nothing is left to wrap. `Columns.sketch` is None where
-       `content.sketch` has to compute it.
+       The named tuples of columns.py themselves, so that nothing is left to wrap. `Columns.sketch` and
+       `Columns.targets` are None where Python has to compute them.
    resolve(url: str, hrefs: list[str]) -> list[str | None]
        Where each href leads from the page with this canonical URL; None where that is left to the URL parser.
    masked(text: bytes) -> bytes
+   count_controls(bytes: bytes) -> int
+       How many of the bytes are control characters that no text has.
    text_counts(text: bytes, main: bytes) -> tuple[int, int, int, int, int]
        Spaces of the text; of the main text words, different words, how often the most used one occurs, and words that
        are the commonest of a language. Only the beginnings count.
@@ -21,19 +23,44 @@
 #include <Python.h>
 
 #include "reading.h"
-#include "columns.h"
-#include "volatile.h"
+#include "packing.h"
 
 #ifndef SOURCES_DIGEST
 #define SOURCES_DIGEST "" /* hatch_build.py has one, by which a test can tell whether a build is up to date */
 #endif
-#define COLUMN_COUNT 16
+#define COLUMN_COUNT 20
 
-static PyObject *sketch_column(const Page *page) {
+#define MARK_FACTOR 0x9E3779B1u /* `content.digests` marks the sketches that it has to compute with the same */
+
+/* The sketch with the mark of the rule by which the main text was found. */
+static PyObject *sketch_column(const State *state, const Page *page) {
     if (page->sketched == LEFT_TO_PYTHON) {
         return held(Py_None);
     }
-    return PyBytes_FromStringAndSize((const char *)page->sketch, page->sketched == SKETCHED ? SKETCH_SIZE : 0);
+    u8 marked[SKETCH_SIZE];
+    u64 mark = MARK_FACTOR * (state->text_rule - 1);
+    for (u32 i = 0; i < SKETCH_SIZE; i += 8) { /* two values of 32 bits at once */
+        write_eight_bytes(marked + i, eight_bytes(page->sketch + i) ^ (mark << 32 | mark));
+    }
+    return PyBytes_FromStringAndSize((const char *)marked, page->sketched == SKETCHED ? SKETCH_SIZE : 0);
+}
+
+static PyObject *targets_column(const Digested *digested) {
+    if (!digested->has_targets) {
+        return held(Py_None);
+    }
+    return PyBytes_FromStringAndSize((const char *)digested->targets, (Py_ssize_t)digested->targets_size);
+}
+
+static PyObject *counts_tuple(u32 spaces, const WordCounts *counts) {
+    PyObject *values[] = {
+        PyLong_FromUnsignedLong(spaces),
+        PyLong_FromUnsignedLong(counts->words),
+        PyLong_FromUnsignedLong(counts->distinct),
+        PyLong_FromUnsignedLong(counts->top),
+        PyLong_FromUnsignedLong(counts->common),
+    };
+    return tuple_of(values, 5);
 }
 
 static PyObject *columns_of(const State *state, const Page *page) {
@@ -55,10 +82,14 @@ static PyObject *columns_of(const State *state, const Page *page) {
         media_column(state, scanner),
         head_column(state, scanner),
         forms_column(state, scanner),
-        sketch_column(page),
+        sketch_column(state, page),
         blocks_column(&page->parts),
         events_column(state, scanner, page->is_main),
         own_links_column(scanner),
+        PyBytes_FromStringAndSize((const char *)page->digested.masked, page->digested.masked_size),
+        targets_column(&page->digested),
+        counts_tuple(page->spaces, &page->counts),
+        PyLong_FromUnsignedLong(links.anchor_words),
     };
     return row_of(state, state->columns_type, values, COLUMN_COUNT);
 }
@@ -157,17 +188,26 @@ static PyObject *find_type(PyObject *columns, const char *name, Py_ssize_t field
     return type;
 }
 
+static bool read_text_rule(State *state, PyObject *columns) {
+    PyObject *rule = PyObject_GetAttrString(columns, "TEXT_RULE");
+    state->text_rule = rule ? (u32)PyLong_AsUnsignedLong(rule) : 0;
+    Py_XDECREF(rule);
+    return !PyErr_Occurred();
+}
+
 static bool find_types(State *state) {
     PyObject *columns = PyImport_ImportModule("periplus.content.scan.columns");
     if (!columns) {
         return false;
     }
     state->columns_type = find_type(columns, "Columns", COLUMN_COUNT);
-    state->head_type = state->columns_type ? find_type(columns, "HeadElement", HEAD_FIELDS) : NULL;
-    state->medium_type = state->head_type ? find_type(columns, "Medium", MEDIUM_FIELDS) : NULL;
-    state->form_type = state->medium_type ? find_type(columns, "FormElement", FORM_FIELDS) : NULL;
-    state->event_type = state->form_type ? find_type(columns, "Event", EVENT_FIELDS) : NULL;
-    PyObject *kinds = state->event_type ? PyObject_GetAttrString(columns, "EventKind") : NULL;
+    state->head_type = state->columns_type ? find_type(columns, "Head", HEAD_LISTS) : NULL;
+    state->head_element_type = state->head_type ? find_type(columns, "HeadElement", HEAD_FIELDS) : NULL;
+    state->medium_type = state->head_element_type ? find_type(columns, "Medium", MEDIUM_FIELDS) : NULL;
+    state->event_type = state->medium_type ? find_type(columns, "Event", EVENT_FIELDS) : NULL;
+    PyObject *form_type = state->event_type ? find_type(columns, "FormElement", FORM_FIELDS) : NULL;
+    PyObject *kinds = form_type && read_text_rule(state, columns) ? PyObject_GetAttrString(columns, "EventKind") : NULL;
+    Py_XDECREF(form_type);
     Py_DECREF(columns);
     bool is_complete = kinds != NULL;
     for (int kind = 0; is_complete && kind < 3; kind++) {
@@ -192,8 +232,8 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
     State *state = PyModule_GetState(module);
     Py_VISIT(state->columns_type);
     Py_VISIT(state->head_type);
+    Py_VISIT(state->head_element_type);
     Py_VISIT(state->medium_type);
-    Py_VISIT(state->form_type);
     Py_VISIT(state->event_type);
     for (int kind = 0; kind < 3; kind++) {
         Py_VISIT(state->event_kinds[kind]);
@@ -205,8 +245,8 @@ static int clear(PyObject *module) {
     State *state = PyModule_GetState(module);
     Py_CLEAR(state->columns_type);
     Py_CLEAR(state->head_type);
+    Py_CLEAR(state->head_element_type);
     Py_CLEAR(state->medium_type);
-    Py_CLEAR(state->form_type);
     Py_CLEAR(state->event_type);
     Py_CLEAR(state->empty);
     for (int kind = 0; kind < 3; kind++) {
@@ -265,13 +305,32 @@ static PyObject *text_counts(PyObject *module, PyObject *const *arguments, Py_ss
         return NULL;
     }
     WordCounts counts = count_words(main_text);
-    return Py_BuildValue("(IIIII)", count_spaces(text), counts.words, counts.distinct, counts.top, counts.common);
+    return counts_tuple(count_spaces(text), &counts);
+}
+
+/* Whether a byte is a control character other than white space and escape. */
+static inline bool is_stray(u8 byte) {
+    return byte < ' ' && byte != '\t' && byte != '\n' && byte != '\f' && byte != '\r' && byte != 0x1B;
+}
+
+static PyObject *count_controls(PyObject *module, PyObject *bytes) {
+    (void)module;
+    Span span;
+    if (!span_of(bytes, &span)) {
+        return NULL;
+    }
+    u32 count = 0;
+    for (u32 at = 0; at < span.size; at++) {
+        count += is_stray(span.at[at]);
+    }
+    return PyLong_FromUnsignedLong(count);
 }
 
 static PyMethodDef METHODS[] = {
     {"scan", (PyCFunction)(void (*)(void))scan, METH_FASTCALL, "Read a page in one pass."},
     {"resolve", (PyCFunction)(void (*)(void))resolve, METH_FASTCALL, "Resolve the links that need no URL parser."},
     {"masked", masked, METH_O, "Mask the volatile words of a text."},
+    {"count_controls", count_controls, METH_O, "Count the control characters that no text has."},
     {"text_counts", (PyCFunction)(void (*)(void))text_counts, METH_FASTCALL, "Count the words of a page."},
     {NULL, NULL, 0, NULL},
 };

@@ -3,6 +3,7 @@
 #define PERIPLUS_READING_H
 
 #include "blocks.h"
+#include "digested.h"
 #include "main_text.h"
 #include "page.h"
 #include "sketch.h"
@@ -31,6 +32,9 @@ typedef struct {
     u32 main_size;
     u8 sketch[SKETCH_SIZE];
     enum SketchResult sketched;
+    Digested digested;
+    WordCounts counts;
+    u32 spaces; /* at the beginning of the text */
     Scanner scanner; /* the last, because its end is not set to 0 */
 } Page;
 
@@ -53,6 +57,7 @@ static void free_page(Page *page) {
         free(page->page);
         free(page->is_main);
         free(page->main);
+        release_digested(&page->digested);
         free(page);
     }
 }
@@ -91,6 +96,13 @@ static bool choose_main_text(Page *page) {
     return is_done;
 }
 
+/* The words of the main text, or of all text where there is none. */
+static void count_page_words(Page *page) {
+    Span text = {page->scanner.text.bytes, page->scanner.text.size};
+    page->spaces = count_spaces(text);
+    page->counts = count_words(page->main_size ? (Span){page->main, page->main_size} : text);
+}
+
 /* All that needs no Python. Returns false if there is no memory. */
 static bool read_page(Page *page, const u8 *html, size_t size, Span url) {
     page->page = malloc(size + PADDING);
@@ -104,8 +116,13 @@ static bool read_page(Page *page, const u8 *html, size_t size, Span url) {
     scanner->start = page->page;
     scanner->end = page->page + size;
     scan_page(scanner);
-    return !scanner->has_failed && resolve_links(scanner, &page->targets, url) && gather_parts(scanner, &page->parts) &&
-           choose_main_text(page);
+    bool is_read = !scanner->has_failed && resolve_links(scanner, &page->targets, url) &&
+                   gather_parts(scanner, &page->parts) && choose_main_text(page) &&
+                   prepare_digests(scanner, &page->targets, (Span){page->main, page->main_size}, &page->digested);
+    if (is_read) {
+        count_page_words(page);
+    }
+    return is_read;
 }
 
 #endif

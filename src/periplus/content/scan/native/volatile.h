@@ -1,4 +1,4 @@
-/* Words that change without the page having changed, masked: the rules of `content.volatile`, which says what they are.
+/* Words that change without the page having changed, masked: the rules of `content.digests`, which says what they are.
 
    Figures and letters are compared as there: any digit is a digit, and the case of ASCII letters does not matter. A
    function that looks for something returns where it ends, or 0 if it is not there. */
@@ -314,19 +314,35 @@ typedef struct {
     u32 next;  /* where the search goes on */
 } Volatile;
 
+/* Whether a space here is followed by a digit, or by a letter with which a word that may follow a number begins. */
+static bool has_word_behind(Span text, u32 space) {
+    bool is_word = is_digit_at(text, space + 1) || is_one_of(byte_at(text, space + 1), "acdfghjlmnorsuvwy");
+    return byte_at(text, space) == ' ' && is_word;
+}
+
 /* Whether what follows a number promises something: only then is more looked for. */
 static bool is_promising(Span text, u32 end) {
-    if (is_one_of(byte_at(text, end), "-/.:,'") && is_digit_at(text, end + 1)) {
-        return true;
-    }
-    for (int with_ordinal = 1; with_ordinal >= 0; with_ordinal--) {
-        u32 space = skip(text, with_ordinal ? skip_ordinal(text, end) : end, ',');
-        bool is_word = is_digit_at(text, space + 1) || is_one_of(byte_at(text, space + 1), "acdfghjlmnorsuvwy");
-        if (byte_at(text, space) == ' ' && is_word) {
-            return true;
+    switch (byte_at(text, end)) {
+        case '-':
+        case '/':
+        case '.':
+        case ':':
+        case '\'':
+            return is_digit_at(text, end + 1);
+        case ',':
+            return is_digit_at(text, end + 1) || has_word_behind(text, end + 1);
+        case ' ':
+            return has_word_behind(text, end);
+        case 's':
+        case 'n':
+        case 'r':
+        case 't': {
+            u32 ordinal = skip_ordinal(text, end);
+            return ordinal != end && has_word_behind(text, skip(text, ordinal, ','));
         }
+        default:
+            return false;
     }
-    return false;
 }
 
 /* What is volatile around a number. */
@@ -356,6 +372,21 @@ static Volatile volatile_at(Span text, u32 place) {
     return end - place > 8 ? (Volatile){token_before(text, place, end), end, end} : (Volatile){NO_PLACE, 0, number};
 }
 
+/* The next digit, or the end. */
+static u32 next_digit(Span text, u32 place) {
+    while (text.size - place >= 8) {
+        u64 are_digits = are_between(eight_bytes(text.at + place), '0', '9');
+        if (are_digits) {
+            return place + first_marked(are_digits);
+        }
+        place += 8;
+    }
+    while (place < text.size && !IS_DIGIT[text.at[place]]) {
+        place++;
+    }
+    return place;
+}
+
 /* A text with every volatile word masked; `masked` has as much room as the text. Returns the size of it. */
 static u32 mask_volatile(Span text, u8 *masked) {
     u32 size = 0, copied = 0, place = 0;
@@ -363,9 +394,7 @@ static u32 mask_volatile(Span text, u8 *masked) {
         if (place && IS_DIGIT[text.at[place - 1]]) { /* in a number that was looked at */
             place = digits_end(text, place);
         }
-        while (place < text.size && !IS_DIGIT[text.at[place]]) {
-            place++;
-        }
+        place = next_digit(text, place);
         if (place == text.size) {
             break;
         }

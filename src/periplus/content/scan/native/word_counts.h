@@ -75,12 +75,7 @@ static void count_word(WordCounts *counts, CountedWord *known, u16 *slots, Span 
 
 /* The spaces at the beginning of a text. */
 static u32 count_spaces(Span text) {
-    u32 end = text.size < MAX_COUNTED ? text.size : MAX_COUNTED;
-    u32 spaces = 0;
-    for (u32 at = 0; at < end; at++) {
-        spaces += text.at[at] == ' ';
-    }
-    return spaces;
+    return count_byte((Span){text.at, text.size < MAX_COUNTED ? text.size : MAX_COUNTED}, ' ');
 }
 
 /* The words at the beginning of a text; capitals of ASCII count as small letters. */

@@ -1,0 +1,53 @@
+"""`periplus trust`: accept the settings of a collection that somebody else made, or that were edited by hand."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from periplus.assembly import Layout
+from periplus.assembly.collection import existing
+from periplus.assembly.trust import personal, sign
+from periplus.config import Config
+from periplus.config.toml_files import written
+from periplus.model import UsageError
+
+from . import NOTHING_FETCHED, options
+from .consoles import stdout_console
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def trust(collection: options.Collected, yes: Yes = False) -> None:
+    """Show which private addresses, programs and files a collection's settings name, and accept them.
+
+    Needed once for a collection from another machine or person, and after such a setting was edited by hand.
+
+    Example: periplus trust docs
+    """
+    found = existing(collection)
+    config = Config.load(Layout(collection).settings)
+    console = stdout_console()
+    if not found.untrusted:
+        console.print(Text("nothing to accept: later commands take the settings as they are"))
+        return
+    for name, value in personal(config, collection).items():
+        console.print(Text(f"  {name} = {written(value)}"), soft_wrap=True)
+    if not yes:
+        _ask(str(collection))
+    if not sign(config, collection):
+        raise typer.Exit(NOTHING_FETCHED)
+    console.print(Text("accepted"))
+
+
+def _ask(name: str) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "there is no terminal to ask on", hint=f"periplus trust {shlex.quote(name)} --yes accepts these"
+        )
+    if not typer.confirm("Accept these settings?"):
+        raise typer.Exit(NOTHING_FETCHED)

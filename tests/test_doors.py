@@ -1,0 +1,225 @@
+"""Every place that opens an address, names a seed or makes a request is known, with the reason why it may.
+
+A private address is opened by `AddressGuard`, which knows settings alone; settings open the site of a seed where
+`opened_by` is called, for seeds that a person typed. The tables here list every such place in the sources. A new one
+fails the test until it is listed, with the reason why a person stands behind it; other URLs are passed on as `found`.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "periplus"
+NO_REQUESTS = ("lab/", "policy/", "model/", "insight/", "graph/", "search/")
+"""Packages that decide, measure and simulate: they have no wire. The lab serves, on loopback."""
+
+GUARDS = {"config/settings.py:Config.address_guard"}
+"""Where a guard is made: of settings, so that what they do not open is refused."""
+
+OPENING = {
+    "assembly/collection.py:planned": "seeds given as `typed`, or in a file that a person named",
+    "assembly/topic_examples.py:_fetched": "a page given with --like, for that one request",
+}
+"""Where a URL opens its own site."""
+
+TYPED = {
+    "cli/crawl/command.py:crawl": "arguments of the command, and the file of --seeds",
+    "cli/audit/command.py:_crawled": "the site to audit, not what its pages embed and link to",
+    "cli/map.py:map": "the site to map",
+    "cli/survey/command.py:survey": "the list of domains that a person names",
+    "cli/ulinks.py:_of_site": "the site",
+    "cli/ulinks.py:_looked_at": "the same site again; the links that were chosen are found",
+    "cli/import_.py:_import_seeds": "--seed; the lists of --seeds are of others",
+    "assembly/importing.py:import_archives": "--seed; URLs of archives are found",
+    "library/commands.py:crawl": "arguments of a program's author",
+    "library/mapping.py:map": "arguments of a program's author",
+}
+"""Where seeds are passed on as typed by a person."""
+
+FOUND = {
+    "cli/demo.py:demo": "sites of the lab, behind a proxy",
+    "cli/import_.py:_import_seeds": "",
+    "cli/ulinks.py:_looked_at": "",
+    "assembly/importing.py:import_archives": "",
+    "library/mapping.py:map_found": "sites that agents name",
+    "bridges/agents/crawl_jobs.py:CrawlJobs.start": "seeds that agents name",
+    "bridges/scrapy/scheduler.py:Scheduler.open": "start_urls of a spider; Scrapy fetches them itself",
+}
+"""Where seeds are passed on that open nothing."""
+
+PLANNED = {"cli/refresh.py:refresh", "cli/watch.py:_watched"}
+"""Where a collection is continued with the seeds that it has."""
+
+COLLECTIONS = {
+    "assembly/collection.py:planned",
+    "assembly/collection.py:existing",
+    "cli/audit/requests.py:_crawled",
+}
+"""Where a `Collection` is made: its settings are trusted, or those of one that is."""
+
+SEEDS = {
+    "assembly/opening.py:seed_discovery": "the seeds of the collection",
+    "assembly/control_server.py:_Desk._widen": "URLs given over the control socket, which is the user's own",
+    "bridges/scrapy/scheduler.py:Scheduler._accept": "requests of a spider",
+    "crawl/sitemaps/held_seeds.py:HeldSeeds.release": "seeds that waited for lists",
+    "assembly/facts/lookup.py:_judged": "asks filters; nothing is fetched",
+}
+"""Where a discovery is made a seed. Being one opens nothing."""
+
+WIRES = {
+    "assembly/shards.py:_wire",
+    "assembly/fresh_pages.py:FreshPages.__init__",
+    "assembly/publishing.py:range_requests",
+    "assembly/topic_examples.py:_fetched",
+    "assembly/parts.py:rendering_wire",
+    "web/receivers/intake.py:Intake.requests",
+    "crawl/fetch/single.py:SingleRequests._wire",
+}
+"""Where something is made that sends requests: each is given a guard."""
+
+TASKS = {
+    "crawl/frontier/selection.py:CandidateSelector._task",
+    "crawl/frontier/selection.py:CandidateSelector.exclude",
+    "crawl/frontier/preflight.py:SitePreflight._task",
+    "crawl/frontier/preflight.py:SitePreflight._refused",
+    "crawl/fetch/single.py:SingleRequests._task",
+    "store/warc/answers.py:_task",
+    "store/importing/answers.py:_task",
+}
+"""Where a task is made: by the frontier and for single requests, for a wire with a guard; or of archived answers."""
+
+SOCKETS = {
+    "assembly/control.py": "the control socket of a crawl",
+    "assembly/control_server.py": "the same",
+    "web/running.py": "listens",
+    "cluster/connection.py": "the address of a Ray cluster that a person gave",
+    "crawl/fetch/dns.py": "name lookups",
+    "crawl/fetch/transfer.py": "the wire",
+    "crawl/fetch/poller.py": "the wire",
+    "crawl/fetch/single.py": "the wire",
+    "crawl/fetch/wire.py": "the wire",
+    "crawl/render/gate.py": "the browser's proxy, with a guard",
+    "publish/logs/identity.py": "name lookups of addresses in access logs",
+    "publish/push/sender.py": "hubs and search engines that a publisher's settings name",
+}
+"""Modules that can open a connection, or look up a name."""
+
+NETWORK = {"socket", "pycurl", "http.client", "urllib.request", "ftplib", "smtplib", "ssl"}
+CONNECTING = {"open_connection", "create_connection", "open_unix_connection", "urlopen"}
+
+
+class Place(NamedTuple):
+    """A node of the sources that matters here, with the class and function that it is in."""
+
+    module: str
+    scope: str
+    node: ast.Call | ast.Attribute | ast.Import | ast.ImportFrom
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.scope}"
+
+
+@cache
+def sources() -> tuple[Place, ...]:
+    """Every call, attribute and import of the packages that may send requests."""
+    found: list[Place] = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        module = str(path.relative_to(SOURCE))
+        if module.startswith(NO_REQUESTS):
+            continue
+        waiting: list[tuple[ast.AST, tuple[str, ...]]] = [(ast.parse(path.read_text()), ())]
+        while waiting:
+            node, scope = waiting.pop()
+            if isinstance(node, ast.Call | ast.Attribute | ast.Import | ast.ImportFrom):
+                found.append(Place(module, ".".join(scope[:2]), node))
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                scope = (*scope, node.name)
+            waiting += [(child, scope) for child in ast.iter_child_nodes(node)]
+    return tuple(found)
+
+
+def called(place: Place) -> str:
+    """The name of what is called; empty if nothing is."""
+    function = place.node.func if isinstance(place.node, ast.Call) else None
+    return (
+        function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
+    )
+
+
+def keywords(place: Place) -> set[str | None]:
+    return {each.arg for each in place.node.keywords} if isinstance(place.node, ast.Call) else set()
+
+
+def places(name: str, *, keyword: str = "", without: tuple[str, ...] = ()) -> set[str]:
+    """Where something of this name is called: with this keyword, or without any of these."""
+    return {
+        str(place)
+        for place in sources()
+        if called(place) == name
+        and (not keyword or keyword in keywords(place))
+        and not (keywords(place) & set(without))
+    }
+
+
+def imported(place: Place) -> set[str]:
+    match place.node:
+        case ast.Import():
+            return {alias.name for alias in place.node.names}
+        case ast.ImportFrom(level=0):
+            return {place.node.module or ""}
+        case _:
+            return set()
+
+
+def test_guards_are_made_of_settings() -> None:
+    assert places("AddressGuard") == GUARDS
+
+
+def test_every_place_where_a_url_opens_its_own_site() -> None:
+    assert places("opened_by") == set(OPENING)
+
+
+def test_every_place_that_says_a_person_typed_a_seed() -> None:
+    assert places("planned", keyword="typed") | places("planned", keyword="typed_lines") == set(TYPED)
+
+
+def test_every_place_that_passes_on_other_seeds() -> None:
+    assert places("planned", keyword="found") == set(FOUND)
+    assert places("planned", without=("typed", "typed_lines", "found")) == PLANNED
+
+
+def test_every_place_that_makes_a_collection() -> None:
+    """A collection with other settings than those of `planned` and `existing` would not have been checked."""
+    made = {place for place in places("Collection") if not place.startswith("library/")}
+    assert made == COLLECTIONS
+
+
+def test_every_place_that_makes_a_seed() -> None:
+    """Functions that make a discovery and name the source of seeds."""
+    naming = {str(place) for place in sources() if _is_seed(place.node)}
+    assert naming & places("Discovery") == set(SEEDS)
+
+
+def _is_seed(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and ast.unparse(node) == "Source.SEED"
+
+
+def test_every_place_that_makes_a_task() -> None:
+    assert places("FetchTask") == TASKS
+
+
+def test_whatever_sends_requests_has_a_guard() -> None:
+    made = set()
+    for name in ("CurlWire", "SingleRequests", "BrowserPool"):
+        made |= places(name)
+        assert places(name, without=("guard",)) == set(), name
+    assert made == WIRES
+
+
+def test_every_module_that_can_connect() -> None:
+    """A module that imports the means to connect, or calls something that does, is listed with its reason."""
+    found = {place.module for place in sources() if imported(place) & NETWORK or called(place) in CONNECTING}
+    assert found == set(SOCKETS)
