@@ -205,3 +205,34 @@ def test_a_revisit_is_copied_and_its_body_found(tmp_path: Path) -> None:
         state.unlink()
     assert repaired(tmp_path / "new").new_states == (0,)
     assert rows(tmp_path / "new", sql) == before
+
+
+@pytest.mark.parametrize(
+    "claimed",
+    [
+        "attempt: " + "9" * 30,
+        "seconds: nan",
+        "purpose: probe",
+        "lane: fast",
+        "hopsFromSeed: -1",
+        "site: another.test",
+        "redirects: many",
+    ],
+)
+def test_metadata_that_pretends_to_be_ours_is_not_believed(tmp_path: Path, claimed: str) -> None:
+    """It is copied, with a record of ours before it, and a repair reads that one."""
+    fields = {"purpose": "page", "lane": "discovery", "source": "link", "seconds": "1.0"}
+    name, _, value = claimed.partition(": ")
+    block = "".join(f"{key}: {text}\r\n" for key, text in {**fields, name: value}.items()).encode()
+    beside = foreign_record(block, kind="metadata", more="WARC-Concurrent-To: <urn:uuid:one>\r\n")
+    beside = beside.replace(b"WARC-Record-ID: <urn:uuid:one>", b"WARC-Record-ID: <urn:uuid:two>")
+    path = tmp_path / "a.warc"
+    path.write_bytes(foreign_record(answer(html("a"))) + b"\r\n\r\n" + beside + b"\r\n\r\n")
+    import_archives(tmp_path / "new", [path])
+    sql = "select purpose, lane, site, attempt, redirects from fetches"
+    assert rows(tmp_path / "new", sql) == [("page", "discovery", "old.test", 1, 0)]
+    assert [record.type for record in copied(tmp_path / "new")] == ["response", "metadata", "metadata"]
+    for state in (tmp_path / "new" / "state").glob("shard-*/data.mdb"):
+        state.unlink()
+    assert repaired(tmp_path / "new").adopted == 1
+    assert rows(tmp_path / "new", sql) == [("page", "discovery", "old.test", 1, 0)]
