@@ -86,7 +86,7 @@ TASKS = {
     "crawl/frontier/preflight.py:SitePreflight._task",
     "crawl/frontier/preflight.py:SitePreflight._refused",
     "crawl/fetch/single.py:SingleRequests._task",
-    "store/warc/answers.py:_task",
+    "store/warc/answers.py:task_of",
     "store/importing/answers.py:_task",
 }
 """Where a task is made: by the frontier and for single requests, for a wire with a guard; or of archived answers."""

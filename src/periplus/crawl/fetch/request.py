@@ -167,6 +167,7 @@ _ACCEPT = {
     Purpose.SITEMAP: "application/xml,text/xml,*/*;q=0.5",
     Purpose.FEED: "application/atom+xml,application/rss+xml,application/xml;q=0.9,*/*;q=0.5",
     Purpose.ARCHIVE: "*/*",
+    Purpose.FILE: "*/*",
 }
 
 
