@@ -135,7 +135,7 @@ def planned(
     config = _with_workers(config, before.crawl.workers or layout.shards, folder)
     check_ordering(config, layout)
     check_rendering(config)
-    others, kept = seeds_and_credentials(_seeds_of(before, folder))
+    others, kept = seeds_and_credentials(_seeds_of(trust.without(before, unsigned), folder))
     credentials, stored = kept.merged(given), seeds_from(others)
     seeds = tuple(dict.fromkeys([*stored, *typed_urls, *seeds_from(seeds_and_credentials(found)[0])]))
     if not seeds and needs_seeds:

@@ -40,7 +40,7 @@ from periplus.urls import site_of
 
 from .layout import Layout
 from .parts import NO_PARTS, OwnParts, rendering_wire, topic_maker
-from .trust import with_values_of
+from .trust import unsigned, with_values_of
 
 _MMAP_THRESHOLD = -3
 """`M_MMAP_THRESHOLD` of glibc's malloc.h."""
@@ -96,7 +96,7 @@ def open_shard(asked: ShardMaker, layout: Layout, number: int, count: int) -> Sh
 def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int) -> Engine:
     """The engine of a shard, recovered. What was logged under other settings is first applied under those.
 
-    Personal settings are those of now: the log lies in the collection, and a person gave these (`trust`).
+    Personal settings are those of now, unless the logged ones are signed: the log lies in the collection (`trust`).
     """
     state = _state(asked, layout, number)
     try:
@@ -104,7 +104,7 @@ def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int) ->
         if logged is not None:
             before = replace(
                 asked,
-                config=with_values_of(asked.config, logged.config),
+                config=_trusted(logged.config, asked.config, layout.folder),
                 seeds=logged.seeds,
                 visits_a_day=logged.visits_a_day,
                 revisits_only=logged.revisits_only,
@@ -119,6 +119,10 @@ def opened_engine(asked: ShardMaker, layout: Layout, number: int, count: int) ->
         state.close()
         raise
     return engine
+
+
+def _trusted(logged: Config, asked: Config, folder: Path) -> Config:
+    return with_values_of(asked, logged) if unsigned(logged, folder) else logged
 
 
 def _logged(asked: ShardMaker, layout: Layout, number: int, state: State) -> LoggedSettings | None:

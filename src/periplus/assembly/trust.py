@@ -62,7 +62,7 @@ def personal(config: Config, folder: Path) -> dict[str, Any]:
 
 
 def unsigned(config: Config, folder: Path, opened: Sequence[str] = ()) -> tuple[str, ...]:
-    """The personal settings in effect, unless the user has signed exactly these for this collection.
+    """The personal settings in effect, unless the user has signed exactly these, here or in another collection.
 
     `opened` are entries of `wire.allow_private` that a person gives again, with typed seeds.
     """

@@ -79,7 +79,8 @@ class DefectLog:
         try:
             self._first = machine.frontier.check_some(self._first, SITES_CHECKED)
         except InvariantError as error:
-            self._first += SITES_CHECKED
+            following = self._first + SITES_CHECKED
+            self._first = following if following < len(machine.frontier.schedule) else 0
             self._logged += 1
             if self._logged <= _DEFECTS_LOGGED:
                 log.error("a defect in the state of the crawl: %s; %s", error, REPORT)

@@ -134,7 +134,7 @@ class CrawlStats(Struct):
             self._count_file(outcome)
         if isinstance(outcome, Fetched):
             status = outcome.status
-            self.downloaded += len(outcome.body)
+            self.downloaded += outcome.size
             if status >= 500 or status == 429 or (is_page and status >= 400):
                 _add(self.errors, f"http-{status}")
             elif is_page:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier
 
-from periplus.crawl.frontier import Lease, Leases
-from periplus.model import FetchTask, InvariantError, Lane, Purpose, Site, Url
+from periplus.crawl.frontier import Lease, Leases, PolitenessSettings, RetrySettings
+from periplus.model import Discovery, Fetched, FetchTask, InvariantError, Lane, Located, Purpose, Site, Source, Url
+from periplus.store import MemoryState
 
 TASK = FetchTask(Url("https://a.test/"), Site("a.test"), Purpose.PAGE, Lane.DISCOVERY, 10.0)
 
@@ -35,8 +37,10 @@ def test_late_report_does_not_end_the_next_lease() -> None:
     """A report after the end of its lease, when the URL was granted again, does not end the new lease."""
     leases = Leases()
     leases.grant(lease(TASK))
-    assert leases.expired(9.9) == []
-    assert [each.task for each in leases.expired(10.0)] == [TASK]
+    assert leases.next_expired(9.9) is None
+    expired = leases.next_expired(10.0)
+    assert expired is not None
+    assert expired.task == TASK
     second = replace(TASK, lease_ends_at=20.0)
     leases.grant(lease(second))
     assert leases.end(TASK) is None
@@ -74,8 +78,31 @@ def test_requests_of_a_site_are_counted_by_its_leases() -> None:
     counts = [leases.under_way(TASK.site)]
     leases.end(tasks[1])
     counts.append(leases.under_way(TASK.site))
-    leases.expired(10.0)
+    leases.next_expired(10.0)
     counts.append(leases.under_way(TASK.site))
     assert list(leases.names(TASK.site)) == [tasks[2].url]
     leases.end_all()
     assert [*counts, leases.under_way(TASK.site)] == [3, 2, 1, 0]
+
+
+def test_leases_of_a_visit_that_expire_together_are_lost_one_by_one() -> None:
+    """The last attempts of all URLs of a site, lost while the machine slept: its site is parked after the last one."""
+    politeness = PolitenessSettings(delay=0.0, slow_factor=0.0, ip_delay=0.0, max_parallel=4)
+    options = FrontierOptions(politeness=politeness, retries=RetrySettings(max_attempts=1))
+    frontier = OpenedFrontier(MemoryState(), options).frontier
+    urls = [Url(f"https://a.test/{number}") for number in range(4)]
+    frontier.discover([Discovery(url, Source.SEED, 1.0) for url in urls], 1.0)
+    now, tasks = 1.0, frontier.take(9, 1.0)
+    while tasks[0].purpose is not Purpose.PAGE:
+        (task,) = tasks
+        is_lookup = task.ip is None
+        now += 1.0
+        frontier.report(
+            Located(task, "192.0.2.1", 1e6) if is_lookup else Fetched(task, 404, (), b"", now, 0.1, "192.0.2.1"), now
+        )
+        tasks = frontier.take(9, now + 1.0)
+    assert {task.url for task in tasks} == set(urls)
+    frontier.take(9, now + politeness.lease + 10.0)
+    frontier.check_invariants()
+    assert frontier.leases.under_way(Site("a.test")) == 0
+    assert frontier.is_idle

@@ -238,6 +238,10 @@ class Addresses:
         """When the next address is due."""
         return self._due.first
 
+    def find(self, ip: str | None) -> Address | None:
+        """The address of this IP as `at` returns it, if it is known."""
+        return self._nowhere if ip is None or self._ip_delay <= 0 else self._addresses.get(key_of(ip))
+
     def at(self, ip: str | None) -> Address:
         """The address of this IP; the common one for sites without an address, or if addresses do not matter."""
         if ip is None or self._ip_delay <= 0:

@@ -246,7 +246,7 @@ class Frontier:
 
     def take(self, limit: int, now: float) -> list[FetchTask]:
         """Grant at most `limit` tasks that politeness allows now. An empty list is an answer."""
-        for lease in self._leases.expired(now):
+        while (lease := self._leases.next_expired(now)) is not None:
             self._lose(lease, now)
         self._release(now, now)
         due = self._revisits.due(now, self._selector.revisits_waiting)

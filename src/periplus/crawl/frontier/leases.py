@@ -97,12 +97,10 @@ class Leases:
         """Whether a page is out."""
         return (site_of(url), url, "") in self._leases
 
-    def expired(self, now: float) -> list[Lease]:
-        """End every expired lease."""
-        over = []
-        while (key := self._ends.pop_until(now)) is not None:
-            over.append(self._close(key))
-        return over
+    def next_expired(self, now: float) -> Lease | None:
+        """End the next expired lease. One at a time: others of its site are under way until their turn comes."""
+        key = self._ends.pop_until(now)
+        return None if key is None else self._close(key)
 
     def end_all(self) -> list[Lease]:
         """End every lease."""

@@ -439,7 +439,7 @@ class Schedule:
         at_rest = active.address is not None and active in active.address.resting
         if at_rest != (active.stage is Stage.RESTING) or (active in self._ready) != (active.stage is Stage.READY):
             raise InvariantError(f"{active.site} is {active.stage.name}, but not in that heap")
-        if at_rest and active.address is not self.addresses.at(active.record.ip):
+        if at_rest and active.address is not self.addresses.find(active.record.ip):
             raise InvariantError(f"{active.site} rests at an address that is not its own")
         under_way = self._under_way(active.site)
         if (under_way > 0) != (active.stage is Stage.BUSY):
