@@ -362,6 +362,6 @@ def _duration(fields: Mapping[str, str]) -> float:
     """Seconds that the fetch took, if that was archived."""
     try:
         duration = duration_in(fields)
-    except ValueError:
+    except (ValueError, OverflowError):  # of text, and of hundreds of digits
         return 0.0
     return duration if math.isfinite(duration) and 0.0 <= duration <= _MAX_DURATION else 0.0
