@@ -236,3 +236,14 @@ def test_metadata_that_pretends_to_be_ours_is_not_believed(tmp_path: Path, claim
         state.unlink()
     assert repaired(tmp_path / "new").adopted == 1
     assert rows(tmp_path / "new", sql) == [("page", "discovery", "old.test", 1, 0)]
+
+
+@pytest.mark.parametrize(("claimed", "seconds"), [("1500", 1.5), ("9" * 400, 0.0), ("-1", 0.0), ("soon", 0.0)])
+def test_a_duration_that_cannot_be_is_left_out(tmp_path: Path, claimed: str, seconds: float) -> None:
+    """Whatever number an archive claims, its capture is imported."""
+    block = f"fetchTimeMs: {claimed}\r\n".encode()
+    beside = foreign_record(block, kind="metadata", more="WARC-Concurrent-To: <urn:uuid:one>\r\n")
+    path = tmp_path / "a.warc"
+    path.write_bytes(foreign_record(answer(html("a"))) + b"\r\n\r\n" + beside + b"\r\n\r\n")
+    import_archives(tmp_path / "new", [path])
+    assert rows(tmp_path / "new", "select duration from fetches") == [(seconds,)]

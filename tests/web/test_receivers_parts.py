@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.web.receiving import collection
 
 from periplus.formats.websub import LEASE, Intent
 from periplus.model import (
     CollectionDamaged,
+    ConfigError,
     Excluded,
     Failed,
     Fetched,
@@ -20,7 +22,7 @@ from periplus.model import (
     Url,
 )
 from periplus.store import Claim
-from periplus.web.receivers.intake import MAX_SENDERS, Kind, MessageCounts, Result, SenderLimits
+from periplus.web.receivers.intake import MAX_SENDERS, Intake, Kind, MessageCounts, Result, SenderLimits
 from periplus.web.receivers.keys import (
     MAX_CLAIMS,
     MAX_CLAIMS_OF_HOST,
@@ -39,6 +41,7 @@ from periplus.web.receivers.websub import (
     Subscriptions,
     hubs_of,
 )
+from periplus.web.served import Served, ServeSettings
 
 KEY = "0123456789abcdef"
 FEED, HUBS = "http://a.test/feed", (Url("http://hub.test/"), Url("http://other.test/"))
@@ -77,6 +80,17 @@ def test_urls_of_a_sender() -> None:
     assert limits.wait_for_urls("a", 600, 0.0) == 0.0
     assert limits.wait_for_urls("a", 10, 10.0) == 0.0
     assert limits.wait_for_urls("new", 10_000, 0.0) == 0.0  # more than an hour's worth, with a full allowance
+
+
+def test_no_request_without_the_settings_that_are_not_trusted(tmp_path: Path) -> None:
+    """The proxy of a collection that others made is not used; nor is a key fetched without it."""
+    made = collection(tmp_path / "c", ["http://a.test/"], {})
+    trusted = Served([made.folder], ServeSettings()).first
+    Intake(trusted).requests()
+    made.layout.settings.write_text(made.config.with_options({"wire.proxy": "http://127.0.0.1:9"}).dump())
+    changed = Served([made.folder], ServeSettings()).first
+    with pytest.raises(ConfigError, match=r"wire\.proxy"):
+        Intake(changed).requests()
 
 
 def test_senders_are_bounded() -> None:

@@ -371,6 +371,27 @@ def test_one_address_does_not_take_all_connections(serving: Serving) -> None:
         assert site.get("/healthz").status == 200
 
 
+def test_the_connection_that_has_waited_longest_makes_room(serving: Serving) -> None:
+    """That is not the oldest: a client that has just got an answer will ask again."""
+    site = serving(max_connections_per_address=2, header_timeout=PATIENCE)
+    with site.connect() as asking, site.connect() as silent:
+        assert _answers(asking)
+        with site.connect() as other:
+            assert _answers(other)
+            assert _answers(asking)
+            assert silent.recv(1) == b""
+
+
+def _answers(connection: socket.socket) -> bool:
+    """Whether the server answers a request; the connection stays open."""
+    connection.sendall(b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += (part := connection.recv(4096))
+        assert part, "the server closed the connection"
+    return received.startswith(b"HTTP/1.1 200")
+
+
 def test_a_proxy_may_have_more_connections(serving: Serving) -> None:
     """It is on this machine, and sends what many ask."""
     site = serving(max_connections_per_address=5, token=TOKEN, public_url="https://search.example.org")

@@ -130,7 +130,11 @@ class JobProcess:
     def _reap(self, options: int) -> bool:
         """Take its exit code together with its times, which `Popen` does not keep."""
         if self._process.returncode is None:
-            pid, status, used = os.wait4(self._process.pid, options)
+            try:
+                pid, status, used = os.wait4(self._process.pid, options)
+            except ChildProcessError:  # a host program ignores SIGCHLD: the system keeps neither code nor times
+                self._process.returncode = 0
+                return True
             if not pid:
                 return False
             self._process.returncode = os.waitstatus_to_exitcode(status)

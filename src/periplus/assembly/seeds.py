@@ -25,7 +25,7 @@ _LOCAL = re.compile(r"localhost|[\w.-]+\.(?:localhost|test|internal|local)|[\d.]
 
 Only the scheme depends on this. Which private addresses a crawl may reach is decided in `crawl.fetch.addresses`.
 """
-_PATH = re.compile(r"\s*(?:[/\\~]|\.{1,2}(?:[/\\]|\s*$)|[a-z]:[/\\](?!/)|file:)", re.IGNORECASE)
+_PATH = re.compile(r"\s*(?:/(?!/[^/])|[\\~]|\.{1,2}(?:[/\\]|\s*$)|[a-z]:[/\\](?!/)|file:)", re.IGNORECASE)
 """Beginnings of paths on disks. The URL standard would make the first folder a host: /etc/passwd, https://etc/passwd."""
 _PORT = re.compile(r"[^/?#]*:(\d+)")
 
@@ -51,6 +51,7 @@ def with_scheme(text: str) -> str:
     text = text.strip()
     if "://" in text:
         return text
+    text = text.removeprefix("//")
     port = _PORT.match(text)
     host = re.split(r"[/?#]", text, maxsplit=1)[0]
     is_plain = _LOCAL.fullmatch(host) if port is None else port[1] != "443"
@@ -60,7 +61,8 @@ def with_scheme(text: str) -> str:
 def split_userinfo(text: str) -> tuple[str, tuple[str, str] | None]:
     """A seed without `user:password@`, and the two."""
     text = text.strip()
-    scheme, mark, rest = text.partition("://") if "://" in text else ("", "", text)
+    before = "//" if text.startswith("//") else "://"
+    scheme, mark, rest = text.partition(before) if before in text else ("", "", text)
     authority = re.split(r"[/?#\\]", rest, maxsplit=1)[0]
     userinfo, at, host = authority.rpartition("@")
     if not at:

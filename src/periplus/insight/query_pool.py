@@ -123,7 +123,7 @@ class _Worker:
             "OPENBLAS_NUM_THREADS": "1",
         }
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-P", "-m", f"{__package__}.query_worker"],
+            [sys.executable, "-P", "-m", f"{__package__}.query_worker", self._scratch.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

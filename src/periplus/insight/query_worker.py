@@ -17,12 +17,12 @@ import queue
 import resource
 import shutil
 import sys
+import tempfile
 import threading
 from contextlib import suppress
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from tempfile import gettempdir
 from typing import IO, Any, Final, NoReturn
 
 import msgspec
@@ -101,38 +101,43 @@ def reply_in(received: bytes | bytearray) -> Reply | None:
 
 
 def main() -> NoReturn:
-    """Answer questions until standard input closes."""
+    """Answer questions until standard input closes. The argument is a folder for temporary files, removed at the end.
+
+    The folder is not looked up: where it is missing, `tempfile` would choose one that belongs to others.
+    """
+    scratch = Path(sys.argv[1])
+    tempfile.tempdir = str(scratch)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library that prints must not write into an answer
     import periplus.insight.views.connection  # noqa: F401 - DuckDB and Arrow, before the limit is taken
 
     _limit_memory()
     questions: queue.SimpleQueue[Question] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(sys.stdin.buffer, questions), daemon=True).start()
-    _send(answers, Ready())
+    threading.Thread(target=_receive, args=(sys.stdin.buffer, questions, scratch), daemon=True).start()
+    _send(answers, Ready(), scratch)
     while True:
         question = questions.get()
         _limit_processor_time(question.seconds)
-        _send(answers, _answer(question))
+        _send(answers, _answer(question), scratch)
 
 
-def _send(answers: IO[bytes], message: Struct) -> None:
+def _send(answers: IO[bytes], message: Struct, scratch: Path) -> None:
     try:
         answers.write(_with_length(msgspec.json.encode(message)))
         answers.flush()
     except BrokenPipeError:
-        _end()
+        _end(scratch)
 
 
-def _receive(incoming: IO[bytes], questions: queue.SimpleQueue[Question]) -> None:
+def _receive(incoming: IO[bytes], questions: queue.SimpleQueue[Question], scratch: Path) -> None:
     """Hand questions over; end the process when there are no more, whatever it does at that moment."""
     while len(length := incoming.read(_LENGTH)) == _LENGTH:
         questions.put(_questions.decode(incoming.read(int.from_bytes(length, "big"))))
-    _end()
+    _end(scratch)
 
 
-def _end() -> NoReturn:
-    shutil.rmtree(gettempdir(), ignore_errors=True)  # a folder of this process alone, with what waits on disk
+def _end(scratch: Path) -> NoReturn:
+    shutil.rmtree(scratch, ignore_errors=True)
     os._exit(0)
 
 

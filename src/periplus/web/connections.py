@@ -33,7 +33,7 @@ class Connections(Generic[C]):
         self._most_of_one = most_of_one
         self._shared = shared
         self._open: dict[C, str] = {}
-        """The address of each, the oldest first."""
+        """The address of each, the one that has waited longest first."""
         self._of: dict[str, dict[C, None]] = {}
 
     def add(self, connection: C, host: str, is_waiting: Callable[[C], bool]) -> bool:
@@ -49,6 +49,15 @@ class Connections(Generic[C]):
         self._of.setdefault(address, {})[connection] = None
         return has_room
 
+    def waits_again(self, connection: C) -> None:
+        """Note that a response is complete: all other connections that wait have waited longer."""
+        address = self._open.pop(connection, None)
+        if address is None:
+            return
+        self._open[connection] = address
+        del self._of[address][connection]
+        self._of[address][connection] = None
+
     def remove(self, connection: C) -> None:
         """Forget a connection that was closed."""
         address = self._open.pop(connection, None)
@@ -59,11 +68,11 @@ class Connections(Generic[C]):
             del self._of[address]
 
     def _close_one(self, among: Iterable[C], is_waiting: Callable[[C], bool]) -> bool:
-        oldest = next((each for each in among if is_waiting(each)), None)
-        if oldest is None:
+        longest = next((each for each in among if is_waiting(each)), None)
+        if longest is None:
             return False
-        self.remove(oldest)
-        oldest.make_room()
+        self.remove(longest)
+        longest.make_room()
         return True
 
 

@@ -107,6 +107,7 @@ class _Protocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # so that `timeout` holds for every byte that is not read
         self._await_header()
         if not self.open_connections.add(self, self.client[0] if self.client else "", _is_waiting):
             transport.write(_TOO_MANY)
@@ -118,7 +119,7 @@ class _Protocol(H11Protocol):
             self.transport.abort()
             return
         super().data_received(data)
-        if _is_waiting(self):
+        if _awaits_header(self):
             self._await_header()
         elif self._incomplete is not None:
             self._incomplete.cancel()
@@ -128,6 +129,10 @@ class _Protocol(H11Protocol):
         """Close the connection unless a header is complete in time, counted from its first byte."""
         if self._incomplete is None:
             self._incomplete = self.loop.call_later(self.settings.header_timeout, self.transport.abort)
+
+    def on_response_complete(self) -> None:
+        self.open_connections.waits_again(self)
+        super().on_response_complete()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -150,9 +155,14 @@ class _Protocol(H11Protocol):
         self.transport.abort()
 
 
-def _is_waiting(connection: _Protocol) -> bool:
-    """Whether a connection waits for the header of a request: nothing is lost if it is closed."""
+def _awaits_header(connection: _Protocol) -> bool:
+    """Whether the next bytes from the client belong to the header of a request."""
     return connection.cycle is None or connection.cycle.response_complete
+
+
+def _is_waiting(connection: _Protocol) -> bool:
+    """Whether a connection waits for a request and its client has the whole answer: nothing is lost if it is closed."""
+    return _awaits_header(connection) and connection.transport.get_write_buffer_size() == 0
 
 
 class _Server(uvicorn.Server):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -191,6 +192,18 @@ def test_a_job_that_runs_away_fails_and_is_logged(tmp_path: Path, caplog: pytest
     assert "jobs over the tables failed with exit code 1" in caplog.text
     assert "MemoryError" in (tmp_path / "insight" / LOG_FILE).read_text()
     assert not scratch_of(tmp_path).exists()
+
+
+def test_jobs_end_where_a_program_ignores_its_children(tmp_path: Path) -> None:
+    """The system then forgets a process as soon as it has ended."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        process = JobProcess([sys.executable, "-I", "-S", "-c", ""], tmp_path / "jobs.log")
+        process.wait()
+        assert process.has_ended()
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert (process.returncode, process.cpu_seconds) == (0, 0.0)
 
 
 def test_jobs_leave_no_scratch_folder(tmp_path: Path) -> None:

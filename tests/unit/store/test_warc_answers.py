@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -26,6 +27,7 @@ from periplus.model import (
 )
 from periplus.store import MemoryPayloads
 from periplus.store.warc import Archive, WarcEnd, WarcSettings, archived_answers, merge_indexes
+from periplus.store.warc.answers import rendering_in
 from periplus.store.warc.index import scan
 from periplus.store.warc.reading import read_record
 from periplus.store.warc.records import Answer, files_of, index_of
@@ -79,6 +81,35 @@ def test_a_rendered_page_is_archived_twice(tmp_path: Path) -> None:
     assert ("urn:dom:https://example.org/a", "text/html", "") in lines
     ((_, path),) = files_of(tmp_path, 0)
     assert sorted(line.encode() for line in scan(path)) == index_of(path).read_bytes().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    "claimed",
+    [
+        '"requests": -1',
+        f'"received": {1 << 40}',
+        f'"plain_links": {"9" * 400}',
+        '"seconds": -0.5',
+        '"seconds": 1e7',
+        '"seconds": 1e999',
+        '"target": 5',
+        f'"other": {"[" * 100_000}',
+        '"requests": ',
+    ],
+)
+def test_a_rendering_that_cannot_be_is_left_out(claimed: str) -> None:
+    """Its numbers are used in sums and written to tables; an archive of others may claim any."""
+    assert rendering_in({"rendering": f'{{"is_rendered": true, {claimed}}}'}) is None
+
+
+def test_a_rendering_of_an_archive_has_only_a_url_as_its_target() -> None:
+    """And neither a document nor responses, which are records of their own."""
+    loaded = SubResponse(Url("https://example.org/app.js"), 200, HTML, b"let a = 1", AT)
+    claimed = Rendering(True, requests=3, target=Url("HTTP://Example.org"), document=b"x", responses=(loaded,))
+    believed = Rendering(True, requests=3, target=Url("http://example.org/"))
+    assert rendering_in({"rendering": msgspec.json.encode(claimed).decode()}) == believed
+    other = msgspec.json.encode(replace(claimed, target=Url("javascript:alert(1)"))).decode()
+    assert rendering_in({"rendering": other}) == replace(believed, target=None)
 
 
 EVERY_KIND: list[Answer] = [

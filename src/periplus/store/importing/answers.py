@@ -42,6 +42,7 @@ from periplus.urls import canonical, fingerprint, site_of
 
 from ..warc import FileSlice, WarcRecord, read_records
 from ..warc.answers import (
+    MAX_DURATION,
     concurrent_to,
     duration_in,
     fields_as_sent,
@@ -76,8 +77,6 @@ _MAX_DEPTH: Final = 100
 """Links from a seed, if an archive claims more."""
 _MAX_COUNT: Final = 10_000
 """Links, redirects and attempts that one of our own metadata records may name."""
-_MAX_DURATION: Final = 1e6
-"""Seconds that a fetch took, if an archive claims more."""
 _DAY: Final = 86_400.0
 _SITEMAP_ROOTS: Final = (b"<urlset", b"<sitemapindex")
 _SITEMAP_HEAD: Final = 2_048
@@ -317,7 +316,7 @@ def _described(capture: _Capture) -> FetchTask | None:
     try:
         task = task_of(capture.record, request, fields)
         is_sane = all(0 <= number <= _MAX_COUNT for number in (task.depth, task.redirects, task.attempt))
-        is_sane = is_sane and 0.0 <= duration_in(fields) <= _MAX_DURATION
+        is_sane = is_sane and 0.0 <= duration_in(fields) <= MAX_DURATION
     except ValueError:
         return None
     is_own = task.site == site_of(task.url) or task.purpose is Purpose.ROBOTS
@@ -362,6 +361,6 @@ def _duration(fields: Mapping[str, str]) -> float:
     """Seconds that the fetch took, if that was archived."""
     try:
         duration = duration_in(fields)
-    except ValueError:
+    except (ValueError, OverflowError):  # of text, and of hundreds of digits
         return 0.0
-    return duration if math.isfinite(duration) and 0.0 <= duration <= _MAX_DURATION else 0.0
+    return duration if math.isfinite(duration) and 0.0 <= duration <= MAX_DURATION else 0.0

@@ -52,6 +52,10 @@ log = logging.getLogger(__name__)
 
 MAX_BODY: Final = 128 << 20
 """Maximum bytes of a body that are read: more than any sensible setting lets a crawl keep."""
+MAX_DURATION: Final = 1e6
+"""Maximum seconds of a fetch or a rendering; if an archive claims more, it is not believed."""
+_MAX_COUNT: Final = 1 << 40
+"""The requests, bytes, characters and links of a rendered page are fewer; if an archive claims more, likewise."""
 
 _SENT_LENGTH: Final = f"{ORIGINAL}content-length".lower()
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -214,11 +218,21 @@ def fields_in(record: WarcRecord) -> dict[str, str]:
 
 
 def rendering_in(fields: Mapping[str, str]) -> Rendering | None:
-    """The result of opening a page in a browser, from its JSON; `None` if there is none that can be read."""
-    try:
-        return msgspec.json.decode(fields["rendering"], type=Rendering) if "rendering" in fields else None
-    except msgspec.MsgspecError:
+    """The result of opening a page in a browser, from its JSON; `None` if there is none that can be believed.
+
+    Others may have written it: an imported archive is copied with its metadata.
+    """
+    if "rendering" not in fields:
         return None
+    try:
+        found = msgspec.json.decode(fields["rendering"], type=Rendering)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    counts = (found.requests, found.same_site, found.received, found.plain_characters, found.plain_links)
+    if not all(0 <= count < _MAX_COUNT for count in counts) or not 0.0 <= found.seconds <= MAX_DURATION:
+        return None
+    target = canonical(found.target) if found.target is not None else None
+    return replace(found, target=target, document=b"", responses=())
 
 
 def concurrent_to(record: WarcRecord) -> str:

@@ -211,7 +211,12 @@ class Intake:
             return self._named
 
     def requests(self) -> SingleRequests:
-        """Requests with the identity, the limits and the allowed addresses of the crawl."""
+        """Requests with the identity, the limits and the allowed addresses of the crawl.
+
+        Raises `ConfigError` if the collection has settings that no person has given: without them, such as
+        `wire.proxy`, a request would take another way.
+        """
+        self.collection.check_trusted()
         config = self.collection.config
         return SingleRequests(
             config.wire,
