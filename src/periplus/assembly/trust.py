@@ -119,7 +119,7 @@ def check(names: Sequence[str], folder: Path) -> None:
         place = shlex.quote(str(folder))
         raise ConfigError(
             f"{folder}/periplus.toml sets {', '.join(names)}, and you have not given that on this machine",
-            hint=f"read the file; if you agree with it: periplus trust {place}. Options of the command go over it",
+            hint=f"read the file; if you agree with it: periplus trust {place}. Command-line options override it",
         )
 
 

@@ -192,7 +192,10 @@ def _limit_memory() -> None:
 
 
 def _limit_processor_time(seconds: float) -> None:
-    """Let the system end this process if the server does not: a second after all threads could have run so long."""
+    """Let the system end this process if the server does not.
+
+    That is a second after all threads could have run for `seconds`.
+    """
     used = resource.getrusage(resource.RUSAGE_SELF)
     most = ceil(used.ru_utime + used.ru_stime + seconds * THREADS) + 1
     with suppress(OSError, ValueError):

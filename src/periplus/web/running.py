@@ -126,7 +126,10 @@ class _Protocol(H11Protocol):
             self._incomplete = None
 
     def _await_header(self) -> None:
-        """Close the connection unless a header is complete in time, counted from its first byte."""
+        """Close the connection unless a header is complete in time.
+
+        The time is counted from the connection, or from the first byte of a later request.
+        """
         if self._incomplete is None:
             self._incomplete = self.loop.call_later(self.settings.header_timeout, self.transport.abort)
 

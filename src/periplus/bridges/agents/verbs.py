@@ -304,7 +304,7 @@ class AgentVerbs:
             return self._fresh[collection.name]
 
     def _refused_seed(self, collection: ServedCollection, text: str) -> Refusal | None:
-        """Why a seed cannot be one; an agent's seed opens no private address, but is told so at once."""
+        """Why a seed is refused. An agent's seed opens no private address, and the agent learns that at once."""
         try:
             (url,) = seeds_from([text])
         except ConfigError as error:

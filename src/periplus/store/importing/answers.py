@@ -295,7 +295,7 @@ class _Reader:
 
 
 def _message(source: Path | FileSlice, record: WarcRecord, most: int) -> tuple[HttpMessage, int]:
-    """The message in a record, of which at most so many bytes are read, and the number of those that are not."""
+    """The message in a record, of which at most `most` bytes are read, and the number of those that are not."""
     if len(record.block) < min(record.size, most):
         parts, size = [], 0
         for piece in block_pieces(source, record):
