@@ -10,6 +10,8 @@ from threading import Event, Lock, Thread
 from typing import Final, ParamSpec
 from weakref import WeakKeyDictionary
 
+from periplus.model import PeriplusError
+
 from ..served import Served
 from .intake import Intake, Kind, MessageCounts, Result, SenderLimits
 from .keys import IndexNowReceiver
@@ -98,6 +100,8 @@ def _logged(job: Callable[P, object], *arguments: P.args, **named: P.kwargs) -> 
     """Run a job in a thread; an error goes to the log."""
     try:
         job(*arguments, **named)
+    except PeriplusError as error:
+        log.warning("%s; %s", error, error.hint)
     except Exception:
         log.exception("a job of the receivers failed")
 
