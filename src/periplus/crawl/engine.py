@@ -167,8 +167,7 @@ class Engine:
 
     def _look_for_standstill(self, now: float) -> None:
         """Schedule everything again if the crawl stands still; the second time in vain, end it."""
-        may_ask = not (self._wire.under_way or self.is_stopping or self.is_paused)
-        is_still = may_ask and stands_still(self._machine, now)
+        is_still = not (self._wire.under_way or self.is_stopping or self.is_paused) and stands_still(self._machine, now)
         if self._limiter.room(now) > 0 and self._standstill.is_over_patience(now, is_still=is_still):
             self.checkpoint()
             self._standstill.repair(self._machine)
