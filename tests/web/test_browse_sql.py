@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from tests.lab.crawling import rows
 from tests.markup import elements
 from tests.web.asking import PATIENCE, Site
 from tests.web.browsed import crawled
-from tests.web.query_processes import is_there, limit_of, memory_of, query_workers
+from tests.web.query_processes import limit_of, memory_of, query_workers
 
 from periplus.lab.web.sites import Profile
 from periplus.web import browse_tables
@@ -139,8 +138,7 @@ def test_a_process_that_was_killed_meanwhile_is_replaced(server: Site) -> None:
     answer(server, "select 1 as one")
     for pid in query_workers(os.getpid()):
         os.kill(pid, signal.SIGKILL)
-        while is_there(pid):
-            time.sleep(0.01)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # all its threads have ended, and the pool may notice
     assert answer(server, "select 1 as one") == [{"one": 1}]
 
 
