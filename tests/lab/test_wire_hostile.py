@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from tests.lab.loopback_guard import LoopbackGuard
 
-from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import CurlWire, Identity, Resolver, ResolverSettings, WireSettings
-from periplus.lab.web import World
-from periplus.lab.web.hostile import DOMAIN, REGISTRY
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab import World
+from periplus.apps.lab.hostile import DOMAIN, REGISTRY
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.engine.clock import SystemClock
+from periplus.engine.fetch import CurlWire, Identity, Resolver, ResolverSettings, WireSettings
 from periplus.model import Excluded, Failed, Fetched, FetchOutcome, FetchTask, Lane, Located, Purpose, Redirected
 from periplus.urls import canonical, site_of
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from tests.each_case import each_case
 
-from periplus.assembly import Layout, ShardMaker, seeds_from
-from periplus.assembly.shards import open_machine
-from periplus.assembly.wording import dried_up, harvest
-from periplus.config import Config
-from periplus.crawl.focus import DRY_PAGES, FocusState
-from periplus.crawl.inputs import Answer, Answered, Discovered, Effect, Emit, Fetch, Flushed, Granted
-from periplus.crawl.machine import Machine
-from periplus.crawl.stats import CrawlStats
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.seeds import seeds_from
+from periplus.collection.shards import ShardMaker, open_machine
+from periplus.collection.wording import dried_up, harvest
+from periplus.engine.inputs import Answer, Answered, Discovered, Effect, Emit, Fetch, Flushed, Granted
+from periplus.engine.machine import Machine
+from periplus.engine.stats import CrawlStats
 from periplus.model import (
     ConfigError,
     Discovery,
@@ -27,8 +27,9 @@ from periplus.model import (
     Source,
     Url,
 )
+from periplus.parts.focus.part import DRY_PAGES, FocusState
+from periplus.parts.revisit.weights import PageWeights
 from periplus.policy.ordering import potential_of
-from periplus.policy.refresh import PageWeights
 from periplus.store import MemoryState
 
 HOME = "http://a.test/"
@@ -115,7 +116,7 @@ def test_pages_on_the_topic_come_first(tmp_path: Path, name: str) -> None:
     """Every ordering fetches the branch on the topic before it goes far into the other."""
     settings: dict[str, object] = {"ordering__every": 2} if name == "n_best" else {}
     run = Run(maker(tmp_path, crawl__ordering=name, **settings)).crawl(20)
-    on_topic = [each for each in run.fetched if each.startswith("web/")]
+    on_topic = [each for each in run.fetched if each.startswith("apps/serve/")]
     assert len(on_topic) >= (12 if name == "n_best" else 16)
     assert all((value or 0.0) >= 0.5 for url, value in run.relevance.items() if "/web/" in url)
     assert all(value == 0.0 for url, value in run.relevance.items() if "/cook/" in url)
