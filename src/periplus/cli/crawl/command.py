@@ -1,7 +1,7 @@
 """`periplus crawl`: make a collection from seeds, or continue one.
 
-This file turns what was typed into settings; `running` runs the crawl that `collection` makes of them while `live` shows
-it, and `summary` prints at the end what there is.
+This file turns what was typed into settings; `running` runs the crawl that `collection` makes of them while `live`
+shows it, and `summary` prints at the end what there is.
 """
 
 from __future__ import annotations
