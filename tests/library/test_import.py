@@ -75,10 +75,10 @@ def test_crawl_is_a_function_and_a_package(first: str) -> None:
 
 def test_keywords_are_the_options_of_the_command_line() -> None:
     """Every option of `periplus crawl` is a keyword, but for those that only say how to print."""
-    options = set(inspect.signature(crawl_command).parameters) - {"dry_run", "json"}
+    options = set(inspect.signature(crawl_command).parameters) - {"dry_run", "json", "set_"}
     keywords = set(inspect.signature(library.crawl).parameters)
     assert options <= keywords
-    assert keywords - options == {"headers", "cookies", "auth"} | ({"extract", "want", "score"} - options)
+    assert keywords - options == {"headers", "cookies", "auth", "settings"}
 
 
 def test_subject_modules() -> None:

@@ -11,7 +11,7 @@ import logging
 import shlex
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -24,6 +24,7 @@ from periplus.apps.lab.server import RunningClock, RunningLab, Server
 from periplus.apps.lab.sites import DOMAIN
 from periplus.collection.collection import Collection, held, planned
 from periplus.collection.facts.lookup import collection_facts
+from periplus.collection.options import with_fixed
 from periplus.collection.summary import Summary
 from periplus.collection.wording import counted, lasting, pace
 
@@ -32,6 +33,7 @@ from .crawl.running import exit_code, run
 from .crawl.summary import print_places
 from .info import print_collection
 from .report import written_report
+from .setting_options import takes_settings, typed_settings
 
 SEED, SITES, PAGES = 9, 30, 1000
 WORKERS = 2
@@ -59,16 +61,19 @@ OPTIONS: dict[str, object] = {
 }
 
 
+@takes_settings("demo")
 def demo(
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="The folder of the collection; by default a new one."),
     ] = None,
+    **given: Any,
 ) -> None:
     """Crawl a small web that comes with Periplus, print what was found and write a report: a minute, no network.
 
     Example: periplus demo
     """
+    asked = typed_settings("demo", given)
     console = stdout_console()
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # that a client hung up is what hostile hosts are for
     folder = out or Path(tempfile.mkdtemp(prefix="periplus-demo-")) / "web"
@@ -77,7 +82,9 @@ def demo(
         hosts = [*(site.host for site in world.sites()), *(REGISTRY[name].host for name in HOSTILE)]
         _print(console, f"a web of {SITES} sites and {len(HOSTILE)} hostile hosts is up at {lab.base}", "bold")
         collection = planned(
-            folder, found=[f"http://{host}/" for host in hosts], options={**OPTIONS, "wire.proxy": lab.base.rstrip("/")}
+            folder,
+            found=[f"http://{host}/" for host in hosts],
+            options=with_fixed({**OPTIONS, **asked}, {"wire.proxy": lab.base.rstrip("/")}, "demo"),
         )
         with held(folder):
             collection.save()

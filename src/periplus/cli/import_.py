@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -21,6 +21,7 @@ from periplus.model import UsageError
 
 from . import INTERRUPTED, options
 from .consoles import stderr_console
+from .setting_options import takes_settings, typed_settings
 
 _INTERVAL = 5.0
 """Seconds between two lines of progress, at least."""
@@ -28,6 +29,7 @@ _INTERVAL = 5.0
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The collection; archives need a new one.")]
 
 
+@takes_settings("import")
 def import_(
     out: Out,
     files: Annotated[
@@ -46,7 +48,9 @@ def import_(
         list[str] | None,
         typer.Option("--seed", metavar="URL", help="A seed of the collection; by default a page of each site."),
     ] = None,
+    *,
     json: options.Json = False,
+    **given: Any,
 ) -> None:
     """Make a collection of archives: search, audit, compare, report and watch it like one that was crawled.
 
@@ -57,8 +61,9 @@ def import_(
             "give archives to import, or lists of seeds with --seeds",
             hint=f"periplus import crawl.warc.gz -o {out}, or periplus import --seeds bookmarks.html -o {out}",
         )
+    asked = typed_settings("import", given)
     if seeds:
-        _import_seeds(out, seed or [], [url for each in seeds for url in read_seeds(each)], is_json=json)
+        _import_seeds(out, seed or [], [url for each in seeds for url in read_seeds(each)], asked, is_json=json)
         return
     tune_garbage_collection()
     console = stderr_console()
@@ -66,7 +71,7 @@ def import_(
     more = f" and {count(len(paths) - 1)} more" if len(paths) > 1 else ""
     console.print(Text(f"reading {paths[0]}{more}", style="dim"), soft_wrap=True)
     try:
-        done = import_archives(out, paths, seeds=seed or (), say=_progress(console))
+        done = import_archives(out, paths, seeds=seed or (), settings=asked, say=_progress(console))
     except KeyboardInterrupt:
         console.print(Text(f"interrupted: {out} was not made"), soft_wrap=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -75,9 +80,9 @@ def import_(
         raise typer.Exit(1)
 
 
-def _import_seeds(out: Path, typed: list[str], found: list[str], *, is_json: bool) -> None:
+def _import_seeds(out: Path, typed: list[str], found: list[str], asked: dict[str, Any], *, is_json: bool) -> None:
     with held(out):
-        collection = planned(out, typed=typed, found=found, options={})
+        collection = planned(out, typed=typed, found=found, options=asked)
         collection.save()
     if is_json:
         typer.echo(msgspec.json.encode({"seeds": len(collection.seeds), "collection": str(out)}))

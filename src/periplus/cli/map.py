@@ -16,7 +16,7 @@ from functools import lru_cache
 from heapq import nlargest
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -27,7 +27,6 @@ from rich.text import Text
 from periplus.collection.collection import Collection, held, planned, states
 from periplus.collection.facts.listed_urls import Judging, MapFile, MapFiles, SiteCost, Verdict
 from periplus.collection.mapping import map_folder, map_settings
-from periplus.collection.options import wire_settings
 from periplus.collection.summary import Summary
 from periplus.collection.wording import count, counted, lasting, size, top
 from periplus.insight.listed import Listed, listed_urls
@@ -40,6 +39,7 @@ from .app import INTERRUPTED
 from .closed_pipe import unless_closed
 from .consoles import one_line, stderr_console, stdout_console
 from .crawl.running import run
+from .setting_options import takes_settings, typed_settings
 from .survey.output import FILES
 
 SHOWN = 50
@@ -301,38 +301,22 @@ Out = Annotated[
 All = Annotated[bool, typer.Option("--all", help="Show every file and URL, also on a terminal.")]
 
 
+@takes_settings("map")
 def map(  # noqa: A001 - the verb
     site: Site,
     out: Out = None,
     all_: All = False,
-    sitemap: options.Sitemap = None,
-    scope: options.Scope = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
-    media: options.Media = None,
-    delay: options.Delay = None,
-    contact: options.Contact = None,
+    *,
     config: options.SettingsFile = None,
-    resolve: options.Resolve = None,
-    allow_private: options.AllowPrivate = None,
-    proxy: options.Proxy = None,
-    ca_file: options.CaFile = None,
     json: options.Json = False,
+    **given: Any,
 ) -> None:
     """List every URL a site publishes, with its source and what would refuse it, without fetching pages.
 
     Example: periplus map docs.example.org
     """
     with map_folder(out) as folder:
-        chosen = map_settings(
-            folder,
-            sitemap=sitemap,
-            scope=scope.value if scope else None,
-            include=include,
-            exclude=exclude,
-            media=media,
-        )
-        asked = {**chosen, **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file)}
+        asked = map_settings(folder, typed_settings("map", given))
         collection = planned(folder, typed=[site], settings=config, options=asked)
         with held(folder):
             collection.save()

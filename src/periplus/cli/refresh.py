@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -36,6 +36,7 @@ from .consoles import stderr_console, stdout_console
 from .crawl.live import Row, View, host_rows
 from .crawl.resizing import gathering
 from .crawl.running import run
+from .setting_options import takes_settings, typed_settings
 
 _SHOWN = 20
 """URLs of each kind on a terminal: one screen; `periplus changes` and `--json` have the others."""
@@ -62,6 +63,7 @@ class RefreshResult(Struct, frozen=True):
     gone_urls: tuple[str, ...]
 
 
+@takes_settings("refresh")
 def refresh(
     collection: options.Collected,
     site: Annotated[
@@ -80,11 +82,13 @@ def refresh(
             help="Fetch new pages that are found, too. By default if the collection was crawled to its end.",
         ),
     ] = None,
+    *,
     cluster: Annotated[
         str | None,
         typer.Option("--cluster", metavar="ADDRESS", help="Run the shards on Ray: auto, local, or an address."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
+    **given: Any,
 ) -> None:
     """Ask every page again, once, and show what changed. Unchanged pages are not sent again (304).
 
@@ -99,7 +103,7 @@ def refresh(
         )
     selection = Selection(tuple(site or ()), duration("--older-than", older_than) or 0.0)
     _check_sites(existing(collection), selection)
-    asked = planned(collection, options={})
+    asked = planned(collection, options=typed_settings("refresh", given))
     with held(collection), gathering(cluster, asked) as (now, gather, most):
         plan = begin_refresh(now.config, now.layout, now.seeds, selection, fetches_new=new)
         title = f"periplus refresh {shlex.quote(str(collection))}"

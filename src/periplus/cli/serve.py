@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -16,8 +16,10 @@ from periplus.model import UsageError
 
 from .app import INTERRUPTED
 from .consoles import stderr_console
+from .setting_options import takes_settings, typed_settings
 
 
+@takes_settings("serve")
 def serve(
     collections: Annotated[
         list[Path], typer.Argument(metavar="DIR...", show_default=False, help="The folders of collections.")
@@ -45,6 +47,7 @@ def serve(
     crawl: Annotated[bool, typer.Option("--crawl", help="Run the crawl of each collection beside the server.")] = False,
     sql: Annotated[bool, typer.Option("--sql", help="Let agents query the tables in SQL, at /mcp and /api.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Watch each collection beside the server.")] = False,
+    **given: Any,
 ) -> None:
     """Serve collections in a browser: search, pages about a collection, an API. Ctrl-C stops.
 
@@ -53,6 +56,8 @@ def serve(
     check_installed()
     if crawl and watch:
         raise UsageError("--crawl and --watch exclude each other", hint="watch begins when the crawl is complete")
+    if typed_settings("serve", given) and not (crawl or watch):
+        raise UsageError("--set gives settings to a crawl", hint="use it with --crawl or --watch")
     from periplus.apps.serve.running import crawling
     from periplus.apps.serve.running import serve as run
     from periplus.bridges.agents.rest import AgentRoutes
@@ -79,7 +84,8 @@ def serve(
     def say(text: str) -> None:
         console.print(Text(text, style="bold red"), soft_wrap=True)
 
-    with crawling(collections if crawl or watch else (), "watch" if watch else "crawl", say):
+    asked = [f"--set={text}" for text in given["set_"] or ()]
+    with crawling(collections if crawl or watch else (), "watch" if watch else "crawl", say, asked):
         run(served, started, lambda: os._exit(INTERRUPTED))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -20,13 +20,14 @@ from periplus.apps.ulinks import Sample, Ulink, tree_statistics
 from periplus.apps.ulinks.titles import entitled
 from periplus.collection.collection import Collection, existing, held, planned
 from periplus.collection.facts.site_list import is_collection
-from periplus.collection.options import wire_settings
+from periplus.collection.options import with_fixed
 from periplus.collection.wording import count, counted
 from periplus.urls import canonical, site_of
 
 from . import NOTHING_FETCHED, options
 from .consoles import one_line, stderr_console, stdout_console
 from .crawl.running import run
+from .setting_options import takes_settings, typed_settings
 from .survey.output import FILES
 
 _NOWHERE = "periplus-0b1f9c7e5d3a/"
@@ -55,6 +56,7 @@ OfSite = Annotated[
 ]
 
 
+@takes_settings("ulinks")
 def ulinks(
     what: What,
     number: Number = 8,
@@ -62,14 +64,9 @@ def ulinks(
     exact: Exact = False,
     pages: Pages = False,
     site: OfSite = None,
-    sitemap: options.Sitemap = None,
-    delay: options.Delay = None,
-    contact: options.Contact = None,
-    resolve: options.Resolve = None,
-    allow_private: options.AllowPrivate = None,
-    proxy: options.Proxy = None,
-    ca_file: options.CaFile = None,
+    *,
     json: options.Json = False,
+    **given: Any,
 ) -> None:
     """List the most useful links of a site, from its sitemaps alone or from a crawl.
 
@@ -79,11 +76,8 @@ def ulinks(
     if is_collection(what):
         found = ulinks_of(existing(Path(what)), wanted, site)
     else:
-        wire: dict[str, object] = {
-            "crawl.workers": 1,
-            **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
-        }
-        found = [_of_site(what, wanted, wire, sitemap or [], looks=pages)]
+        settings = {"crawl.workers": 1, **typed_settings("ulinks", given)}
+        found = [_of_site(what, wanted, settings, looks=pages)]
     _print(found, is_json=json)
     raise typer.Exit(0 if any(each.ulinks for each in found) else NOTHING_FETCHED)
 
@@ -91,19 +85,15 @@ def ulinks(
 # of a site, over the wire
 
 
-def _of_site(site: str, wanted: Wanted, wire: dict[str, object], sitemaps: list[str], *, looks: bool) -> SiteUlinks:
-    asked_of: dict[str, object] = {
-        "sitemaps.only": True,
-        "sitemaps.follow": True,
-        "sitemaps.submitted": sitemaps or None,
-    }
+def _of_site(site: str, wanted: Wanted, settings: dict[str, object], *, looks: bool) -> SiteUlinks:
+    mapping = with_fixed(settings, {"sitemaps.only": True, "sitemaps.follow": True}, "ulinks")
     with TemporaryDirectory(prefix=SCRATCH) as folder:
-        collection = planned(Path(folder) / "map", typed=[site], options=wire | asked_of)
+        collection = planned(Path(folder) / "map", typed=[site], options=mapping)
         _fetched(collection, f"periplus ulinks {site}")
         sample = sampled(collection, Path(folder), repairs=not wanted.is_exact)
         found = wanted.of(sample)
         if looks and found:
-            found = _looked_at(Path(folder) / "pages", collection, sample, found, wanted, wire)
+            found = _looked_at(Path(folder) / "pages", collection, sample, found, wanted, settings)
     name = str(site_of(collection.seeds[0]))
     return SiteUlinks(name, "sitemaps", sample.total, found, tree_statistics(one.url for one in sample.urls))
 
@@ -115,15 +105,15 @@ def _fetched(collection: Collection, title: str) -> None:
 
 
 def _looked_at(
-    folder: Path, mapped: Collection, sample: Sample, found: list[Ulink], wanted: Wanted, wire: dict[str, object]
+    folder: Path, mapped: Collection, sample: Sample, found: list[Ulink], wanted: Wanted, settings: dict[str, object]
 ) -> list[Ulink]:
     """The links, chosen again after the home page and the pages of sections were fetched."""
     scheme = str(mapped.seeds[0]).partition(":")[0]
     sections = [canonical(f"{scheme}://{link.section.rstrip('/')}/") for link in found if not link.is_listed]
     nowhere = canonical(f"{scheme}://{site_of(mapped.seeds[0])}/{_NOWHERE}") or mapped.seeds[0]
     chosen = [str(nowhere), *(link.url for link in found if link.is_listed), *filter(None, sections)]
-    shallow: dict[str, object] = {"budgets.max_depth": 0, "sitemaps.follow": False}
-    collection = planned(folder, typed=[str(mapped.seeds[0])], found=chosen, options=wire | shallow)
+    shallow = {"budgets.max_depth": 0, "sitemaps.follow": False, "sitemaps.submitted": None}
+    collection = planned(folder, typed=[str(mapped.seeds[0])], found=chosen, options=settings | shallow)
     _fetched(collection, f"looking at {len(chosen) + 1} pages")
     with asked(collection) as views:
         pages = frozenset(str(row["url"]) for row in views.rows(_THERE, [str(nowhere)]))

@@ -14,7 +14,7 @@ import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -25,7 +25,6 @@ from rich.text import Text
 from periplus.collection.collection import Collection, existing, held, planned, tally_of
 from periplus.collection.facts.freshness_words import share, when, why
 from periplus.collection.opening import budget as budget_of
-from periplus.collection.options import duration
 from periplus.collection.progress import Progress
 from periplus.collection.wording import count, counted, lasting, top
 from periplus.engine.sharding import Gather
@@ -42,6 +41,7 @@ from .consoles import stderr_console, stdout_console
 from .crawl.live import PLAIN_EVERY, Row, View, host_rows
 from .crawl.resizing import gathering
 from .crawl.running import run
+from .setting_options import takes_settings, typed_settings
 
 _WIDE = 124
 """Width in columns from which a URL and the reason of its visit share a line."""
@@ -241,51 +241,32 @@ def _upcoming_visit(visit: NextVisit, now: float) -> UpcomingVisit:
 _BUDGET = re.compile(r"(\d{1,12})(?:/(?:d|day))?", re.ASCII)
 
 
+@takes_settings("watch")
 def watch(
     collection: options.Collected,
     budget: Annotated[
         str | None,
         typer.Option("--budget", metavar="VISITS", help="Requests a day over all sites: 10000, 10000/day."),
     ] = None,
-    per_site: Annotated[
-        int | None,
-        typer.Option("--per-site", metavar="VISITS", min=0, help="Maximum requests a day to one site; 0: no limit."),
-    ] = None,
-    objective: Annotated[
-        str | None,
-        typer.Option(
-            "--objective",
-            metavar="NAME",
-            help="What to optimise: mixed (the default), binary, harmonic, longevity, age, capture.",
-        ),
-    ] = None,
-    for_: Annotated[
-        str | None, typer.Option("--for", metavar="TIME", help="How long to watch; by default until Ctrl-C.")
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers", metavar="N", min=1, max=256, help="Number of processes: that of the shards of the collection."
-        ),
-    ] = None,
+    *,
     cluster: Annotated[
         str | None,
         typer.Option("--cluster", metavar="ADDRESS", help="Run the shards on Ray: auto, local, or an address."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="For programs: a JSON line every 10 s on stdout.")] = False,
+    **given: Any,
 ) -> None:
     """Keep a collection fresh: visit pages again when it is worth it, within a budget. Ctrl-C keeps everything.
 
     Example: periplus watch docs --budget 10000
     """
-    asked: dict[str, object] = {
-        "watch.visits_a_day": None if budget is None else visits_a_day(budget),
-        "watch.per_site": per_site,
-        "refresh.objective": None if objective is None else check_objective(objective).name,
-        "crawl.workers": workers,
-    }
+    asked = typed_settings("watch", given)
+    if budget is not None:
+        asked["watch.visits_a_day"] = visits_a_day(budget)
+    if "refresh.objective" in asked:
+        check_objective(asked["refresh.objective"])
+    seconds: float | None = asked.pop("crawl.for", None)
     watched = _watched(collection, asked)
-    seconds = duration("--for", for_)
     if seconds is not None and not seconds:
         raise UsageError(
             "--for must be more than 0, got 0", hint="write --for 12h, or leave --for out to watch until Ctrl-C"

@@ -112,8 +112,8 @@ def planned(
     """Return the collection that a crawl into a folder would make or continue; nothing is written yet.
 
     `typed` are seeds that a person gave, `typed_lines` those of a file that a person named: they open their own sites
-    if these are private, as do the seeds in the file `settings`, which a person named, too. `found` are seeds from
-    anywhere else, and open nothing, like those that the folder had before.
+    if these are private, as do the seeds in the file `settings`, which a person named, too, and those that `options`
+    name. `found` are seeds from anywhere else, and open nothing, like those that the folder had before.
     """
     from .opening import check_ordering  # these load all of a crawl, which commands that only read do not need
     from .resizing import check_whole
@@ -127,7 +127,7 @@ def planned(
     before = Config() if is_new else Config.load(layout.settings)
     config = Config.load(settings) if settings is not None else before
     config = config.with_options(options)
-    named = _seeds_of(config, settings.parent) if settings is not None else []
+    named = _seeds_of(config, settings.parent) if settings is not None else _seeds_asked(options)
     named, given = seeds_and_credentials([*named, *typed, *_seeds_in(typed_lines)])
     typed_urls = seeds_from(named)
     opened = opened_by(typed_urls, config.dns.hosts, ())
@@ -250,6 +250,12 @@ def _refuse_other_folders(folder: Path) -> None:
 def _seeds_of(config: Config, folder: Path) -> list[str]:
     file = config.crawl.seed_file
     return [*config.crawl.seeds, *(read_seeds(folder / file) if file else ())]
+
+
+def _seeds_asked(options: Mapping[str, object]) -> list[str]:
+    """The seeds among the options of a person; a file is looked for in the current folder."""
+    names = ("crawl.seeds", "crawl.seed_file")
+    return _seeds_of(Config().with_options({name: options.get(name) for name in names}), Path())
 
 
 def _seeds_in(lines: Iterable[str]) -> list[str]:

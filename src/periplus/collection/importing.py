@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -50,6 +50,7 @@ from periplus.urls import canonical
 
 from .collection import Collection, planned
 from .opening import seed_discovery, settle
+from .options import with_fixed
 from .seeds import MAX_SEEDS
 from .shards import ShardMaker, open_machine
 
@@ -85,12 +86,18 @@ class Imported(Struct, frozen=True):
 
 
 def import_archives(
-    folder: Path, paths: Sequence[Path], *, seeds: Sequence[str] = (), say: Say = lambda _done, _all: None
+    folder: Path,
+    paths: Sequence[Path],
+    *,
+    seeds: Sequence[str] = (),
+    settings: Mapping[str, object] | None = None,
+    say: Say = lambda _done, _all: None,
 ) -> Imported:
     """Make a new collection of all captures below these paths.
 
     `seeds`, which a person gave, bound what a crawl that continues the collection fetches; by default the shortest
-    page of every site, or the pages that a WACZ package lists first, which open no private address.
+    page of every site, or the pages that a WACZ package lists first, which open no private address. `settings` of the
+    collection are by name.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(
@@ -107,7 +114,8 @@ def import_archives(
             raise UsageError("there are no captures in these files", hint="periplus read FILE shows what a file is")
         shutil.rmtree(draft, ignore_errors=True)
         found = [] if seeds else _seeds(paths, known)
-        collection = planned(draft, typed=seeds, found=found, options={"crawl.workers": 1})
+        options = with_fixed(settings or {}, {"crawl.workers": 1}, "import")
+        collection = planned(draft, typed=seeds, found=found, options=options)
         collection.save()
         done = _Import(collection, files, known, say).run()
         if not done.captures:

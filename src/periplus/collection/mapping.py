@@ -7,7 +7,7 @@ URLs, and the politeness delays the time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,26 +22,15 @@ from .collection import Collection, held, states
 from .config.settings import Config
 from .facts.listed_urls import Judging, SiteCost
 from .layout import Layout
-from .options import crawl_settings
+from .options import with_fixed
 from .parts import OwnParts
 from .running import CrawlRun
 
 
-def map_settings(
-    folder: Path,
-    *,
-    sitemap: str | Sequence[str] | None = None,
-    scope: str | None = None,
-    include: str | Sequence[str] | None = None,
-    exclude: str | Sequence[str] | None = None,
-    media: str | Sequence[str] | None = None,
-) -> dict[str, object]:
+def map_settings(folder: Path, asked: Mapping[str, object]) -> dict[str, object]:
     """The settings of a crawl that fetches no pages: what a site publishes about itself, in one shard if it is new."""
-    workers = None if Layout(folder).shards else 1
-    chosen = crawl_settings(
-        sitemap=sitemap, scope=scope, include=include, exclude=exclude, media=media, workers=workers
-    )
-    return {**chosen, "sitemaps.only": True, "sitemaps.follow": True}
+    workers = {} if Layout(folder).shards else {"crawl.workers": 1}
+    return with_fixed({**workers, **asked}, {"sitemaps.only": True, "sitemaps.follow": True}, "map")
 
 
 @contextmanager

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
+from periplus.model.flags import FAR, FOR_AGENTS, GENTLE, REQUESTS, Flag
 from periplus.parts.sitemaps.revisit import RevisitSettings
 from periplus.parts.sitemaps.settings import DifferenceSettings, ScoreSettings
 from periplus.parts.sitemaps.trees import TreeLimits
@@ -48,7 +51,16 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True):
     again.
     """
 
-    delay: float = 1.0
+    delay: Annotated[
+        float,
+        Flag(
+            "--delay",
+            "Delay between two requests to a site: 2s, 250ms. robots.txt may ask for more.",
+            "TIME",
+            GENTLE,
+            REQUESTS,
+        ),
+    ] = 1.0
     slow_factor: float = 5.0
     ip_delay: float = -1.0
     pages_per_visit: int = 1
@@ -86,9 +98,25 @@ class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What sites publish about themselves, and whether it is read."""
 
-    follow: bool = True
+    follow: Annotated[
+        bool,
+        Flag(
+            "--sitemaps/--no-sitemaps",
+            "Read robots.txt sitemaps and feeds (the default), or follow links alone.",
+            panel=FAR,
+        ),
+        FOR_AGENTS,
+    ] = True
     """Read the sitemaps that robots.txt names, and crawl what they list."""
-    well_known: bool = True
+    well_known: Annotated[
+        bool,
+        Flag(
+            "--well-known",
+            "Also look for sitemaps in the usual places if robots.txt names none.",
+            panel=FAR,
+            verbs=("survey",),
+        ),
+    ] = True
     """Look in the usual places if robots.txt names no sitemap."""
     feeds: bool = True
     """Read feeds that pages link to."""
@@ -96,7 +124,10 @@ class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Read metadata archives that robots.txt names."""
     llms_txt: bool = False
     """Read `/llms.txt` of each site, and crawl the pages it links to."""
-    submitted: tuple[str, ...] = ()
+    submitted: Annotated[
+        tuple[str, ...],
+        Flag("--sitemap", "Read this sitemap, too. May be repeated.", "URL", FAR, ("crawl", "map", "audit", "ulinks")),
+    ] = ()
     """Additional sitemaps."""
     only: bool = False
     """Fetch no pages: only read robots.txt files and sitemaps into the tables."""
@@ -120,5 +151,8 @@ class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     visits_a_day: int = 0
     """Requests a day, over all sites; 0: a seventh of the pages."""
-    per_site: int = 0
+    per_site: Annotated[
+        int,
+        Flag("--per-site", "Maximum requests a day to one site; 0: no limit.", "VISITS", verbs=("watch",), least=0),
+    ] = 0
     """Maximum requests a day to one site; 0: as many as politeness allows."""

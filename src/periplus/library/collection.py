@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -29,7 +29,7 @@ from periplus.collection.config.settings import Config
 from periplus.collection.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file
 from periplus.collection.facts.forms import FormFacts, form_facts
 from periplus.collection.facts.lookup import UrlFacts, url_facts
-from periplus.collection.options import duration, moment_of
+from periplus.collection.options import duration, moment_of, named_settings
 from periplus.collection.parts import OwnParts
 from periplus.model import CollectionInUse, Url, UsageError
 from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
@@ -288,23 +288,24 @@ class Collection:
         site: str | Sequence[str] = (),
         older_than: str | float | None = None,
         new: bool | None = None,
+        settings: Mapping[str, object] | None = None,
         headers: Headers | None = None,
         cookies: Cookies | None = None,
         auth: Auth | None = None,
     ) -> Refreshed:
         """Ask every page again, once, on condition (If-None-Match, If-Modified-Since), and return what that found.
 
-        The keywords are the options of `periplus refresh`; credentials are given again, as they are never stored. A
-        refresh that was interrupted is continued by the same call.
+        The keywords are the options of `periplus refresh`; `settings`, by their names (`docs/settings.md`), hold for
+        this refresh; credentials are given again, as they are never stored. A refresh that was interrupted is continued
+        by the same call.
         """
         found = plans.existing(self.folder)
         found.check_trusted()
+        config = found.config.with_options(named_settings(settings))
         selection = Selection(tuple(_several(site)), duration("older_than", older_than) or 0.0)
         parts = OwnParts(credentials=credentials_for(found.seeds, headers=headers, cookies=cookies, auth=auth))
         with plans.held(self.folder):
-            return refresh(
-                found.config, self.folder, found.seeds, found.workers, selection, fetches_new=new, parts=parts
-            )
+            return refresh(config, self.folder, found.seeds, found.workers, selection, fetches_new=new, parts=parts)
 
     def audit(self, site: str | None = None, *, slow: float = 2.0, examples: int = 5) -> Audit:
         """The audit of a site for its owner: findings with examples, why they matter and what to do.

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Unpack
 
 from msgspec import Struct
 
 from periplus.collection import collection as plans
 from periplus.collection.facts.listed_urls import Judging
 from periplus.collection.mapping import map_folder, map_settings
-from periplus.collection.options import wire_settings
+from periplus.collection.options import asked_settings
 from periplus.collection.parts import OwnParts
 from periplus.collection.running import CrawlRun
 from periplus.insight.listed import listed_urls
+
+from .keywords import MapKeywords
+from .signature import takes_settings
 
 
 class MappedUrl(Struct, frozen=True):
@@ -36,40 +40,30 @@ class MappedUrl(Struct, frozen=True):
     size: int | None = None
 
 
+@takes_settings("map", MapKeywords)
 def map(  # noqa: A001 - the command has this name, too
     site: str,
     *,
     out: str | PathLike[str] | None = None,
-    sitemap: str | Sequence[str] | None = None,
-    scope: str | None = None,
-    include: str | Sequence[str] | None = None,
-    exclude: str | Sequence[str] | None = None,
-    media: str | Sequence[str] | None = None,
-    delay: str | float | None = None,
-    contact: str | None = None,
     config: str | PathLike[str] | None = None,
-    resolve: Iterable[str] | Mapping[str, str] | None = None,
-    allow_private: str | Sequence[str] | None = None,
-    proxy: str | None = None,
-    ca_file: str | PathLike[str] | None = None,
+    settings: Mapping[str, object] | None = None,
+    **options: Unpack[MapKeywords],
 ) -> list[MappedUrl]:
     """Every URL that a site publishes, without fetching pages: its robots.txt, sitemaps and feeds are read.
 
-    The keywords are the options of `periplus map`. With `out`, what was fetched is kept in that collection.
+    With `out`, what was fetched is kept in that collection. `config` and the keywords below are the options of
+    `periplus map`; `settings` has any others by their names (`docs/settings.md`).
     """
     with map_folder(None if out is None else Path(out)) as folder:
-        asked = {
-            **map_settings(folder, sitemap=sitemap, scope=scope, include=include, exclude=exclude, media=media),
-            **wire_settings(contact, delay, resolve, allow_private, proxy, None if ca_file is None else Path(ca_file)),
-        }
-        settings = None if config is None else Path(config)
-        return _mapped(plans.planned(folder, typed=[site], settings=settings, options=asked))
+        asked = map_settings(folder, asked_settings("map", options, settings))
+        file = None if config is None else Path(config)
+        return _mapped(plans.planned(folder, typed=[site], settings=file, options=asked))
 
 
 def map_found(site: str, asked: Mapping[str, object]) -> list[MappedUrl]:
     """Like `map`, for a site that no person has typed: it opens no private address. `asked` are further settings."""
     with map_folder(None) as folder:
-        return _mapped(plans.planned(folder, found=[site], options={**map_settings(folder), **asked}))
+        return _mapped(plans.planned(folder, found=[site], options=map_settings(folder, asked)))
 
 
 def _mapped(plan: plans.Collection) -> list[MappedUrl]:

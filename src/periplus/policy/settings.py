@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Final
+from typing import Annotated, Final
 
 from msgspec import Struct, field
 
 from periplus.model import ConfigError
+from periplus.model.flags import FAR, Flag
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -259,7 +260,15 @@ class MirrorSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When pages are visited again. Times are in seconds."""
 
-    objective: str = "mixed"
+    objective: Annotated[
+        str,
+        Flag(
+            "--objective",
+            "What to optimise: mixed (the default), binary, harmonic, longevity, age, capture.",
+            "NAME",
+            verbs=("watch",),
+        ),
+    ] = "mixed"
     """What to optimise: binary, harmonic, mixed, longevity, age or capture; or a policy to compare with."""
     weight: str = "equal"
     """Importance of pages: equal, pagerank, priority (from sitemaps) or priority_rank."""
@@ -311,13 +320,37 @@ def check_score(name: str) -> None:
 class TopicSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What a focused crawl looks for. Without words, examples or a program, a crawl has no topic."""
 
-    words: str = ""
+    words: Annotated[
+        str,
+        Flag(
+            "--topic",
+            "Fetch pages about these words first; a phrase in double quotes counts as one word.",
+            "WORDS",
+            FAR,
+        ),
+    ] = ""
     """Words of the topic; a phrase in double quotes is one word of double weight."""
-    like: tuple[str, ...] = ()
+    like: Annotated[
+        tuple[str, ...],
+        Flag("--like", "Fetch pages like these examples first. May be repeated.", "URL|FILE|FOLDER", FAR),
+    ] = ()
     """URLs, files or folders with pages on the topic."""
-    unlike: tuple[str, ...] = ()
+    unlike: Annotated[
+        tuple[str, ...],
+        Flag(
+            "--unlike", "With --like: examples of pages that are not wanted. May be repeated.", "URL|FILE|FOLDER", FAR
+        ),
+    ] = ()
     """URLs, files or folders with pages that are not; without any, pages of the crawl are used."""
-    program: str = ""
+    program: Annotated[
+        str,
+        Flag(
+            "--topic-by",
+            "Measure relevance with a function of an installed package (entry points: periplus.topics).",
+            "NAME",
+            FAR,
+        ),
+    ] = ""
     """An entry point in `periplus.topics` that returns the relevance of a page."""
     explore: float = 0.05
     """Share of pages fetched whatever their links say."""

@@ -41,8 +41,12 @@ STOP_WITHIN = 60.0
 
 
 @contextmanager
-def crawling(folders: Sequence[Path], kind: str, say: Callable[[str], None]) -> Iterator[list[subprocess.Popen[bytes]]]:
+def crawling(
+    folders: Sequence[Path], kind: str, say: Callable[[str], None], options: Sequence[str] = ()
+) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Run a command (`crawl` or `watch`) on each folder until the block ends; `say` is called if one fails before.
+
+    `options` are those of the command.
 
     Raises `CollectionInUse` if a crawl of one of them runs already.
     """
@@ -58,7 +62,7 @@ def crawling(folders: Sequence[Path], kind: str, say: Callable[[str], None]) -> 
     try:
         for folder in folders:
             place = ["-o", str(folder.resolve())] if kind == "crawl" else [str(folder.resolve())]
-            command = [sys.executable, "-P", "-m", "periplus.cli.stopped_by_parent", kind, *place]
+            command = [sys.executable, "-P", "-m", "periplus.cli.stopped_by_parent", kind, *place, *options]
             process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603 - our own
             processes.append(process)
             threading.Thread(target=report, args=(process, folder), daemon=True).start()

@@ -6,6 +6,8 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
+from periplus.collection.options import agents_settings
+
 MAX_TOKENS: Final = 25_000
 """Tokens of an answer, at most: what common clients accept."""
 MAX_RESULTS: Final = 20
@@ -16,6 +18,8 @@ MAX_CRAWLED: Final = 10_000
 """Pages of a crawl that an agent starts."""
 MAX_MINUTES: Final = 60
 """Minutes of a crawl that an agent starts."""
+MAX_SETTINGS: Final = 100
+"""Settings of a crawl that an agent starts."""
 MAX_LINKS: Final = 100
 """Useful links of a site."""
 MAX_CHANGES: Final = 100
@@ -66,6 +70,10 @@ class Crawl(Struct, frozen=True, forbid_unknown_fields=True):
     seeds: Annotated[list[str], Meta(min_length=1, max_length=100, description="Where to begin.")]
     limit: Annotated[int, Meta(ge=1, le=MAX_CRAWLED, description="Pages, at most.")] = 100
     minutes: Annotated[int, Meta(ge=1, le=MAX_MINUTES, description="Minutes, at most.")] = 10
+    settings: Annotated[
+        dict[str, bool | int | float | str],
+        Meta(max_length=MAX_SETTINGS, description=f"Settings by name, of {', '.join(agents_settings())}."),
+    ] = {}
     collection: _Collection = ""
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -38,15 +39,17 @@ class CrawlJobs:
         self._jobs: dict[str, _Job] = {}
         self._lock = threading.Lock()
 
-    def start(self, folder: Path, seeds: list[str], limit: int, minutes: int) -> CrawlJob | Refusal:
-        """Begin a crawl of at most `limit` further pages."""
+    def start(
+        self, folder: Path, seeds: list[str], limit: int, minutes: int, settings: Mapping[str, object]
+    ) -> CrawlJob | Refusal:
+        """Begin a crawl of at most `limit` further pages, with settings that agents may set."""
         with self._lock:
             if any(job.folder == folder and job.process.poll() is None for job in self._jobs.values()):
                 return Refusal("already-running", "A crawl of this collection is running: wait, or ask crawl_status.")
             pages = tally_of(existing(folder).layout).pages
             try:
                 with held(folder):  # not as arguments of the command, which would count as typed by a person
-                    planned(folder, found=seeds, options={}).save()
+                    planned(folder, found=seeds, options=settings).save()
             except CollectionInUse:
                 return Refusal("already-running", "Another crawl of this collection is running: wait.")
             command = [

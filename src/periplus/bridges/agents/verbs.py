@@ -2,7 +2,7 @@
 
 Reasons of a refusal, beside those of `collection.fresh_pages`: `bad-argument`, `no-collection`, `no-index`,
 `not-archived` (the collection has no such page), `no-such-part`, `not-a-url`, `private-address`, `no-site`,
-`already-running`, `unknown-job`, `sql-off`, `bad-query`, `collection-error`.
+`not-for-agents` (a setting), `already-running`, `unknown-job`, `sql-off`, `bad-query`, `collection-error`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from periplus.apps.search import Hit, parse_query
 from periplus.apps.serve.browse_tables import reader_of
 from periplus.apps.serve.served import Served, ServedCollection
 from periplus.collection.fresh_pages import FreshPages, NotFetched
-from periplus.collection.options import moment_of
+from periplus.collection.options import agents_settings, moment_of, named_settings
 from periplus.collection.seeds import seeds_from
+from periplus.collection.trust import PERSONAL
 from periplus.content import without_hidden
 from periplus.library.mapping import map_found
 from periplus.model import NO_PREFERENCES, ConfigError, Page, PeriplusError, Preference, Preferences, Url, UsageError
@@ -222,7 +223,15 @@ class AgentVerbs:
             refusal = self._refused_seed(collection, seed)
             if refusal is not None:
                 return refusal
-        return self._jobs.start(collection.folder, what.seeds, what.limit, what.minutes)
+        for name in what.settings:
+            refusal = _refused_setting(name)
+            if refusal is not None:
+                return refusal
+        try:
+            settings = named_settings(what.settings)
+        except ConfigError as error:
+            return _refusal("bad-argument", error)
+        return self._jobs.start(collection.folder, what.seeds, what.limit, what.minutes, settings)
 
     def crawl_status(self, what: asked.CrawlStatus) -> CrawlJob | Refusal:
         """How a crawl is doing."""
@@ -357,6 +366,15 @@ HINTS: Final = {
 def _refusal(reason: str, error: PeriplusError) -> Refusal:
     """An error of ours as a refusal. Its message may quote a page: DuckDB names the value that it cannot convert."""
     return Refusal(reason, error.hint or "Ask in another way.", str(error))
+
+
+def _refused_setting(name: str) -> Refusal | None:
+    """Why an agent may not set this; `None` if it may."""
+    if name in agents_settings():
+        return None
+    if name in PERSONAL:
+        return Refusal("not-for-agents", f"Only the person who runs Periplus may set {name}.")
+    return Refusal("not-for-agents", f"Agents may set {', '.join(agents_settings())}, not {name[:100]!r}.")
 
 
 def _passage(passage: Passage) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -29,7 +29,6 @@ from periplus.apps.audit.html_page import SIGNS, limits, seen, sized, summary
 from periplus.apps.report.making import audited, judged, still_referred
 from periplus.collection.collection import Collection, existing, held, planned, tally_of
 from periplus.collection.facts.site_list import is_collection
-from periplus.collection.options import duration, wire_settings
 from periplus.collection.wording import count, counted
 from periplus.model import UsageError
 from periplus.policy.settings import nearest
@@ -37,6 +36,7 @@ from periplus.policy.settings import nearest
 from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED
 from ..consoles import one_line, stderr_console, stdout_console
+from ..setting_options import takes_settings, typed_settings
 
 if TYPE_CHECKING:
     from periplus.apps.audit import AuditSettings
@@ -123,8 +123,6 @@ def _example(example: Example) -> Text:
 
 FAILED = 4
 """The exit code of an audit that found what `--fail-on` names."""
-PAGES, TIME = 500, "10m"
-"""Pages and time of a crawl for an audit: at one request a second, most of a small site."""
 CHECKS = 200
 """Embedded files, and external links, that are requested: at one request a second, three minutes of each."""
 _SHOWN = 5
@@ -141,14 +139,6 @@ Out = Annotated[
         metavar="DIR",
         help="Of a site: keep the crawl in this collection; audit again to see what changed.",
     ),
-]
-Limit = Annotated[
-    int, typer.Option("--limit", metavar="PAGES", min=0, help="Of a site: maximum number of pages; 0: all.")
-]
-For = Annotated[str, typer.Option("--for", metavar="TIME", help="Of a site: how long to crawl, at most.")]
-Scope = Annotated[
-    options.ScopeKind | None,
-    typer.Option("--scope", help="Of a site: how far the crawl goes from it; by default its host."),
 ]
 FailOn = Annotated[
     list[str] | None,
@@ -193,6 +183,7 @@ Slow = Annotated[float, typer.Option("--slow", metavar="SECONDS", min=0.001, hel
 Examples = Annotated[int, typer.Option("--examples", metavar="N", min=0, max=1000, help="Examples of each finding.")]
 
 
+@takes_settings("audit")
 def audit(
     what: What,
     site: OfSite = None,
@@ -208,19 +199,9 @@ def audit(
     clicks: Clicks = 5,
     examples: Examples = _SHOWN,
     out: Out = None,
-    limit: Limit = PAGES,
-    for_: For = TIME,
-    scope: Scope = None,
-    sitemap: options.Sitemap = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
-    delay: options.Delay = None,
-    contact: options.Contact = None,
-    resolve: options.Resolve = None,
-    allow_private: options.AllowPrivate = None,
-    proxy: options.Proxy = None,
-    ca_file: options.CaFile = None,
+    *,
     json: options.Json = False,
+    **given: Any,
 ) -> None:
     """Audit a site for its owner: findings with examples, why they matter and what to do.
 
@@ -232,16 +213,11 @@ def audit(
     wanted = _wanted(fail_on or [])
     before = _baseline(baseline)
     asked: dict[str, object] = {
-        "crawl.limit": limit,
-        "crawl.for": duration("--for", for_),
         "crawl.workers": 1,
-        "scope.kind": scope.value if scope else "host",
+        "scope.kind": "host",
         "sitemaps.follow": True,
-        "sitemaps.submitted": sitemap or None,
         "dust.enabled": False,  # duplicates are among what an audit is for
-        "patterns.include": include or None,
-        "patterns.exclude": exclude or None,
-        **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
+        **typed_settings("audit", given),
     }
     began_at = 0.0 if is_collection(what) else time.time()
     settings = AuditSettings(slow=slow, deep=clicks, examples=max(examples, MAX_FAULTS), since=began_at)

@@ -7,55 +7,33 @@ shows it, and `summary` prints at the end what there is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from .. import options
 from ..consoles import stderr_console
+from ..setting_options import takes_settings, typed_settings
 
 if TYPE_CHECKING:
     from periplus.collection.collection import Collection
     from periplus.library.extracting import Extraction
 
 
+@takes_settings("crawl")
 def crawl(
     out: options.Out,
     seeds: options.Seeds = None,
-    limit: options.Limit = None,
-    media: options.Media = None,
-    max_bytes: options.MaxBytes = None,
-    depth: options.Depth = None,
-    scope: options.Scope = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
-    for_: options.For = None,
+    *,
     seed_file: options.SeedFile = None,
-    order: options.Order = None,
-    order_by: options.OrderBy = None,
-    topic: options.Topic = None,
-    like: options.Like = None,
-    unlike: options.Unlike = None,
-    topic_by: options.TopicBy = None,
     want: options.Want = None,
     score: options.Score = None,
     extract: options.Extract = None,
-    sitemap: options.Sitemap = None,
-    sitemaps: options.Sitemaps = None,
-    render: options.Render = None,
-    forms: options.Forms = None,
-    delay: options.Delay = None,
-    rate: options.Rate = None,
-    contact: options.Contact = None,
-    workers: options.Workers = None,
     cluster: options.Cluster = None,
     config: options.SettingsFile = None,
-    resolve: options.Resolve = None,
-    allow_private: options.AllowPrivate = None,
-    proxy: options.Proxy = None,
-    ca_file: options.CaFile = None,
     dry_run: options.DryRun = False,
     json: options.Json = False,
+    **given: Any,
 ) -> None:
     """Make a collection from seeds, or continue one: the same command on the same DIR goes on where it stopped.
 
@@ -66,7 +44,6 @@ def crawl(
         planned,
     )
     from periplus.collection.mapping import estimate
-    from periplus.collection.options import crawl_settings, wire_settings
     from periplus.collection.parts import own_parts
     from periplus.collection.seeds import read_seeds
     from periplus.collection.topic_examples import with_examples
@@ -75,32 +52,8 @@ def crawl(
     from .running import exit_code, run
     from .summary import print_end, print_plan
 
-    asked = {
-        **crawl_settings(
-            limit=limit,
-            media=media,
-            max_bytes=max_bytes,
-            depth=depth,
-            scope=scope.value if scope else None,
-            include=include,
-            exclude=exclude,
-            for_=for_,
-            order=order,
-            order_by=order_by,
-            topic=topic,
-            like=like,
-            unlike=unlike,
-            topic_by=topic_by,
-            sitemap=sitemap,
-            sitemaps=sitemaps,
-            render=render.value if render else None,
-            forms=forms,
-            rate=rate,
-            workers=workers,
-        ),
-        **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
-    }
-    parts = own_parts(want, score, order)
+    asked = typed_settings("crawl", given)
+    parts = own_parts(want, score, given["order"])
     extractor = _extractor(extract)
     collection = planned(
         out, typed=seeds or [], typed_lines=read_seeds(seed_file) if seed_file else (), settings=config, options=asked

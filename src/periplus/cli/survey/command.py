@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 from msgspec import Struct
@@ -23,7 +23,7 @@ from periplus.apps.survey import Survey, facts_of_collection, summary_of, write_
 from periplus.collection.collection import Collection, existing, held, planned
 from periplus.collection.config.settings import Config
 from periplus.collection.layout import Layout
-from periplus.collection.options import duration, wire_settings
+from periplus.collection.options import with_fixed
 from periplus.collection.seeds import MAX_SEEDS
 from periplus.model import Url, UsageError
 from periplus.urls import canonical, site_of
@@ -32,6 +32,7 @@ from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED
 from ..consoles import can_draw, print_left_out, stderr_console
 from ..crawl.running import run, title_of
+from ..setting_options import takes_settings, typed_settings
 from .output import FILES, FOLDER, counts_of, drawn, print_bad_lines, print_survey, summary_of_survey
 
 MOST_BAD = 10
@@ -126,8 +127,6 @@ def _lines(file: TextIO) -> Iterator[str]:
         yield line
 
 
-_FAR = "How far"
-_GENTLE = "How gently"
 _NEVER_AGAIN = 10 * 365 * 86_400.0
 """Seconds between two readings of a file: a survey reads each once, however long it takes."""
 
@@ -137,64 +136,20 @@ Domains = Annotated[
         metavar="DOMAINS.txt", show_default=False, help="A file of domains or URLs, one a line; - is standard input."
     ),
 ]
-WellKnown = Annotated[
-    bool,
-    typer.Option(
-        "--well-known",
-        rich_help_panel=_FAR,
-        help="Also look for sitemaps in the usual places if robots.txt names none.",
-    ),
-]
-SampleLeast = Annotated[
-    int | None,
-    typer.Option(
-        "--sample-least",
-        metavar="N",
-        min=0,
-        rich_help_panel=_FAR,
-        help="Minimum number of files read of a sitemap index...",
-    ),
-]
-SampleShare = Annotated[
-    float | None,
-    typer.Option(
-        "--sample-share",
-        metavar="SHARE",
-        min=0,
-        max=1,
-        rich_help_panel=_FAR,
-        help="...and this share of them. By default all are read.",
-    ),
-]
-Rate = Annotated[
-    float | None,
-    typer.Option(
-        "--rate", metavar="N", min=0, rich_help_panel=_GENTLE, help="Maximum requests a second over all sites."
-    ),
-]
 TablesOnly = Annotated[
     bool, typer.Option("--tables-only", help="Fetch nothing: count what was fetched, also while a survey runs.")
 ]
 
 
+@takes_settings("survey")
 def survey(
     out: options.Out,
     domains: Domains = None,
-    well_known: WellKnown = False,
-    sample_least: SampleLeast = None,
-    sample_share: SampleShare = None,
-    for_: options.For = None,
-    delay: options.Delay = None,
-    rate: Rate = None,
-    contact: options.Contact = None,
-    workers: options.Workers = None,
+    *,
     config: options.SettingsFile = None,
-    resolve: options.Resolve = None,
-    allow_private: options.AllowPrivate = None,
-    proxy: options.Proxy = None,
-    ca_file: options.CaFile = None,
     tables_only: TablesOnly = False,
     json: options.Json = False,
+    **given: Any,
 ) -> None:
     """Fetch robots.txt and sitemaps of many domains, with statistics. The same command continues a survey.
 
@@ -206,15 +161,7 @@ def survey(
         return
     found = read_domains(domains) if domains is not None else DomainList()
     print_bad_lines(found, console)
-    asked: dict[str, object] = {
-        **_survey_settings(out, well_known),
-        "crawl.for": duration("--for", for_),
-        "crawl.rate": rate,
-        "crawl.workers": workers,
-        "forest.sample_least": sample_least,
-        "forest.sample_share": 0.0 if sample_share is None and sample_least is not None else sample_share,
-        **wire_settings(contact, delay, resolve, allow_private, proxy, ca_file),
-    }
+    asked = _survey_settings(out, typed_settings("survey", given))
     if not found.urls and not Layout(out).settings.is_file():
         raise UsageError("no domains to survey", hint=f"give a list: periplus survey domains.txt -o {out}")
     collection = planned(out, typed=found.urls, settings=config, options=asked)
@@ -230,7 +177,7 @@ def survey(
     raise typer.Exit(0 if has_answers(surveyed) else NOTHING_FETCHED)
 
 
-def _survey_settings(out: Path, well_known: bool) -> dict[str, object]:
+def _survey_settings(out: Path, asked: dict[str, object]) -> dict[str, object]:
     """The settings that make a crawl a survey. Those given at its beginning hold when it is continued."""
     path = Layout(out).settings
     is_begun = path.is_file()
@@ -239,15 +186,15 @@ def _survey_settings(out: Path, well_known: bool) -> dict[str, object]:
             f"{out} is a crawl of pages, not a survey",
             hint=f"name another folder, or count what was fetched: periplus survey -o {out} --tables-only",
         )
-    return {
-        "sitemaps.only": True,
-        "sitemaps.follow": True,
-        "sitemaps.well_known": None if is_begun and not well_known else well_known,
+    usual: dict[str, object] = {
+        "sitemaps.well_known": None if is_begun else False,
+        "forest.sample_share": 0.0 if "forest.sample_least" in asked else None,
         "forest.follows_foreign": True,
         "scope.kind": "any",
         "revisit.shortest": _NEVER_AGAIN,
         "revisit.longest": _NEVER_AGAIN,
     }
+    return with_fixed({**usual, **asked}, {"sitemaps.only": True, "sitemaps.follow": True}, "survey")
 
 
 def counted(collection: Collection, console: Console) -> Survey:

@@ -1,4 +1,4 @@
-"""Describes settings (name in a file, type, default, explanation), and parses durations and sizes.
+"""Describes settings (name in a file, type, default, explanation, flags), and parses durations and sizes.
 
 The explanation is the docstring under the field, read from the source, so that it is written once, beside the code that
 uses it. (A class may also explain its fields in its own docstring, as `name`: what it is.) Without the source nothing
@@ -17,7 +17,7 @@ import re
 import textwrap
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -74,13 +74,24 @@ def size_text(size: int) -> str:
 
 
 class SettingField(Struct, frozen=True):
-    """A setting. `attribute` is its name in Python, which differs where a file's word is a keyword."""
+    """A setting. `attribute` is its name in Python, which differs where a file's word is a keyword.
 
+    `table` is the struct that declares it; `notes` are what its annotation has besides the type: its flags, and whether
+    agents may set it.
+    """
+
+    table: type[Struct]
     name: str
     attribute: str
     type: Any
     default: Any
-    doc: str
+    notes: tuple[Any, ...] = ()
+
+    @property
+    def doc(self) -> str:
+        """Its explanation."""
+        doc = " ".join(_docs(self.table).get(self.attribute, "").split())
+        return doc[:1].upper() + doc[1:]
 
     @property
     def is_duration(self) -> bool:
@@ -100,16 +111,15 @@ def settings_of(settings: type[Struct]) -> dict[str, SettingField]:
 
 @cache
 def _settings_of(settings: type[Struct]) -> dict[str, SettingField]:
-    docs = _docs(settings)
     found = {}
     for field in msgspec.structs.fields(settings):
         default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
-        doc = " ".join(docs.get(field.name, "").split())
-        doc = doc[:1].upper() + doc[1:]
-        found[field.encode_name] = SettingField(field.encode_name, field.name, field.type, default, doc)
+        kind, *notes = get_args(field.type) if get_origin(field.type) is Annotated else [field.type]
+        found[field.encode_name] = SettingField(settings, field.encode_name, field.name, kind, default, tuple(notes))
     return found
 
 
+@cache
 def _docs(settings: type[Struct]) -> dict[str, str]:
     """The docstring under each field, or its explanation in the docstring of the class."""
     text = inspect.getdoc(settings) or ""

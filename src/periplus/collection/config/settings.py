@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from periplus.engine.fetch import AddressGuard, Identity, ResolverSettings, Wire
 from periplus.engine.frontier import FrontierSettings, PolitenessSettings, RetrySettings
 from periplus.engine.settings import EngineSettings, ReadingSettings, SitemapSettings, WatchSettings
 from periplus.model import Ordering, Url
+from periplus.model.flags import FAR, GENTLE, HOW, REQUESTS, Flag
 from periplus.parts.dust.settings import DustSettings
 from periplus.parts.forms.settings import FormSettings
 from periplus.parts.render.settings import RenderSettings
@@ -62,21 +63,68 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Start URLs; without a scheme, https."""
     seed_file: str = ""
     """A file in the same folder with more seeds, one a line."""
-    limit: int = 0
+    limit: Annotated[
+        int,
+        Flag("--limit", "Maximum pages to fetch in all.", "PAGES", FAR, least=1),
+        Flag("--limit", "Of a site: maximum number of pages; 0: all.", "PAGES", verbs=("audit",), least=0, default=500),
+    ] = 0
     """Maximum number of pages over all runs; 0: no limit."""
-    max_bytes: int = 0
+    max_bytes: Annotated[int, Flag("--max-bytes", "Maximum bytes to download, such as 10GB.", "SIZE", FAR)] = 0
     """Maximum bytes to download over all runs; 0: no limit."""
-    duration: float = field(default=0.0, name="for")
+    duration: Annotated[
+        float,
+        Flag("--for", "How long to crawl now: 90s, 10m, 1h30m.", "TIME", FAR, ("crawl", "survey")),
+        Flag("--for", "Of a site: how long to crawl, at most.", "TIME", verbs=("audit",), default="10m"),
+        Flag("--for", "How long to watch; by default until Ctrl-C.", "TIME", verbs=("watch",)),
+    ] = field(default=0.0, name="for")
     """Maximum time of a run, such as "1h30m"; 0: no limit."""
-    rate: float = 0.0
+    rate: Annotated[
+        float,
+        Flag("--rate", "Maximum pages a second over all sites.", "PAGES", GENTLE, least=0),
+        Flag("--rate", "Maximum requests a second over all sites.", "N", GENTLE, ("survey",), least=0),
+    ] = 0.0
     """Maximum pages a second over all sites; 0: no limit."""
-    workers: int = 0
+    workers: Annotated[
+        int,
+        Flag(
+            "--workers",
+            "Number of processes; by default one per core.",
+            "N",
+            HOW,
+            ("crawl", "survey"),
+            least=1,
+            most=256,
+        ),
+        Flag(
+            "--workers",
+            "Number of processes: that of the shards of the collection.",
+            "N",
+            verbs=("watch",),
+            least=1,
+            most=256,
+        ),
+    ] = 0
     """Number of processes, each with a shard of the sites; 0: one a core. Fixed after the first crawl."""
-    contact: str = ""
+    contact: Annotated[
+        str,
+        Flag(
+            "--contact", "Your mail address or page, for site owners; sent in the User-Agent.", "WHO", GENTLE, REQUESTS
+        ),
+    ] = ""
     """Your e-mail address or page, for site owners; part of the User-Agent."""
     product: str = "Periplus"
     """The name in the User-Agent, also matched against groups of robots.txt."""
-    ordering: str = "breadth_first"
+    ordering: Annotated[
+        str,
+        Flag(
+            "--order",
+            "Which URLs first: batch, breadth_first, indegree, largest_site, opic, opic_adaptive, optimal, partial, "
+            "random, rankmass, rankmass_windowed; by default breadth_first. With a topic: best_first, focused, n_best, "
+            "shark; by default focused.",
+            "NAME",
+            FAR,
+        ),
+    ] = "breadth_first"
     """Which URLs first: batch, breadth_first, indegree, largest_site, opic, opic_adaptive, optimal, partial,
     random, rankmass or rankmass_windowed; with a topic best_first, focused, n_best or shark. One that learns from
     links cannot be changed later."""
@@ -141,7 +189,15 @@ class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """For focused: weight of what was learnt of folders, 0 to 1 (0.5)."""
     share: float = 0.0
     """For rankmass_windowed: share of the frontier fetched between two rankings (0.1)."""
-    by: str = ""
+    by: Annotated[
+        str,
+        Flag(
+            "--order-by",
+            "For --order optimal: an earlier collection of the same web, whose PageRank is used.",
+            "DIR",
+            FAR,
+        ),
+    ] = ""
     """For optimal: an earlier collection of the same web, whose PageRank is used."""
 
     @property

@@ -12,7 +12,7 @@ import math
 import re
 import textwrap
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -76,6 +76,57 @@ def with_options(config: C, options: Mapping[str, object], source: str) -> C:
         if value is not None:
             tree.setdefault(table, {})[key] = value
     return _composed(config, tree, source)
+
+
+def read_settings(config: Struct, settings: Mapping[str, object], source: str) -> dict[str, object]:
+    """Settings by `table.key`, their names and values checked as those of a file are; `None` is left out."""
+    return {
+        name: _value(_named(config, name, source), value, _place(name, source))
+        for name, value in settings.items()
+        if value is not None
+    }
+
+
+def read_assignments(config: Struct, texts: Iterable[str], source: str) -> dict[str, object]:
+    """Like `read_settings`, from texts `TABLE.KEY=VALUE`. A value is TOML; quotes around a text may be left out."""
+    found: dict[str, object] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals):
+            raise ConfigError(
+                f"{source} must be TABLE.KEY=VALUE, got {text[:100]}", hint=f"write {source} politeness.delay=2s"
+            )
+        field = _named(config, name, source)
+        found[name] = _value(field, _assigned(field, value), _place(name, source))
+    return found
+
+
+def _named(config: Struct, name: str, source: str) -> SettingField:
+    """The setting `table.key`."""
+    table, _, key = name.partition(".")
+    tables = settings_of(type(config))
+    if table not in tables:
+        raise _unknown_table(config, table, source)
+    known = settings_of(tables[table].type)
+    if key not in known:
+        raise _unknown_key(config, table, key, known, source)
+    return known[key]
+
+
+def _place(name: str, source: str) -> str:
+    table, _, key = name.partition(".")
+    return f"{source}: [{table}] {key}"
+
+
+def _assigned(field: SettingField, text: str) -> object:
+    """A value in TOML; what is not TOML is a text, as is whatever is given for a setting that is a text."""
+    try:
+        tree = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+    value = tree["value"] if len(tree) == 1 else text
+    is_text = field.type is str or get_origin(field.type) is Literal
+    return text if is_text and not isinstance(value, str) else value
 
 
 def _composed(config: C, tree: Mapping[str, object], source: str) -> C:

@@ -23,11 +23,12 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from threading import Thread
-from typing import Final
+from typing import Annotated, Final
 
 from msgspec import Struct, field
 
 from periplus.model import Clock, ConfigError
+from periplus.model.flags import HOW, REQUESTS, Flag
 
 from .addresses import NamePatterns, literal_address
 
@@ -42,7 +43,16 @@ _NOT_FOUND: Final = {
 class ResolverSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How names are looked up and how long answers are kept. Times are in seconds."""
 
-    hosts: dict[str, str] = field(default_factory=dict)
+    hosts: Annotated[
+        dict[str, str],
+        Flag(
+            "--resolve",
+            "Use this address for a host instead of DNS; *.NAME: all subdomains. May be repeated.",
+            "NAME=IP",
+            HOW,
+            REQUESTS,
+        ),
+    ] = field(default_factory=dict)
     """Fixed addresses by name, which may be private; `*.example.org` stands for every name below, and the longest
     entry wins."""
     timeout: float = 10.0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Annotated, Final
 
 from msgspec import Struct
 
 from periplus.model import ConfigError, Purpose
+from periplus.model.flags import HOW, REQUESTS, Flag
 
 from .addresses import private_entry
 
@@ -67,11 +68,32 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Use HTTP/2 over TLS where servers support it."""
     verify_tls: bool = True
     """Verify TLS certificates."""
-    ca_file: str = ""
+    ca_file: Annotated[
+        str,
+        Flag("--ca-file", "Certificate authorities to trust (PEM) instead of the system's.", "FILE", HOW, REQUESTS),
+    ] = ""
     """Authorities to trust, in PEM; empty: those of the system."""
-    proxy: str = ""
+    proxy: Annotated[
+        str,
+        Flag(
+            "--proxy",
+            "Fetch through this proxy: http://127.0.0.1:3128, socks5h://127.0.0.1:1080.",
+            "URL",
+            HOW,
+            REQUESTS,
+        ),
+    ] = ""
     """A proxy for all requests, such as `http://127.0.0.1:3128`; the environment's are not used."""
-    allow_private: tuple[str, ...] = ()
+    allow_private: Annotated[
+        tuple[str, ...],
+        Flag(
+            "--allow-private",
+            "Allow this host to be in a private network: NAME, *.NAME or IP, with :PORT if needed. May be repeated.",
+            "HOST",
+            HOW,
+            REQUESTS,
+        ),
+    ] = ()
     """Hosts that may be in a private network: `intranet.example`, `*.corp.example`, `10.0.0.7:8080`. Without a
     port: the default ports. Seeds that you type are added."""
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.model import ConfigError, Site
+from periplus.model.flags import FAR, Flag
 
 
 class FormSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Which forms are submitted, and how often."""
 
-    enabled: Literal["never", "discover", "submit"] = "discover"
+    enabled: Annotated[
+        Literal["never", "discover", "submit"],
+        Flag(
+            "--forms/--no-forms",
+            "Submit search forms (GET only), or only find and report forms (the default).",
+            panel=FAR,
+            values=("submit", "discover"),
+        ),
+    ] = "discover"
     """"never", "discover" (find, classify and report forms) or "submit" (also submit search forms, GET only)."""
     interval: float = 5.0
     """Minimum seconds between two queries of a form."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
 from msgspec import Struct
 
 from periplus.model import ConfigError
+from periplus.model.flags import HOW, Flag
 
 _POSITIVE = ("timeout", "first_timeout", "settle", "max_busy", "max_requests", "max_bytes", "max_navigations", "tests")
 """Settings that must be greater than 0."""
@@ -23,7 +25,15 @@ class RenderMode(StrEnum):
 class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Which pages are opened in a browser, and what they may cost. Times are in seconds, sizes in bytes."""
 
-    mode: str = "never"
+    mode: Annotated[
+        str,
+        Flag(
+            "--render",
+            "Which pages are opened in a browser, so that their scripts run. Needs Chromium.",
+            panel=HOW,
+            choices=tuple(RenderMode),
+        ),
+    ] = "never"
     """Which pages are opened in a browser: never, when-needed or always. Needs the extra `render`."""
     browser: str = ""
     """The path of a Chromium; empty: chromium-headless-shell, else chromium, as installed."""

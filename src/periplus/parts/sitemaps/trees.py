@@ -15,12 +15,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from enum import Enum
+from typing import Annotated
 
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
 from periplus.formats.sitemap import Child
 from periplus.model import ConfigError, Lastmod, Site, Url, Validators
+from periplus.model.flags import FAR, Flag
 from periplus.urls import canonical, site_of
 
 from .revisit import FIRST_RATE, NO_TRUST, IndexTrust, Rate
@@ -120,9 +122,23 @@ class TreeLimits(Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum redirects of a file."""
     max_children: int = 50_000
     """Maximum children of one index: the limit of the protocol."""
-    sample_least: int = 0
+    sample_least: Annotated[
+        int,
+        Flag("--sample-least", "Minimum number of files read of a sitemap index...", "N", FAR, ("survey",), least=0),
+    ] = 0
     """Minimum children of an index that are read in a sample (n0)."""
-    sample_share: float = 1.0
+    sample_share: Annotated[
+        float,
+        Flag(
+            "--sample-share",
+            "...and this share of them. By default all are read.",
+            "SHARE",
+            FAR,
+            ("survey",),
+            least=0,
+            most=1,
+        ),
+    ] = 1.0
     """Share of an index's children that is read (alpha)."""
     sample_seed: int = 0
     """Seed of the sample."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Annotated, Final
 
 from msgspec import Struct
 
 from periplus.model import ConfigError, Discovery, Reject, Source, Url, Verdict
+from periplus.model.flags import FAR, Flag
 
 from .reasons import ACCEPT
 
@@ -80,7 +81,17 @@ _OF_EXTENSION: Final = {
 class MediaSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """A crawl for files of some types, instead of pages."""
 
-    types: tuple[str, ...] = ()
+    types: Annotated[
+        tuple[str, ...],
+        Flag(
+            "--media",
+            'Fetch files of this type, such as "image/*", instead of pages. May be repeated.',
+            "TYPE",
+            FAR,
+            ("crawl", "map"),
+            separator=",",
+        ),
+    ] = ()
     """Media types to fetch, such as "image/*"; empty: pages."""
     html: bool = True
     """Crawl pages for embedded files where a site lists none in archives or sitemaps."""

@@ -21,10 +21,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Annotated
 
 from msgspec import Struct
 
 from periplus.model import ConfigError, Discovery, Reject, Source, Verdict
+from periplus.model.flags import FAR, Flag
 
 from .reasons import ACCEPT
 
@@ -112,9 +114,27 @@ MAX_PATTERN_LENGTH = 2000
 class PatternSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The two lists."""
 
-    include: tuple[str, ...] = ()
+    include: Annotated[
+        tuple[str, ...],
+        Flag(
+            "--include",
+            "Only URLs like */docs/*, /docs/* or re:REGEX. May be repeated.",
+            "PATTERN",
+            FAR,
+            ("crawl", "map", "audit"),
+        ),
+    ] = ()
     """If not empty, crawl only URLs that match one of these."""
-    exclude: tuple[str, ...] = ()
+    exclude: Annotated[
+        tuple[str, ...],
+        Flag(
+            "--exclude",
+            "Skip URLs like this, even if --include matches. May be repeated.",
+            "PATTERN",
+            FAR,
+            ("crawl", "map", "audit"),
+        ),
+    ] = ()
     """Refuse URLs that match one of these."""
 
 

@@ -19,10 +19,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Annotated
 
 from msgspec import Struct
 
 from periplus.model import ConfigError, Discovery, Domain, Reject, Site, Source, Url, Verdict
+from periplus.model.flags import FAR, FOR_AGENTS, Flag
 from periplus.urls import domain_of, site_of
 
 from ..settings import nearest
@@ -40,7 +42,23 @@ _LONGEST_REMEMBERED = 300
 class ScopeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The scope of the seeds."""
 
-    kind: str = "domain"
+    kind: Annotated[
+        str,
+        Flag(
+            "--scope",
+            "How far to go from the seeds; by default their domains.",
+            panel=FAR,
+            verbs=("crawl", "map"),
+            choices=KINDS,
+        ),
+        Flag(
+            "--scope",
+            "Of a site: how far the crawl goes from it; by default its host.",
+            verbs=("audit",),
+            choices=KINDS,
+        ),
+        FOR_AGENTS,
+    ] = "domain"
     """`domain`, `host`, `prefix` or `any`."""
     suffixes: tuple[str, ...] = ()
     """Additional public suffixes: with "lab.test", a.lab.test and b.lab.test are two domains."""

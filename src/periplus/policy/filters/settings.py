@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from periplus.model import ConfigError
+from periplus.model.flags import FAR, FOR_AGENTS, Flag
 from periplus.parts.dust.settings import DustSettings
 
 from ..settings import DomainBudgets, check_score
@@ -17,7 +20,9 @@ from .sessions import SessionSettings
 class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The bounds."""
 
-    max_depth: int = 1000
+    max_depth: Annotated[
+        int, Flag("--depth", "Maximum number of links from a seed.", "LINKS", FAR, least=0), FOR_AGENTS
+    ] = 1000
     """Maximum links from a seed; 0: only the seeds."""
     max_redirects: int = 10
     """Maximum redirects in a row, of any kind."""

@@ -1,0 +1,52 @@
+"""How a setting is given on the command line: declared on its field, beside its type, default and explanation.
+
+    limit: Annotated[int, Flag("--limit", metavar="PAGES", least=1, help="Maximum pages to fetch in all.")] = 0
+
+`collection.options` makes of it the options of commands and the keywords of the library. A setting whose option differs
+from command to command has several flags.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+FAR: Final = "How far"
+HOW: Final = "How it is done and shown"
+GENTLE: Final = "How gently"
+PANELS: Final = ("", FAR, HOW, GENTLE)
+"""The panels of `--help`, in their order."""
+
+CRAWL: Final = ("crawl",)
+REQUESTS: Final = ("crawl", "map", "survey", "audit", "ulinks")
+"""The commands that send requests to sites which a person names."""
+
+
+class Flag(Struct, frozen=True):
+    """An option of the commands `verbs` that gives a setting.
+
+    `metavar` says what is typed: TIME is a duration, SIZE a number of bytes, FILE and DIR are paths that must exist;
+    anything else is a value of the setting's type. A name `--x/--no-x` is a switch. `choices` are the allowed values,
+    `values` the two of a switch whose setting is not a boolean. With a `separator`, one text may hold several values.
+    `least` and `most` are the bounds of a number, `default` is the value without the option.
+    """
+
+    name: str
+    help: str
+    metavar: str | None = None
+    panel: str = ""
+    verbs: tuple[str, ...] = CRAWL
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    values: tuple[str, str] | None = None
+    separator: str = ""
+    default: int | str | None = None
+
+
+class ForAgents(Struct, frozen=True):
+    """Marks a setting that agents may set, over MCP and REST: it opens nothing and makes no crawl less polite."""
+
+
+FOR_AGENTS: Final = ForAgents()
