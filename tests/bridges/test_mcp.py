@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import httpx2
 import pytest
 from tests.bridges.small_crawl import HOME, PAGES
+from tests.each_case import each_case
 from tests.lab.scripted_web import ScriptedWeb
 
 from periplus.apps.search.indexing import update_index
@@ -29,7 +30,8 @@ from periplus.bridges.agents.verbs import AgentVerbs
 from periplus.collection.collection import existing
 from periplus.collection.config.settings import Config
 from periplus.collection.fresh_pages import FreshPage, FreshPages, NotFetched
-from periplus.collection.trust import sign
+from periplus.collection.options import agents_settings
+from periplus.collection.trust import PERSONAL, sign
 from periplus.model import Url
 
 if TYPE_CHECKING:
@@ -312,11 +314,38 @@ def test_crawls_that_are_refused(verbs: AgentVerbs) -> None:
     assert refused(verbs, "crawl_status", id="x") == "unknown-job"
 
 
+@each_case("name", [*PERSONAL, "crawl.seeds", "crawl.limit", "politeness.delay", "patterns.include", "no.such", "x"])
+def test_settings_that_agents_may_not_set(verbs: AgentVerbs, collection: Path, name: str) -> None:
+    """What opens an address, runs a program or names a file; and whatever is not declared as theirs."""
+    before = (collection / "periplus.toml").read_text()
+    whose = "Only the person" if name in PERSONAL else f"Agents may set {', '.join(agents_settings())}"
+    for value in (True, 0, "/etc/passwd", "127.0.0.1"):
+        answer, text, _ = called(verbs, "crawl", seeds=[HOME], settings={"scope.kind": "host", name: value})
+        assert answer["reason"] == "not-for-agents"
+        assert whose in text
+    assert (collection / "periplus.toml").read_text() == before
+
+
+@each_case(
+    ("settings", "detail"),
+    [
+        ({"scope.kind": "hots"}, "settings: [scope] unknown scope: 'hots'"),
+        ({"budgets.max_depth": -1}, "settings: [budgets] max_depth: -1 is less than 0"),
+        ({"sitemaps.follow": "often"}, "settings: [sitemaps] follow: expected true or false, got 'often'"),
+    ],
+)
+def test_wrong_settings_of_agents(verbs: AgentVerbs, settings: dict[str, object], detail: str) -> None:
+    answer, text, _ = called(verbs, "crawl", seeds=[HOME], settings=settings)
+    assert answer["reason"] == "bad-argument"
+    assert detail in text
+
+
 @pytest.mark.slow
-def test_crawl_in_the_background(verbs: AgentVerbs) -> None:
+def test_crawl_in_the_background(verbs: AgentVerbs, collection: Path) -> None:
     """One at a time, in a process of its own; the status knows when it has ended."""
-    job, _, _ = called(verbs, "crawl", seeds=[f"{HOME}fresh"], limit=5, minutes=1)
+    job, _, _ = called(verbs, "crawl", seeds=[f"{HOME}fresh"], limit=5, minutes=1, settings={"budgets.max_depth": 7})
     assert job["state"] == "running"
+    assert existing(collection).config.budgets.max_depth == 7
     assert refused(verbs, "crawl", seeds=[HOME]) == "already-running"
     ends = time.monotonic() + 120
     while (status := called(verbs, "crawl_status", id=job["id"])[0])["state"] == "running" and time.monotonic() < ends:
@@ -354,6 +383,9 @@ def test_over_http_behind_the_token(collection: Path) -> None:
             assert (missing.status_code, missing.json()["reason"]) == (404, "not-archived")
             bad = http.post("/api/crawl", json={"seeds": ["http://10.0.0.1/"]}, headers=token)
             assert (bad.status_code, bad.json()["reason"]) == (400, "private-address")
+            opened = {"seeds": [HOME], "settings": {"wire.allow_private": "10.0.0.1"}}
+            bad = http.post("/api/crawl", json=opened, headers=token)
+            assert (bad.status_code, bad.json()["reason"]) == (400, "not-for-agents")
             assert http.get("/api/query", params={"sql": "select 1"}, headers=token).json()["reason"] == "sql-off"
             paths = http.get("/api/openapi.json", headers=token).json()["paths"]
     described = described_api([AgentRoutes()])

@@ -23,7 +23,7 @@ from periplus.apps.search import Hit, parse_query
 from periplus.apps.serve.browse_tables import reader_of
 from periplus.apps.serve.served import Served, ServedCollection
 from periplus.collection.fresh_pages import FreshPages, NotFetched
-from periplus.collection.options import agents_settings, moment_of, named_settings
+from periplus.collection.options import agents_settings, moment_of
 from periplus.collection.seeds import seeds_from
 from periplus.collection.trust import PERSONAL
 from periplus.content import without_hidden
@@ -228,10 +228,10 @@ class AgentVerbs:
             if refusal is not None:
                 return refusal
         try:
-            settings = named_settings(what.settings)
+            collection.collection.config.with_options(what.settings, "settings")
         except ConfigError as error:
             return _refusal("bad-argument", error)
-        return self._jobs.start(collection.folder, what.seeds, what.limit, what.minutes, settings)
+        return self._jobs.start(collection.folder, what.seeds, what.limit, what.minutes, what.settings)
 
     def crawl_status(self, what: asked.CrawlStatus) -> CrawlJob | Refusal:
         """How a crawl is doing."""
