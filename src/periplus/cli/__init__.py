@@ -2,7 +2,8 @@
 
 A command parses options, calls the rooms below, and prints what they return: tables for people, JSON lines on stdout
 for programs (`--json`), everything else on stderr. It makes no decision about the web. An error of the user ends as
-one clear line with the next step and a documented exit code; `--debug` shows the traceback instead.
+one clear line with the next step and a documented exit code; `--debug` shows the traceback instead. Options that give
+settings are declared with these, and added by `setting_options`.
 
 `main` imports nothing until it runs, so that `--version` is immediate and Ctrl-C ends the program quietly at any time.
 """

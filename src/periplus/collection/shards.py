@@ -224,16 +224,7 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         refresh=config.refresh,
         churn=config.churn,
         reading=config.reading,
-        sitemaps=SitemapRules(
-            config.sitemaps,
-            config.forest,
-            config.authority,
-            config.revisit,
-            config.retirement,
-            config.difference,
-            config.scores,
-            config.media,
-        ),
+        sitemaps=config.some(SitemapRules),
         media=config.media,
         held_seeds=asked.seeds if config.media.types and config.media.html and not asked.revisits_only else (),
         judges=JudgeSettings(

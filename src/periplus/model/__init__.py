@@ -2,8 +2,8 @@
 
 Every other room uses these values and ports; this room imports none of them. `types` has discoveries, records, tasks,
 outcomes and verdicts, `page` the contents of a page, `state` what a crawl stores, `events` what observers receive,
-`entries` the entries of sitemaps as columns, `ports` the interfaces, `errors` our exceptions. Types here
-have no behaviour beyond what their meaning needs.
+`entries` the entries of sitemaps as columns, `flags` how settings are given on the command line, `ports` the
+interfaces, `errors` our exceptions. Types here have no behaviour beyond what their meaning needs.
 """
 
 from typing import TYPE_CHECKING

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Self, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -54,6 +54,8 @@ from periplus.store.tables import TableSettings
 from periplus.store.warc import WarcSettings
 
 from . import toml_files
+
+Tables = TypeVar("Tables", bound=Struct)
 
 
 class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -339,17 +341,11 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def filters(self) -> FilterSettings:
         """The settings of the filters, as `policy` wants them."""
-        return FilterSettings(
-            scope=self.scope,
-            patterns=self.patterns,
-            extensions=self.extensions,
-            media=self.media,
-            budgets=self.budgets,
-            shape=self.shape,
-            sessions=self.sessions,
-            traps=self.traps,
-            dust=self.dust,
-        )
+        return self.some(FilterSettings)
+
+    def some(self, kind: type[Tables]) -> Tables:
+        """The tables that a struct has, which are named as here."""
+        return kind(**{name: getattr(self, name) for name in kind.__struct_fields__})
 
     @property
     def transfers(self) -> WireSettings:
