@@ -17,7 +17,7 @@ from tests.web.query_processes import is_there
 
 from periplus.apps.lab.server import RunningLab, Server
 from periplus.apps.serve.running import crawling
-from periplus.collection.collection import planned
+from periplus.collection.collection import existing, planned
 from periplus.collection.control import SOCKET, ControlClient, is_running
 
 pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
@@ -31,7 +31,7 @@ def web(start_lab: Callable[[Server], RunningLab]) -> RunningLab:
 def test_the_server_runs_the_crawl_and_ends_it(web: RunningLab, tmp_path: Path) -> None:
     out = tmp_path / "c"
     planned_crawl(web, out)
-    with running("serve", str(out), "--crawl", "--port", "0") as process:
+    with running("serve", str(out), "--crawl", "--port", "0", "--set", "politeness.slow_factor=0.5") as process:
         assert process.stderr is not None
         line = process.stderr.readline()
         while "Serving" not in line:
@@ -41,6 +41,7 @@ def test_the_server_runs_the_crawl_and_ends_it(web: RunningLab, tmp_path: Path) 
         wait_until(lambda: web.log.total > 8 and is_running(out), process)
         status = Site(url[0]).ask("GET", "/api/live", {}).json
         assert (status["kind"], status["pid"] == process.pid) == ("crawl", False)
+        assert existing(out).config.politeness.slow_factor == 0.5
         process.send_signal(signal.SIGINT)
         process.wait(600)
     assert not (out / SOCKET).exists()

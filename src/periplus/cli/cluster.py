@@ -17,8 +17,8 @@ from msgspec import Struct
 from rich.console import Console
 
 from periplus.collection.collection import Collection, existing, held
-from periplus.collection.options import duration
 from periplus.collection.resizing import MAX_SHARDS, Resized, Step, plan_of, request
+from periplus.collection.typed_values import duration
 from periplus.model import CollectionInUse, UsageError
 
 from . import options

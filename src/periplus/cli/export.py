@@ -18,7 +18,7 @@ from periplus.apps.search.retrieval import DEFAULT_INDEX, check_index_name, expo
 from periplus.bridges.bulk import BulkTarget
 from periplus.collection.collection import Collection, existing
 from periplus.collection.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file, write_urls
-from periplus.collection.options import moment_of
+from periplus.collection.typed_values import moment_of
 from periplus.collection.wording import count, top
 from periplus.model import PeriplusError, UsageError
 from periplus.store.export import FOLDERS, Exported, PageFilter, Selection, export_folder, export_stream

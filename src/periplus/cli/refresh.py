@@ -24,8 +24,8 @@ from periplus.apps.changes.refreshing import (
     for_revisits,
 )
 from periplus.collection.collection import Collection, existing, held, planned, states, tally_of
-from periplus.collection.options import duration
 from periplus.collection.progress import Progress
+from periplus.collection.typed_values import duration
 from periplus.collection.wording import count, lasting, pace, top
 from periplus.engine.stats import CrawlStats
 from periplus.model import UsageError

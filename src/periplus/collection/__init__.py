@@ -3,8 +3,8 @@
 A collection is a folder: `collection` plans, finds and locks it, and `layout` names the paths in it; `facts` looks up
 what is known of it. `shards` puts one shard of it together, and restores it to where the last process left it;
 `opening` opens a crawl with as many of them as the collection has. `seeds` reads the seeds that users give, `options`
-the settings, by flag, keyword or name. `resizing` changes the number of shards of a collection, after `resting` has
-applied and delivered everything pending.
+the settings, by flag, keyword or name, with values as people write them (`typed_values`). `resizing` changes the number
+of shards of a collection, after `resting` has applied and delivered everything pending.
 
 `jobs` learn from its tables; `background` starts them beside a crawl.
 

@@ -8,8 +8,7 @@ collection.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from functools import cache
 from keyword import iskeyword
 from pathlib import Path
@@ -17,12 +16,13 @@ from typing import Any, Final, get_origin
 
 from msgspec import Struct
 
-from periplus.model import ConfigError, UsageError
-from periplus.model.flags import PANELS, Flag, ForAgents
+from periplus.model import UsageError
+from periplus.model.flags import FOR_AGENTS, PANELS, Flag
 
-from .config.fields import parse_duration, parse_size, settings_of
+from .config.fields import all_settings
 from .config.settings import Config
 from .config.toml_files import read_assignments, read_settings
+from .typed_values import addresses, byte_count, duration, several
 
 FOCUSED: Final = "focused"
 """The ordering of a crawl with a topic, unless another is asked for."""
@@ -75,10 +75,8 @@ class Option(Struct, frozen=True):
             return several(name, given, self.flag.separator)
         if self.is_path:
             return str(Path(given).resolve()) if given else None
-        if self.type is float:
-            return duration(name, given)
-        if self.type is int:
-            return byte_count(name, given)
+        if isinstance(given, str) and self.type in (int, float):
+            return duration(name, given) if self.type is float else byte_count(name, given)
         return given
 
 
@@ -86,9 +84,8 @@ class Option(Struct, frozen=True):
 def options_of(verb: str) -> tuple[Option, ...]:
     """The options that settings declare for a command, by the panels of its help and in the order of the settings."""
     found = [
-        Option(f"{table}.{name}", field.type, note)
-        for table, room in settings_of(Config).items()
-        for name, field in settings_of(room.type).items()
+        Option(name, field.type, note)
+        for name, field in all_settings(Config).items()
         for note in field.notes
         if isinstance(note, Flag) and verb in note.verbs
     ]
@@ -97,12 +94,7 @@ def options_of(verb: str) -> tuple[Option, ...]:
 
 def agents_settings() -> tuple[str, ...]:
     """The settings that agents may set."""
-    return tuple(
-        f"{table}.{name}"
-        for table, room in settings_of(Config).items()
-        for name, field in settings_of(room.type).items()
-        if any(isinstance(note, ForAgents) for note in field.notes)
-    )
+    return tuple(name for name, field in all_settings(Config).items() if FOR_AGENTS in field.notes)
 
 
 def asked_settings(
@@ -131,9 +123,9 @@ def _implied(asked: Mapping[str, object]) -> dict[str, object]:
     return implied
 
 
-def named_settings(settings: Mapping[str, object] | None, source: str = "settings") -> dict[str, object]:
+def named_settings(settings: Mapping[str, object] | None) -> dict[str, object]:
     """Settings by their names, checked as those of a file are."""
-    return read_settings(Config(), settings or {}, source)
+    return read_settings(Config(), settings or {}, "settings")
 
 
 def assigned_settings(texts: Sequence[str] | None) -> dict[str, object]:
@@ -147,70 +139,3 @@ def with_fixed(asked: Mapping[str, object], fixed: Mapping[str, object], verb: s
         if asked.get(name, value) != value:
             raise UsageError(f"{name} is {value!r} in periplus {verb}", hint=f"leave {name} out")
     return {**asked, **fixed}
-
-
-def several(option: str, values: str | Iterable[str] | None, separator: str = "") -> list[str] | None:
-    """The values of an option that may be repeated; a single text is one value, or several with a separator between."""
-    if not values:
-        return None
-    if not isinstance(values, Iterable):
-        raise UsageError(f"{option}: expected a text or a list of texts, got {values!r}")
-    texts = [values] if isinstance(values, str) else list(values)
-    if separator:
-        texts = [one.strip() for text in texts for one in text.split(separator) if one.strip()]
-    return texts or None
-
-
-def duration(option: str, value: str | float | None) -> float | None:
-    """A length of time in seconds; a text such as `1h30m` is read as it is on the command line."""
-    if value is None or isinstance(value, int | float):
-        return value
-    try:
-        return parse_duration(value)
-    except ConfigError as error:
-        raise UsageError(f"{option}: {error}", hint=error.hint) from error
-
-
-def byte_count(option: str, value: str | int | None) -> int | None:
-    """A number of bytes; a text such as `10MB` is read as it is on the command line."""
-    if value is None or isinstance(value, int):
-        return value
-    try:
-        return parse_size(value)
-    except ConfigError as error:
-        raise UsageError(f"{option}: {error}", hint=error.hint) from error
-
-
-def addresses(pairs: Iterable[str] | Mapping[str, str]) -> dict[str, str] | None:
-    """Names with their addresses: a table, or texts of the form `NAME=IP`."""
-    if isinstance(pairs, Mapping):
-        return {name.lower(): address for name, address in pairs.items()} or None
-    found = {}
-    for pair in pairs:
-        name, equals, address = pair.partition("=")
-        if not (name and equals and address):
-            raise UsageError(
-                f"--resolve must be NAME=ADDRESS, got {pair}", hint="write --resolve www.example.org=192.0.2.1"
-            )
-        found[name.lower()] = address
-    return found or None
-
-
-def moment_of(text: str | None, now: float) -> float | None:
-    """A time as people write it: a date, a time of a day, or how long ago."""
-    if text is None:
-        return None
-    hint = "write 2026-11-14, 2026-11-14T10:30Z, 2d or 1h30m"
-    try:
-        written = datetime.fromisoformat(text.strip())
-        at = (written if written.tzinfo else written.replace(tzinfo=UTC)).timestamp()
-    except ValueError:
-        try:
-            at = now - parse_duration(text)
-        except ConfigError as error:
-            raise UsageError(f"{text!r} is not a time", hint=hint) from error
-    try:
-        datetime.fromtimestamp(at, UTC)
-    except (ValueError, OverflowError, OSError) as error:
-        raise UsageError(f"{text!r} is not a time between the years 1 and 9999", hint=hint) from error
-    return at

@@ -27,9 +27,11 @@ import msgspec
 from msgspec.structs import replace
 
 from periplus.model import ConfigError
+from periplus.model.flags import Personal
 from periplus.store.durable import write_file
 from periplus.store.folders import is_inside
 
+from .config.fields import all_settings
 from .config.settings import Config
 
 log = logging.getLogger(__name__)
@@ -37,22 +39,12 @@ log = logging.getLogger(__name__)
 SIGNATURE: Final = "periplus.sig"
 """The file in a collection: the last signature and the one before."""
 _SIGNATURES: Final = 2
-PERSONAL: Final = (
-    "wire.allow_private",
-    "wire.proxy",
-    "wire.ca_file",
-    "wire.verify_tls",
-    "dns.hosts",
-    "render.browser",
-    "render.sandbox",
-    "topic.program",
-    "topic.like",
-    "topic.unlike",
-    "ordering.by",
-    "cluster.local_state",
-    *(_FILES := ("crawl.seed_file", "dust.file", "spam.model")),
+PERSONAL: Final = tuple(
+    name for name, field in all_settings(Config).items() if any(isinstance(note, Personal) for note in field.notes)
 )
-"""The settings that a person has to give. Those of files hold without that if the file is in the collection."""
+"""The settings that a person has to give: those that are declared so."""
+_FILES: Final = tuple(name for name in PERSONAL if Personal(or_inside=True) in all_settings(Config)[name].notes)
+"""Those of files, which hold without that if the file is in the collection."""
 _KEY_BYTES: Final = 32
 
 

@@ -45,6 +45,19 @@ class Flag(Struct, frozen=True):
     default: int | str | None = None
 
 
+class Personal(Struct, frozen=True):
+    """Marks a setting that only the person who runs Periplus may give (`collection.trust`).
+
+    It opens an address, runs a program, or names a place outside of the collection. With `or_inside` it names a file,
+    and needs no person if the file is in the collection.
+    """
+
+    or_inside: bool = False
+
+
+PERSONAL: Final = Personal()
+
+
 class ForAgents(Struct, frozen=True):
     """Marks a setting that agents may set, over MCP and REST: it opens nothing and makes no crawl less polite."""
 

@@ -13,7 +13,7 @@ from typing import Annotated, Final
 from msgspec import Struct, field
 
 from periplus.model import ConfigError
-from periplus.model.flags import FAR, Flag
+from periplus.model.flags import FAR, PERSONAL, Flag
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -333,6 +333,7 @@ class TopicSettings(Struct, frozen=True, forbid_unknown_fields=True):
     like: Annotated[
         tuple[str, ...],
         Flag("--like", "Fetch pages like these examples first. May be repeated.", "URL|FILE|FOLDER", FAR),
+        PERSONAL,
     ] = ()
     """URLs, files or folders with pages on the topic."""
     unlike: Annotated[
@@ -340,6 +341,7 @@ class TopicSettings(Struct, frozen=True, forbid_unknown_fields=True):
         Flag(
             "--unlike", "With --like: examples of pages that are not wanted. May be repeated.", "URL|FILE|FOLDER", FAR
         ),
+        PERSONAL,
     ] = ()
     """URLs, files or folders with pages that are not; without any, pages of the crawl are used."""
     program: Annotated[
@@ -350,6 +352,7 @@ class TopicSettings(Struct, frozen=True, forbid_unknown_fields=True):
             "NAME",
             FAR,
         ),
+        PERSONAL,
     ] = ""
     """An entry point in `periplus.topics` that returns the relevance of a page."""
     explore: float = 0.05

@@ -19,7 +19,7 @@ from periplus.cli.app import VERBS, app
 from periplus.cli.setting_options import takes_settings
 from periplus.collection import options
 from periplus.collection.collection import planned
-from periplus.collection.config.fields import settings_of
+from periplus.collection.config.fields import all_settings
 from periplus.collection.config.settings import Config, SearchSettings
 from periplus.collection.config.toml_files import written
 from periplus.collection.options import (
@@ -36,12 +36,7 @@ from periplus.model import ConfigError, PeriplusError, UsageError
 from periplus.model.flags import FAR, FOR_AGENTS, Flag
 from periplus.policy.ordering import focused_orderings, orderings
 
-SETTINGS = {
-    f"{table}.{name}": field
-    for table, room in settings_of(Config).items()
-    for name, field in settings_of(room.type).items()
-}
-"""Every setting by its name."""
+SETTINGS = all_settings(Config)
 FLAGS = [(name, flag) for name, field in SETTINGS.items() for flag in field.notes if isinstance(flag, Flag)]
 
 
@@ -99,6 +94,10 @@ def test_paths_and_switches() -> None:
         "wire.ca_file": str(Path("ca.pem").resolve()), "forms.enabled": "submit", "politeness.delay": 0.25,
         "crawl.rate": 2,
     }  # fmt: skip
+    assert asked_settings("crawl", {"max_bytes": "10MB", "limit": 1.5}) == {
+        "crawl.max_bytes": 10**7,
+        "crawl.limit": 1.5,
+    }
     assert asked_settings("crawl", {"forms": False}) == {"forms.enabled": "discover"}
 
 

@@ -11,7 +11,7 @@ from tests.each_case import each_case
 from periplus.apps.changes import Change, Detail, Kind, LinkChange, diff
 from periplus.cli.changes.output import Asked, nothing_of, share_of
 from periplus.cli.changes.terminal import about, passage_text, percent, print_changes
-from periplus.collection.options import moment_of
+from periplus.collection.typed_values import moment_of
 from periplus.model import Url, UsageError
 
 NOW = 1_700_000_000.0

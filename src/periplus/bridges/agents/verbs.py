@@ -23,9 +23,10 @@ from periplus.apps.search import Hit, parse_query
 from periplus.apps.serve.browse_tables import reader_of
 from periplus.apps.serve.served import Served, ServedCollection
 from periplus.collection.fresh_pages import FreshPages, NotFetched
-from periplus.collection.options import agents_settings, moment_of
+from periplus.collection.options import agents_settings
 from periplus.collection.seeds import seeds_from
 from periplus.collection.trust import PERSONAL
+from periplus.collection.typed_values import moment_of
 from periplus.content import without_hidden
 from periplus.library.mapping import map_found
 from periplus.model import NO_PREFERENCES, ConfigError, Page, PeriplusError, Preference, Preferences, Url, UsageError

@@ -37,7 +37,7 @@ from periplus.apps.changes import (
     versions,
 )
 from periplus.collection.collection import Collection, existing
-from periplus.collection.options import moment_of
+from periplus.collection.typed_values import moment_of
 from periplus.model import Url, UsageError
 from periplus.urls import canonical
 

@@ -14,7 +14,7 @@ import msgspec
 import typer
 
 from periplus.apps.logs import KINDS, LogReport, SystemResolver, read_logs
-from periplus.collection.options import duration
+from periplus.collection.typed_values import duration
 from periplus.model import UsageError
 from periplus.policy.settings import nearest
 

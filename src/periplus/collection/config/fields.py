@@ -110,6 +110,16 @@ def settings_of(settings: type[Struct]) -> dict[str, SettingField]:
 
 
 @cache
+def all_settings(config: type[Struct]) -> dict[str, SettingField]:
+    """The settings of all tables, as `table.key`, in their order."""
+    return {
+        f"{table}.{name}": field
+        for table, room in settings_of(config).items()
+        for name, field in settings_of(room.type).items()
+    }
+
+
+@cache
 def _settings_of(settings: type[Struct]) -> dict[str, SettingField]:
     found = {}
     for field in msgspec.structs.fields(settings):

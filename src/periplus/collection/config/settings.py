@@ -18,7 +18,7 @@ from periplus.engine.fetch import AddressGuard, Identity, ResolverSettings, Wire
 from periplus.engine.frontier import FrontierSettings, PolitenessSettings, RetrySettings
 from periplus.engine.settings import EngineSettings, ReadingSettings, SitemapSettings, WatchSettings
 from periplus.model import Ordering, Url
-from periplus.model.flags import FAR, GENTLE, HOW, REQUESTS, Flag
+from periplus.model.flags import FAR, GENTLE, HOW, PERSONAL, REQUESTS, Flag, Personal
 from periplus.parts.dust.settings import DustSettings
 from periplus.parts.forms.settings import FormSettings
 from periplus.parts.render.settings import RenderSettings
@@ -63,7 +63,7 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     seeds: tuple[str, ...] = ()
     """Start URLs; without a scheme, https."""
-    seed_file: str = ""
+    seed_file: Annotated[str, Personal(or_inside=True)] = ""
     """A file in the same folder with more seeds, one a line."""
     limit: Annotated[
         int,
@@ -137,7 +137,7 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class ClusterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Shards on many machines."""
 
-    local_state: str = ""
+    local_state: Annotated[str, PERSONAL] = ""
     """A folder on each machine's local disk for the states of its shards, copied to the collection; empty: they are
     in the collection, which must not be on a network."""
     lease: float = 15.0
@@ -199,6 +199,7 @@ class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
             "DIR",
             FAR,
         ),
+        PERSONAL,
     ] = ""
     """For optimal: an earlier collection of the same web, whose PageRank is used."""
 

@@ -28,7 +28,7 @@ from typing import Annotated, Final
 from msgspec import Struct, field
 
 from periplus.model import Clock, ConfigError
-from periplus.model.flags import HOW, REQUESTS, Flag
+from periplus.model.flags import HOW, PERSONAL, REQUESTS, Flag
 
 from .addresses import NamePatterns, literal_address
 
@@ -52,6 +52,7 @@ class ResolverSettings(Struct, frozen=True, forbid_unknown_fields=True):
             HOW,
             REQUESTS,
         ),
+        PERSONAL,
     ] = field(default_factory=dict)
     """Fixed addresses by name, which may be private; `*.example.org` stands for every name below, and the longest
     entry wins."""

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from msgspec import Struct
 
 from periplus.model import ConfigError, Purpose
-from periplus.model.flags import HOW, REQUESTS, Flag
+from periplus.model.flags import HOW, PERSONAL, REQUESTS, Flag
 
 from .addresses import private_entry
 
@@ -66,11 +66,12 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The Accept-Language field; empty: none."""
     http2: bool = True
     """Use HTTP/2 over TLS where servers support it."""
-    verify_tls: bool = True
+    verify_tls: Annotated[bool, PERSONAL] = True
     """Verify TLS certificates."""
     ca_file: Annotated[
         str,
         Flag("--ca-file", "Certificate authorities to trust (PEM) instead of the system's.", "FILE", HOW, REQUESTS),
+        PERSONAL,
     ] = ""
     """Authorities to trust, in PEM; empty: those of the system."""
     proxy: Annotated[
@@ -82,6 +83,7 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
             HOW,
             REQUESTS,
         ),
+        PERSONAL,
     ] = ""
     """A proxy for all requests, such as `http://127.0.0.1:3128`; the environment's are not used."""
     allow_private: Annotated[
@@ -93,6 +95,7 @@ class WireSettings(Struct, frozen=True, forbid_unknown_fields=True):
             HOW,
             REQUESTS,
         ),
+        PERSONAL,
     ] = ()
     """Hosts that may be in a private network: `intranet.example`, `*.corp.example`, `10.0.0.7:8080`. Without a
     port: the default ports. Seeds that you type are added."""

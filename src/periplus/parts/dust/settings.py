@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from periplus.model import ConfigError
+from periplus.model.flags import Personal
 
 
 class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -12,7 +15,7 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     enabled: bool = True
     """Learn rules and apply them; rules of `file` and of robots.txt always apply."""
-    file: str = ""
+    file: Annotated[str, Personal(or_inside=True)] = ""
     """A JSON file of rules, such as an edited `insight/dust.json`, relative to the collection."""
     accept: float = 0.7
     """Minimum 5 % quantile of the posterior for rules about spelling, or a parameter idle on many domains: 8 equal

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from periplus.model import ConfigError
-from periplus.model.flags import HOW, Flag
+from periplus.model.flags import HOW, PERSONAL, Flag
 
 _POSITIVE = ("timeout", "first_timeout", "settle", "max_busy", "max_requests", "max_bytes", "max_navigations", "tests")
 """Settings that must be greater than 0."""
@@ -35,9 +35,9 @@ class RenderSettings(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "never"
     """Which pages are opened in a browser: never, when-needed or always. Needs the extra `render`."""
-    browser: str = ""
+    browser: Annotated[str, PERSONAL] = ""
     """The path of a Chromium; empty: chromium-headless-shell, else chromium, as installed."""
-    sandbox: bool = True
+    sandbox: Annotated[bool, PERSONAL] = True
     """Keep the browser's sandbox. As root, and in most containers, Chromium starts only without it."""
     tabs: int = 0
     """Pages open at the same time in one process; 0: one a core, at most 4, shared by all processes."""

@@ -7,10 +7,11 @@ with `may_retire` is a host left alone for good. A person's word wins: `trusted`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
 from msgspec import Struct
 
+from periplus.model.flags import Personal
 from periplus.urls import domain_of
 
 SPAM, DOUBTFUL, CLEAN, TRUSTED, BANNED = "spam", "doubtful", "clean", "trusted", "banned"
@@ -42,7 +43,7 @@ class SpamSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Probability above which a host may be retired."""
     retire_pages: int = 50
     """Pages of a host below which it is never retired."""
-    model: str = ""
+    model: Annotated[str, Personal(or_inside=True)] = ""
     """A model written by `periplus spam train`; empty: that of the package."""
 
 
