@@ -306,7 +306,7 @@ def _parked(state: State, meta: ShardMeta) -> ShardMeta:
     first: both were those of other sites.
     """
     frontier = meta.frontier
-    if frontier.leases or meta.sitemaps.unfinished:
+    if frontier.leases or _sitemaps(state).unfinished:
         raise InvariantError("sites move only between shards that are at rest")
     lanes = [(lane, state.queues.length(site, lane)) for site, lane, _ in state.queues.waiting()]
     first_visits = sum(length for lane, length in lanes if lane in (Lane.DISCOVERY, Lane.SITEMAPS))
@@ -361,17 +361,20 @@ def _copy_postponed(source: DiskState, targets: dict[int, DiskState], owner: Cal
     They are due in an hour in any case, but a crawl may have ended by then. Those that stay behind in the source do no
     harm: a file that a shard does not have is passed over.
     """
-    postponed = _meta(source).sitemaps.postponed
+    postponed = _sitemaps(source).postponed
     for number, target in targets.items():
         mine = [url for url in postponed if owner(site_of(url)) == number]
         if mine:
-            meta = _meta(target)
-            both = list(dict.fromkeys([*meta.sitemaps.postponed, *mine]))
-            target.put_meta(replace(meta, sitemaps=SitemapState(meta.sitemaps.unfinished, both)))
+            known = _sitemaps(target)
+            target.put_meta(SitemapState(known.unfinished, list(dict.fromkeys([*known.postponed, *mine]))))
 
 
 def _meta(state: State) -> ShardMeta:
     return state.meta(ShardMeta) or ShardMeta()
+
+
+def _sitemaps(state: State) -> SitemapState:
+    return state.meta(SitemapState) or SitemapState()
 
 
 def _resize_state(state: State) -> ResizeState:

@@ -12,6 +12,7 @@ from periplus.engine.log import InputLog
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.router import Placement
 from periplus.model import CollectionError, Url
+from periplus.parts.sitemaps.store import SitemapState
 from periplus.store import DiskState, bring_home, is_begun
 from periplus.store.tables.writer import places_of
 
@@ -58,11 +59,12 @@ def _is_at_rest(layout: Layout, number: int, count: int) -> bool:
         if state is None:
             return True
         meta = state.meta(ShardMeta) or ShardMeta()
+        sitemaps = state.meta(SitemapState) or SitemapState()
         rows = sum(place.rows for place in places_of(meta.tables).values())
         owner = Placement(count).owner
         is_all_sent = all(owner(site) == number for site in state.listings.sites())
     inputs = InputLog(layout.log(number), layout.warc).read(meta.commits)
-    is_reading = bool(meta.sitemaps.unfinished) or not is_all_sent
+    is_reading = bool(sitemaps.unfinished) or not is_all_sent
     return not (rows or meta.frontier.leases or is_reading) and next(inputs, None) is None
 
 

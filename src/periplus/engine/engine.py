@@ -311,8 +311,8 @@ class Engine:
     def stats(self) -> tuple[FrontierStats, CrawlStats]:
         """The frontier and the crawl in numbers."""
         machine, frontier = self._machine, self._machine.frontier
-        unread = machine.sitemaps.has_unread
-        return frontier_stats(self._state, frontier, setbacks=frontier.setbacks, has_unread=unread), machine.stats
+        stats = frontier_stats(self._state, frontier, setbacks=frontier.setbacks, has_unread=machine.has_unread)
+        return stats, machine.stats
 
     def freshness(self) -> Freshness | None:
         """Measure how fresh the collection is, if it is watched."""
@@ -428,7 +428,7 @@ class Engine:
 
     def finish_reading(self) -> None:
         """Read every sitemap that has arrived to its end, and pass on what it lists of other shards' sites."""
-        while self._machine.sitemaps.is_reading:
+        while self._machine.is_reading:
             self._apply([Tick(self._clock.now())])
             if self._is_checkpoint_due():
                 self.checkpoint()

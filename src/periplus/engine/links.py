@@ -37,7 +37,6 @@ from periplus.model import (
     UrlRecord,
     UrlRecords,
 )
-from periplus.parts.focus.part import Focus
 from periplus.parts.render.pages import DOCUMENT_TYPE, completed
 from periplus.policy.filters import MediaTypes
 
@@ -47,6 +46,8 @@ _DECLARED = {"video": "video/*", "audio": "audio/*", "source": "", "embed": "", 
 """Types of embedded files by the element; others embed images."""
 Share = Callable[[int], float]
 """How much each link of a page passes on, given how many it has."""
+Worths = Callable[[Page, Sequence[tuple[Url, str]], float], dict[Url, float]]
+"""What each link of a page is worth, given as URL and anchor, and what the page itself is worth."""
 
 
 class LinkState(Struct, frozen=True, array_like=True):
@@ -118,7 +119,7 @@ class PageReader:
     """Reads pages and their links. `learns`: every link matters to the ordering, `keeps_links`: each by itself.
 
     `records` hold the last version of each page; `watches`: pages will be revisited. `media`: of a crawl for files,
-    which follows what pages embed, too. `focus`: of a crawl with a topic, in which each link has its own gain.
+    which follows what pages embed, too. `worths`: what gives each link its own gain, as in a crawl with a topic.
     """
 
     def __init__(
@@ -132,10 +133,10 @@ class PageReader:
         rows: Rows[LinkChunk] | None = None,
         saved: LinkState | None = None,
         media: MediaTypes | None = None,
-        focus: Focus | None = None,
+        worths: Worths | None = None,
     ) -> None:
         self._settings = settings or ReadingSettings()
-        self._focus = focus
+        self._worths = worths
         self._media = media
         self._learns = learns
         self._keeps_links = keeps_links
@@ -194,8 +195,8 @@ class PageReader:
         """The links of the page, without those seen recently."""
         if not self._leads_on(page):
             return []
-        if self._focus is not None:
-            return self._focused_links(self._focus, page, depth, now, share)
+        if self._worths is not None:
+            return self._valued_apart(self._worths, page, depth, now, share)
         if self._learns:
             return self._valued_links(page, depth, now, share)
         news = {*page.links.urls, *self._others(page)}.difference(self._seen.young).difference(self._seen.old)
@@ -233,10 +234,10 @@ class PageReader:
                 news.add(url)
         return self._report(page, news, depth, now, gain) if news else []
 
-    def _focused_links(self, focus: Focus, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
-        """The links of a page with a topic: each with its own gain, of several to one URL the best."""
+    def _valued_apart(self, value: Worths, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
+        """The links of a page, each with its own gain, of several to one URL the best."""
         followed = list(self._followed(page))
-        worths = focus.worths(page, followed, share(len(followed)))
+        worths = value(page, followed, share(len(followed)))
         young, old, gains = self._seen.young, self._seen.old, self._gains
         found = []
         for url, anchor in dict(followed).items():

@@ -103,11 +103,6 @@ class Pipeline(Protocol):
 class PagePipeline:
     """The pipeline of a crawl. `worth`: the scores of URLs, if the ordering has them."""
 
-    max_gaining = 50_000
-    """That many take some megabytes."""
-    max_gaining_focused = 1_000
-    """Of a crawl with a topic: a URL that a relevant page links to must not wait for the next commit."""
-
     def __init__(
         self,
         state: State,
@@ -117,16 +112,15 @@ class PagePipeline:
         events: EventSink,
         worth: Callable[[Sequence[Url]], list[float]],
         media: MediaTypes | None = None,
-        mark: Callable[[Page], Page] = lambda page: page,
-        is_focused: bool = False,
+        marks: Sequence[Callable[[Page], Page]] = (),
+        max_gaining: int = 50_000,
     ) -> None:
-        """`mark` adds what other parts know of a page: what robots.txt says of its use, soft 404, relevance."""
-        if is_focused:
-            self.max_gaining = self.max_gaining_focused
+        """`marks` add what is known of a page besides: what robots.txt says of its use, soft 404, relevance."""
+        self.max_gaining = max_gaining
         self._reader = reader
         self._records = state.records
         self._media = media or MediaTypes()
-        self._mark = mark
+        self._marks = marks
         self._deduplicator = Deduplicator(state, comparer, worth=worth)
         self._events = events
 
@@ -143,8 +137,12 @@ class PagePipeline:
         """Only read; events report what was found."""
         found = [answer if self._is_page(answer.outcome) else None for answer in answers]
         pages = self._read([answer.outcome for answer in found if answer is not None and answer.is_read])
-        marked = {url: self._mark(page) for url, page in pages.items()}
-        read = [None if answer is None else marked.get(answer.outcome.task.url) for answer in found]
+        for url, page in pages.items():
+            marked = page
+            for mark in self._marks:
+                marked = mark(marked)
+            pages[url] = marked
+        read = [None if answer is None else pages.get(answer.outcome.task.url) for answer in found]
         self._record(FetchEnded(each.outcome, at, each.stored) for each in answers if each.is_request)
         self._record(PageRead(page, at) for page in read if page is not None)
         return [Processed(answer, page, None) for answer, page in zip(answers, read, strict=True)]

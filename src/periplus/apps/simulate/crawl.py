@@ -44,10 +44,7 @@ from periplus.model import (
     Source,
     Url,
 )
-from periplus.parts.dust.settings import DustSettings
-from periplus.parts.judges import JudgeSettings
 from periplus.policy.filters import Chain, Guard, Scope, ScopeSettings
-from periplus.policy.settings import AbsenceSettings
 from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
 
@@ -202,9 +199,6 @@ class SimulatedCrawl:
                 politeness=politeness or politeness_of(self._network),
                 retries=retries or RetrySettings(),
                 frontier=FrontierSettings(max_sites=len(web.sites) + 1),
-                sitemaps=_NO_SITEMAPS,
-                judges=JudgeSettings(absence=AbsenceSettings(enabled=False)),  # pages have no texts here
-                dust=DustSettings(enabled=False),
             ),
             self._state,
             ordering=ordering,

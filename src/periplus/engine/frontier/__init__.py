@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from periplus.parts.spam.part import SpamFollower
 
     from ..settings import FrontierSettings, PolitenessSettings, RetrySettings
     from .addresses import AddressClaims, AddressShares, ClaimsReport, key_of
@@ -71,7 +70,6 @@ __all__ = [
     "ScoreState",
     "Setback",
     "SiteRecords",
-    "SpamFollower",
     "Stage",
     "delay_after",
     "file_name",

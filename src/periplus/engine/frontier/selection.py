@@ -125,6 +125,8 @@ class CandidateSelector:
         """Revisits that wait with their sites."""
         self.refused_files: list[Excluded] = []
         """Sitemap files that were refused since this was last cleared."""
+        self.reconsidering = [guard.reconsider]
+        """What judges a URL again before it is fetched, in this order."""
         self.how_to_render: Callable[[Url, float], Render] | None = None
         """Whether a page is opened in a browser, if any is."""
         self.renamed: list[Discovery] = []
@@ -233,12 +235,13 @@ class CandidateSelector:
                 return "excluded", pattern
         if task.purpose is Purpose.PAGE:
             discovery = Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)
-            verdict = self._guard.reconsider(discovery)
-            if isinstance(verdict, Reject):
-                return verdict.reason, verdict.rule
-            if isinstance(verdict, Rewrite) and task.lane is not Lane.REFRESH:
-                self.renamed.append(replace(discovery, url=verdict.url))
-                return "renamed", verdict.rule
+            for reconsider in self.reconsidering:
+                verdict = reconsider(discovery)
+                if isinstance(verdict, Reject):
+                    return verdict.reason, verdict.rule
+                if isinstance(verdict, Rewrite) and task.lane is not Lane.REFRESH:
+                    self.renamed.append(replace(discovery, url=verdict.url))
+                    return "renamed", verdict.rule
         return self._gate.refusal(task.site, task.url)
 
     def record_of(self, entry: Queued) -> UrlRecord:

@@ -6,22 +6,23 @@ pages of the site that were read before are compared with it, and a verdict is r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
 from msgspec.structs import replace
 
 from periplus.content import resemblance
-from periplus.engine.frontier import SiteRecords
+from periplus.engine.part import Desk, Part, TakeProbe
+from periplus.engine.pipeline import Processed
 from periplus.model import (
-    EventSink,
     Fetched,
     FetchOutcome,
     Judged,
     Page,
     Probe,
     Problem,
+    Purpose,
     Reading,
     Redirected,
     Site,
@@ -29,7 +30,7 @@ from periplus.model import (
     UrlRecord,
 )
 from periplus.policy.settings import AbsenceSettings
-from periplus.store import SiteState, State
+from periplus.store import SiteState
 from periplus.urls import site_of
 
 from .policy import (
@@ -60,25 +61,29 @@ _HEADING: Final = 9
 """Bytes of a stored version before its sketch (`content.digests.version_of`)."""
 
 
-class AbsenceJudge:
+class AbsenceJudge(Part):
     """Finds soft 404s."""
 
-    def __init__(
-        self,
-        state: State,
-        records: SiteRecords,
-        settings: AbsenceSettings,
-        *,
-        events: EventSink,
-        queue: Callable[[Sequence[Probe], float], None],
-    ) -> None:
-        self._state = state
-        self._records = records
+    def __init__(self, desk: Desk, settings: AbsenceSettings) -> None:
+        self._state = desk.state
+        self._records = desk.records
         self._settings = settings
-        self._events = events
-        self._queue = queue
+        self._events = desk.events
+        self._queue = desk.frontier.queue_probes
 
-    def marked(self, page: Page) -> Page:
+    def probes(self) -> Mapping[str, TakeProbe]:
+        """Answers for URLs that cannot exist."""
+        return {SOFT_404: self.take_probe}
+
+    def read(self, processed: Processed, now: float) -> None:
+        """Judge a page, or a redirect."""
+        outcome, page, reading = processed.answer.outcome, processed.page, processed.reading
+        if page is not None and reading is not None:
+            self.page_read(page, reading, now)
+        elif isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
+            self.redirected(outcome, now)
+
+    def mark(self, page: Page) -> Page:
         """The page, with a problem if it resembles an error template of its site."""
         known = self._records.get(site_of(page.url)).absence
         if known is None or not known.templates:

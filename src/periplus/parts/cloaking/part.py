@@ -6,20 +6,21 @@ request hides our name in its `From` field. Politeness counts such requests as v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct, field
 from xxhash import xxh3_64_intdigest
 
 from periplus.content import decode_body
-from periplus.engine.frontier import SiteRecords
+from periplus.engine.part import Desk, Part, TakeProbe
+from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
 from periplus.formats.robots import parse
-from periplus.model import EventSink, Fetched, FetchOutcome, Judged, Page, Probe, Redirected, Site, Url
+from periplus.model import Fetched, FetchOutcome, Judged, Page, Probe, Redirected, Site, Source, Url
 from periplus.parts.absence.policy import is_home
 from periplus.policy.settings import BROWSER_PROBE, CRAWLER_PROBE, CloakingSettings, RedirectionSettings
-from periplus.store import SiteState, State
+from periplus.store import SiteState
 from periplus.urls import site_of
 
 from .policy import (
@@ -56,31 +57,40 @@ class ComparisonState(Struct, array_like=True):
     waiting: list[Site] = field(default_factory=list)
 
 
-class CloakingJudge:
+class CloakingJudge(Part):
     """Finds cloaked pages, and hosts that redirect their readers to another domain."""
 
     def __init__(
         self,
-        state: State,
-        records: SiteRecords,
+        desk: Desk,
         settings: CloakingSettings,
         redirections: RedirectionSettings,
-        *,
-        events: EventSink,
-        queue: Callable[[Sequence[Probe], float], None],
-        worth: Callable[[Sequence[Url]], list[float]],
         suffixes: tuple[str, ...] = (),
-        saved: ComparisonState | None = None,
     ) -> None:
-        self._state = state
-        self._records = records
+        self._state = desk.state
+        self._records = desk.records
         self._settings = settings
         self._redirections = redirections
-        self._events = events
-        self._queue = queue
-        self._worth = worth
+        self._events = desk.events
+        self._queue = desk.frontier.queue_probes
+        self._worth = desk.frontier.scores.worth
+        self._stats = desk.events.stats
         self._suffixes = suffixes
-        self.state = saved or ComparisonState()
+        self.state = desk.saved(ComparisonState) or ComparisonState()
+
+    def probes(self) -> Mapping[str, TakeProbe]:
+        """Copies for browsers and for crawlers."""
+        return {BROWSER_PROBE: self.take_browser, CRAWLER_PROBE: self.take_crawler}
+
+    def read(self, processed: Processed, now: float) -> None:
+        """Judge a page. A query of a form is sent once: forms have an interval of their own."""
+        if processed.page is not None and processed.reading is not None:
+            is_result = processed.answer.outcome.task.source is Source.FORM
+            self.page_read(processed.page, self._stats.pages, now, is_comparable=not is_result)
+
+    def flush(self) -> ComparisonState:
+        """The state of comparisons."""
+        return self.state
 
     def page_read(self, page: Page, pages: int, now: float, *, is_comparable: bool = True) -> None:
         """Count where a page sends its readers, and compare it with what browsers get, if its turn has come.

@@ -8,18 +8,17 @@ when it answers with an error while the URL itself, which is then fetched as a p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from periplus.content import likeness, version_of
-from periplus.engine.frontier import Frontier
+from periplus.engine.part import Desk, Part, TakeLearnt, TakeProbe
 from periplus.engine.pipeline import Processed
 from periplus.formats.robots import parse
 from periplus.model import (
     Digests,
-    EventSink,
     Fetched,
     FetchOutcome,
     Judged,
@@ -34,8 +33,7 @@ from periplus.model import (
     UrlRecord,
 )
 from periplus.parts.absence.part import is_soft_404
-from periplus.policy.filters import FilterStates, path_template_of
-from periplus.store import State
+from periplus.policy.filters import path_template_of
 from periplus.urls import site_of
 
 from .evidence import lower_quantile
@@ -75,27 +73,26 @@ class _Found(NamedTuple):
     first: int
 
 
-class DustLearner:
-    """Learns from answers. `states` is what filters keep of sites; `forget_links`: links seen before may be wanted."""
+class DustLearner(Part):
+    """Learns from answers. `given` are rules of people and of earlier crawls, which the filters apply, too."""
 
-    def __init__(
-        self,
-        states: FilterStates,
-        state: State,
-        frontier: Frontier,
-        events: EventSink,
-        forget_links: Callable[[float], None],
-        settings: DustSettings | None = None,
-        given: GivenRules | None = None,
-    ) -> None:
-        self._states = states
-        self._records = state.records
-        self._robots = state.robots
-        self._frontier = frontier
-        self._events = events
-        self._forget_links = forget_links
-        self._settings = settings or DustSettings()
-        self._given = given if given is not None else GivenRules()
+    def __init__(self, desk: Desk, settings: DustSettings, given: GivenRules) -> None:
+        self._states = desk.guard.states
+        self._records = desk.state.records
+        self._robots = desk.state.robots
+        self._frontier = desk.frontier
+        self._events = desk.events
+        self._forget_links = desk.forget_links
+        self._settings = settings
+        self._given = given
+
+    def probes(self) -> Mapping[str, TakeProbe]:
+        """Those that check a rule."""
+        return {PROBE_KIND: self.probed}
+
+    def learnt(self) -> Mapping[str, TakeLearnt]:
+        """Rules that a job has found."""
+        return {"dust": self.take_learnt}
 
     def take_learnt(self, content: bytes, now: float) -> None:
         """Use the rules that `periplus judge` wrote down: a file as people edit it.

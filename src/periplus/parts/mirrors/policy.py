@@ -44,7 +44,6 @@ from xxhash import xxh3_64_intdigest
 
 from periplus.model import Discovery, Purpose, Reject, Site, Source, Url, Verdict
 from periplus.policy.duplicates import likenesses
-from periplus.policy.filters import FilterStates, Guard
 from periplus.policy.filters.reasons import ACCEPT
 from periplus.policy.settings import MirrorSettings
 from periplus.urls import domain_of, site_of
@@ -339,33 +338,6 @@ class MirrorHosts:
             if path.startswith(rule.root):
                 return Url(f"{scheme}://{rule.target}{rule.target_root}{path[len(rule.root) :]}")
         return None
-
-
-class GuardWithHosts:
-    """A guard that also refuses waiting URLs of mirrors and parked domains."""
-
-    def __init__(self, guard: Guard, hosts: MirrorHosts) -> None:
-        self._guard = guard
-        self._hosts = hosts
-        self.judge_all = guard.judge_all
-        self.admit = guard.admit
-        self.observe = guard.observe
-        self.page_read = guard.page_read
-        self.changed = guard.changed
-        self.renamed = guard.renamed
-        self.may_remember = guard.may_remember
-        self.wanted_pairs = guard.wanted_pairs
-        self.looked_for = guard.looked_for
-
-    @property
-    def states(self) -> FilterStates:
-        """The data of all sites."""
-        return self._guard.states
-
-    def reconsider(self, discovery: Discovery) -> Verdict:
-        """Whether a URL that was admitted is wanted still."""
-        verdict = self._hosts.reconsider(discovery)
-        return verdict if isinstance(verdict, Reject) else self._guard.reconsider(discovery)
 
 
 class HostFacts(Struct, frozen=True):

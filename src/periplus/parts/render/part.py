@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from periplus.content import decode_body
+from periplus.engine.part import Desk, HowToRender, Part
 from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
-from periplus.model import EventSink, Fetched, Judged, Page, Purpose, Render, Site, Url
-from periplus.policy.filters import FilterStates, key_of, template_of
+from periplus.model import Fetched, Judged, Page, Purpose, Render, Site, Url
+from periplus.policy.filters import key_of, template_of
 from periplus.urls import site_of
 
 from .pages import FEWEST_LINKS, LONGEST_SHELL, script_need
@@ -35,13 +36,17 @@ _MAX_SCORED: Final = 1 << 20
 """Bytes of a page that are looked at for signs of an application: shells are short."""
 
 
-class ScriptNeeds:
-    """Decides how pages are read, and learns from those that were. `states` is what filters keep of sites."""
+class ScriptNeeds(Part):
+    """Decides how pages are read, and learns from those that were."""
 
-    def __init__(self, states: FilterStates, settings: RenderSettings, events: EventSink) -> None:
-        self._states = states
+    def __init__(self, desk: Desk, settings: RenderSettings) -> None:
+        self._states = desk.guard.states
         self._settings = settings
-        self._events = events
+        self._events = desk.events
+
+    def rendering(self) -> HowToRender | None:
+        """What decides, if pages are rendered at all."""
+        return self.render if self._settings.is_on else None
 
     def render(self, url: Url, now: float) -> Render:
         """Whether a page is to be opened in a browser."""

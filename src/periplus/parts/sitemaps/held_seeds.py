@@ -7,41 +7,38 @@ released, and what its site lists, is in the state: after a restart the same fol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
-from periplus.engine.frontier import Frontier
+from periplus.engine.part import Desk, Part
 from periplus.model import Discovery, Site, Source, Url
-from periplus.parts.sitemaps.scheduler import SitemapScheduler
-from periplus.parts.sitemaps.store import SitemapStore
-from periplus.store import State
 from periplus.urls import site_of
 
+from .scheduler import SitemapScheduler
+from .store import SitemapStore
 
-class HeldSeeds:
+
+class HeldSeeds(Part):
     """The seeds of a shard that wait for what their sites list."""
 
-    def __init__(
-        self,
-        seeds: Iterable[Url],
-        state: State,
-        frontier: Frontier,
-        sitemaps: SitemapScheduler,
-        deliver: Callable[[Sequence[Discovery], float], None],
-    ) -> None:
-        self._seeds = list(seeds)
-        self._store = SitemapStore(state)
-        self._records = state.records
-        self._frontier = frontier
+    def __init__(self, desk: Desk, seeds: Iterable[Url], sitemaps: SitemapScheduler) -> None:
+        self._seeds = [url for url in seeds if desk.router.owns_site(site_of(url))]
+        self._store = SitemapStore(desk.state)
+        self._records = desk.state.records
+        self._frontier = desk.frontier
         self._sitemaps = sitemaps
-        self._deliver = deliver
+        self._deliver = desk.router.deliver
 
-    def are_due(self, now: float) -> bool:
+    def wants_step(self, now: float) -> bool:
         """Whether seeds are held, and all that their sites list was read and fetched."""
         return bool(self._seeds) and self._frontier.is_idle and self._sitemaps.is_idle(now)
 
-    def release(self, now: float) -> None:
+    def is_idle(self, now: float) -> bool:
+        """Whether no seed is to be released now."""
+        return not self.wants_step(now)
+
+    def step(self, now: float) -> None:
         """Queue those whose sites list nothing, once they are due."""
-        if not self.are_due(now):
+        if not self.wants_step(now):
             return
         seeds, self._seeds = self._seeds, []
         listing = self._listing_sites()
