@@ -1,8 +1,8 @@
-"""Refreshing by archives in virtual days: the scheduler of `periplus watch` on a site published by `periplus.publish`.
+"""Refreshing by archives in virtual days: the scheduler of `periplus watch` on a published site.
 
 The pages change as in Figure 6 of Brandman et al. (2000): once a day, at its end, the site is scanned and its archives
 are written. The crawler reads the files that are new or changed, and spends the rest of the day's bandwidth on visits
-that `crawl.revisit.Revisits` decides. Freshness is that before the next changes, as in the paper; a round robin of the
+that `parts.revisit.Revisits` decides. Freshness is that before the next changes, as in the paper; a round robin of the
 same bandwidth is run beside it. `python -m bench.archive_refresh` prints the figures.
 """
 
@@ -20,12 +20,13 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.crawl.frontier import SiteRecords
-from periplus.crawl.revisit import Revisits, Watching
+from periplus.apps.publish import Publisher, PublishSettings, RowInventory
+from periplus.apps.publish.settings import ArchiveSettings, SiteSettings
+from periplus.apps.simulate.brandman import FITTED
+from periplus.apps.simulate.freshness import simulate_freshness
+from periplus.apps.simulate.histories import DAY, Histories, HistorySettings, generate_histories, window
+from periplus.engine.frontier import SiteRecords
 from periplus.formats.metadata_archive import ArchiveEntry, read
-from periplus.lab.simulate.brandman import FITTED
-from periplus.lab.simulate.freshness import simulate_freshness
-from periplus.lab.simulate.histories import DAY, Histories, HistorySettings, generate_histories, window
 from periplus.model import (
     ChangeLevel,
     Digests,
@@ -44,9 +45,10 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.policy.refresh import ArchiveProof, RefreshSettings
-from periplus.publish import Publisher, PublishSettings, RowInventory
-from periplus.publish.settings import ArchiveSettings, SiteSettings
+from periplus.parts.revisit.budget import Watching
+from periplus.parts.revisit.revisits import Revisits
+from periplus.parts.revisit.signals import ArchiveProof
+from periplus.policy.settings import RefreshSettings
 from periplus.store import MemoryState
 from periplus.urls import site_of
 

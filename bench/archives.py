@@ -16,10 +16,10 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from periplus.assembly.collection import existing
-from periplus.assembly.exporting import export_archive_format
-from periplus.assembly.importing import import_archives
-from periplus.crawl.sharding import tune_garbage_collection
+from periplus.collection.collection import existing
+from periplus.collection.exporting import export_archive_format
+from periplus.collection.importing import import_archives
+from periplus.engine.sharding import tune_garbage_collection
 from periplus.store.export import Committed
 from periplus.store.export.wacz import PackageFacts, export_wacz
 from periplus.store.importing import check_package

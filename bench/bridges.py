@@ -24,9 +24,9 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from periplus.assembly.collection import existing
-from periplus.assembly.importing import import_archives
-from periplus.assembly.retrieval import export_bulk, export_chunks
+from periplus.apps.search.retrieval import export_bulk, export_chunks
+from periplus.collection.collection import existing
+from periplus.collection.importing import import_archives
 from periplus.store.export import Committed, Selection
 
 ADDRESS = "127.0.0.1:7399"

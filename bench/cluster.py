@@ -20,12 +20,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from bench.harness import Group, Target
-from periplus.cluster.connection import connected, load
-from periplus.cluster.links import Inbox, Transfer
-from periplus.cluster.outbound import Outbound, Watchdog
-from periplus.crawl.router import MAX_DISCOVERIES_PER_BATCH, WINDOW
-from periplus.crawl.shard import ShardOutput
-from periplus.crawl.sharding.messages import Delivery
+from periplus.apps.cluster.connection import connected, load
+from periplus.apps.cluster.links import Inbox, Transfer
+from periplus.apps.cluster.outbound import Outbound, Watchdog
+from periplus.engine.router import MAX_DISCOVERIES_PER_BATCH, WINDOW
+from periplus.engine.shard import ShardOutput
+from periplus.engine.sharding.messages import Delivery
 from periplus.model import Discovery, Source, Url
 from periplus.store import DiskState
 

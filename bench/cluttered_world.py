@@ -17,10 +17,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from periplus.lab.web.http import Answer, Request
-from periplus.lab.web.randomness import at, key_of, sentences
-from periplus.lab.web.sites import Profile
-from periplus.lab.web.world import World
+from periplus.apps.lab.http import Answer, Request
+from periplus.apps.lab.randomness import at, key_of, sentences
+from periplus.apps.lab.sites import Profile
+from periplus.apps.lab.world import World
 
 KINDS = ("parameters", "calendar", "decay")
 _LINK = re.compile(rb'(<a href="/[^"?]*)(\??)([^"]*")')

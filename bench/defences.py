@@ -24,15 +24,16 @@ from statistics import median
 from typing import Any
 from unittest.mock import patch
 
-from periplus.assembly import open_crawl, seeds_from
-from periplus.config import Config
-from periplus.crawl.dust import DustLearner
-from periplus.crawl.frontier.domains import Domains
-from periplus.crawl.judging.absence import AbsenceJudge
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
-from periplus.lab.web.sites import DOMAIN
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab.sites import DOMAIN
+from periplus.collection.config.settings import Config
+from periplus.collection.opening import open_crawl
+from periplus.collection.seeds import seeds_from
+from periplus.engine.frontier.domains import Domains
 from periplus.model import PageStatistics
+from periplus.parts.absence.part import AbsenceJudge
+from periplus.parts.dust.part import DustLearner
 from periplus.policy.filters.reasons import ACCEPT
 from periplus.policy.filters.renames import Renames
 from periplus.policy.filters.traps import Traps
@@ -40,7 +41,7 @@ from periplus.policy.filters.traps import Traps
 PARTS = ("budgets", "spam", "dust", "absence", "traps", "chains")
 """The defences, as `--only` names them."""
 COUNTS = "periplus.content.html.statistics_of"
-CHAINS = "periplus.crawl.machine.follow_chains"
+CHAINS = "periplus.engine.machine.follow_chains"
 SETTINGS: dict[str, tuple[str, object, object]] = {
     "budgets": ("budgets.domain", "trust", "none"),
     "dust": ("dust.enabled", True, False),

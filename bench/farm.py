@@ -23,12 +23,12 @@ from random import Random
 import duckdb
 from msgspec import Struct
 
-from periplus.assembly import open_crawl, settle
-from periplus.assembly.collection import planned
-from periplus.assembly.jobs import run_jobs
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
-from periplus.lab.web.sites import DOMAIN
-from periplus.lab.web.spam_web import Farm, HostileWorld
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab.sites import DOMAIN
+from periplus.apps.lab.spam_web import Farm, HostileWorld
+from periplus.collection.collection import planned
+from periplus.collection.jobs import run_jobs
+from periplus.collection.opening import open_crawl, settle
 
 SITES, PAGES, SEEDS = 200, 20_000, 20
 STEPS = (500, 1000, 2000, 4000, 5000)

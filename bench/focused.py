@@ -25,11 +25,7 @@ import numpy as np
 from msgspec.structs import replace
 from scipy.stats import rankdata
 
-from periplus.cli.simulate.ordering import picture as recall_plot
-from periplus.content import RawPage, read_page, read_pages
-from periplus.crawl.focus import Focus
-from periplus.crawl.stats import CrawlStats
-from periplus.lab.simulate.focused import (
+from periplus.apps.simulate.focused import (
     FocusedRow,
     TopicalWeb,
     TopicView,
@@ -39,12 +35,18 @@ from periplus.lab.simulate.focused import (
     run_focused,
     topical_web,
 )
-from periplus.lab.simulate.plots import draw
-from periplus.lab.simulate.runs import PolicyChoice
-from periplus.lab.simulate.web import web_from_edges
+from periplus.apps.simulate.plots import draw
+from periplus.apps.simulate.runs import PolicyChoice
+from periplus.apps.simulate.web import web_from_edges
+from periplus.cli.simulate.ordering import picture as recall_plot
+from periplus.content import RawPage, read_page, read_pages
+from periplus.engine.stats import CrawlStats
 from periplus.model import Page, Site, Url
+from periplus.parts.focus.classifier import Judge, Vector, train, vector_of
+from periplus.parts.focus.part import Focus
+from periplus.parts.focus.topic import Topic
+from periplus.parts.focus.words import TopicTerms, words_of
 from periplus.policy.ordering import Focused
-from periplus.policy.topic import Judge, Topic, TopicTerms, Vector, train, vector_of, words_of
 
 HOME = Path(__file__).resolve().parent / ".peers"
 MANUALS = {

@@ -35,12 +35,14 @@ from bench.crawl.sites import PORT
 from bench.crawl.web import HOME
 from bench.harness import Group, Target
 from bench.sitemaps import END, FREQUENCIES, HEAD
-from periplus.assembly import Layout, ShardMaker
-from periplus.config import Config
-from periplus.crawl.fetch import WireSettings
-from periplus.crawl.frontier import PolitenessSettings
-from periplus.crawl.sitemaps import SitemapSettings, unpack_slice
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.shards import ShardMaker
+from periplus.engine.fetch import WireSettings
+from periplus.engine.frontier import PolitenessSettings
+from periplus.engine.settings import SitemapSettings
 from periplus.model import Lane, Site, Url
+from periplus.parts.sitemaps.file import unpack_slice
 from periplus.store import DiskState
 
 QUICK, SMALL, LARGE = "127.0.1.209", "127.0.1.210", "127.0.1.211"

@@ -274,8 +274,8 @@ def make(folder: Path, count: int) -> None:
 
 def ask(folder: Path) -> dict[str, float]:
     """Compute the views, then every measure, in every way; seconds of each."""
+    from periplus.apps.report import gather_report, page
     from periplus.insight.measures import measures, measures_by
-    from periplus.insight.report import gather_report, page
     from periplus.insight.views import QUESTIONS, Views
 
     took: dict[str, float] = {}

@@ -2,7 +2,7 @@
 
 `python -m bench.media` prints both. The site is published by `periplus.publish`: 10,000 files, 66 % of them HTML
 (Brandman et al. 2000, section 4.2), behind a server on loopback that counts what it sends. The crawl is the library's;
-refreshing runs `crawl.revisit.Revisits`, the scheduler of `periplus watch`, in virtual days (`bench.archive_refresh`).
+refreshing runs `parts.revisit.Revisits`, the scheduler of `periplus watch`, in virtual days (`bench.archive_refresh`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from msgspec.structs import replace
 
 import periplus
 from bench import archive_refresh
-from periplus.assembly.summary import Summary
-from periplus.publish import FolderInventory, Publisher, settings_for
-from periplus.publish.settings import RobotsSettings, SitemapSettings
+from periplus.apps.publish import FolderInventory, Publisher, settings_for
+from periplus.apps.publish.settings import RobotsSettings, SitemapSettings
+from periplus.collection.summary import Summary
 
 FILES = 10_000
 HTML_SHARE = 0.66

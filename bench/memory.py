@@ -27,12 +27,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.assembly.background import BackgroundJobs
-from periplus.assembly.collection import planned
-from periplus.assembly.shards import ShardMaker
-from periplus.crawl.clock import SystemClock, Timescale
-from periplus.crawl.shard import Status
-from periplus.crawl.sharding import Crawl
+from periplus.collection.background import BackgroundJobs
+from periplus.collection.collection import planned
+from periplus.collection.shards import ShardMaker
+from periplus.engine.clock import SystemClock, Timescale
+from periplus.engine.shard import Status
+from periplus.engine.sharding import Crawl
 from periplus.model import Clock, Discovery, Failed, Fetched, FetchOutcome, FetchTask, Located, Source
 
 SEEDS: Final = 20

@@ -22,22 +22,23 @@ from typing import Any
 
 import duckdb
 
-from periplus.assembly import open_crawl, seeds_from, settle
-from periplus.assembly.collection import Collection
-from periplus.assembly.judging import judge
-from periplus.config import Config
+from periplus.apps.lab import World
+from periplus.apps.lab.http import Request
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab.spam_web import AbsentPages, Cloakers, HostileWorld, Mirrors, ParkedDomains
+from periplus.apps.lab.spam_web.judged_hosts import CLOAKED_SIZE, PARKED
+from periplus.apps.lab.spam_web.part import SmallSite
+from periplus.collection.collection import Collection
+from periplus.collection.config.settings import Config
+from periplus.collection.judging import judge
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
 from periplus.content import read_page
-from periplus.crawl.fetch import opened_by
-from periplus.lab.web import World
-from periplus.lab.web.http import Request
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
-from periplus.lab.web.spam_web import AbsentPages, Cloakers, HostileWorld, Mirrors, ParkedDomains
-from periplus.lab.web.spam_web.judged_hosts import CLOAKED_SIZE, PARKED
-from periplus.lab.web.spam_web.part import SmallSite
+from periplus.engine.fetch import opened_by
 from periplus.model import Site, Url
-from periplus.policy.absence import ReadPage, SiteAbsence, learn_template, soft_404
-from periplus.policy.cloaking import Copy, SiteProbes, Step, begin_comparison, copy_of, next_step
-from periplus.policy.mirrors import HostRule, LearntHosts, MirrorHosts
+from periplus.parts.absence.policy import ReadPage, SiteAbsence, learn_template, soft_404
+from periplus.parts.cloaking.policy import Copy, SiteProbes, Step, begin_comparison, copy_of, next_step
+from periplus.parts.mirrors.policy import HostRule, LearntHosts, MirrorHosts
 from periplus.policy.settings import AbsenceSettings, CloakingSettings
 
 SUFFIXES = ("lab.test",)

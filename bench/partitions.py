@@ -33,8 +33,8 @@ ERROR = 1e-10
 @contextmanager
 def on_ray() -> Iterator[Executor]:
     """Two processors, on loopback."""
-    from periplus.cluster import RayExecutor
-    from periplus.cluster.connection import connected
+    from periplus.apps.cluster import RayExecutor
+    from periplus.apps.cluster.connection import connected
 
     with connected("local", 2):
         yield RayExecutor()

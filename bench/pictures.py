@@ -21,13 +21,13 @@ from tests.lab.chromium_page import Chromium
 from tests.web.asking import Site
 
 import periplus
-from periplus.assembly.collection import existing, planned
-from periplus.assembly.facts import collection_facts
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
-from periplus.lab.web.sites import Profile
-from periplus.web.running import running
-from periplus.web.served import Served, ServeSettings
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab.sites import Profile
+from periplus.apps.serve.running import running
+from periplus.apps.serve.served import Served, ServeSettings
+from periplus.collection.collection import existing, planned
+from periplus.collection.facts.lookup import collection_facts
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.NONE, Profile.NEWS, Profile.SHOP)
 PAGES_A_SITE = 1000

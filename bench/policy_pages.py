@@ -21,15 +21,15 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.lab.simulate.findings import Curve
-from periplus.lab.simulate.generated import WebSettings, generate, small_settings
-from periplus.lab.simulate.network import NetworkSettings
-from periplus.lab.simulate.orderings import OrderingSummary, compare_orderings, mean_curves, summarise
-from periplus.lab.simulate.plots import Plot, save
-from periplus.lab.simulate.results import write_whole
-from periplus.lab.simulate.runs import PolicyChoice
-from periplus.lab.simulate.web import Web
-from periplus.lab.simulate.workers import Progress
+from periplus.apps.simulate.findings import Curve
+from periplus.apps.simulate.generated import WebSettings, generate, small_settings
+from periplus.apps.simulate.network import NetworkSettings
+from periplus.apps.simulate.orderings import OrderingSummary, compare_orderings, mean_curves, summarise
+from periplus.apps.simulate.plots import Plot, save
+from periplus.apps.simulate.results import write_whole
+from periplus.apps.simulate.runs import PolicyChoice
+from periplus.apps.simulate.web import Web
+from periplus.apps.simulate.workers import Progress
 from periplus.model import UsageError
 from periplus.policy.ordering import orderings
 

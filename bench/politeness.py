@@ -24,14 +24,15 @@ from pathlib import Path
 from random import Random
 from types import FrameType
 
-from periplus.assembly import open_crawl, seeds_from, settle
-from periplus.config import Config
-from periplus.crawl.fetch import opened_by
-from periplus.crawl.sharding import Crawl
-from periplus.lab.web import Answer, Request, World, exclusion
-from periplus.lab.web.log import RequestLog, Visit
-from periplus.lab.web.server import Limits, RunningLab, Server, SteppedClock
-from periplus.lab.web.sites import Site
+from periplus.apps.lab import Answer, Request, World, exclusion
+from periplus.apps.lab.log import RequestLog, Visit
+from periplus.apps.lab.server import Limits, RunningLab, Server, SteppedClock
+from periplus.apps.lab.sites import Site
+from periplus.collection.config.settings import Config
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
+from periplus.engine.fetch import opened_by
+from periplus.engine.sharding import Crawl
 
 from .politeness_rules import ROBOTS, ROBOTS_AGE, Judge, Terms
 

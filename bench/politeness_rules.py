@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from periplus.lab.web.log import Visit
+from periplus.apps.lab.log import Visit
 
 ROBOTS = "/robots.txt"
 ROBOTS_AGE = 600.0

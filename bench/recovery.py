@@ -15,11 +15,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from periplus.assembly import open_crawl, seeds_from
-from periplus.assembly.shards import ShardMaker
-from periplus.config import Config
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.collection.config.settings import Config
+from periplus.collection.opening import open_crawl
+from periplus.collection.seeds import seeds_from
+from periplus.collection.shards import ShardMaker
 
 NEVER = 10**9
 SITES, PAGES = 100, 120

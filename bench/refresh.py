@@ -22,29 +22,15 @@ from numpy.typing import NDArray
 
 from bench.harness import Group
 from bench.watched_site import STATED_SITES, Stated, changing_site, stated_moments
-from periplus.crawl.frontier import SiteRecords
-from periplus.crawl.revisit import Revisits, Watching
-from periplus.lab.simulate.findings import mean_interval
-from periplus.lab.simulate.noisy_refresh import POLICIES, QUALITIES, NoisySettings, compare_noisy
-from periplus.model import (
-    ChangeLevel,
-    Digests,
-    Fetched,
-    FetchTask,
-    Lane,
-    Purpose,
-    Queued,
-    Reading,
-    Url,
-    UrlRecord,
-)
-from periplus.policy.refresh import (
-    PAGE,
-    SiteBeliefs,
-    estimate_pages,
-    parts,
-)
-from periplus.policy.refresh.signals import believed, without_signals
+from periplus.apps.simulate.findings import mean_interval
+from periplus.apps.simulate.noisy_refresh import POLICIES, QUALITIES, NoisySettings, compare_noisy
+from periplus.engine.frontier import SiteRecords
+from periplus.model import ChangeLevel, Digests, Fetched, FetchTask, Lane, Purpose, Queued, Reading, Url, UrlRecord
+from periplus.parts.revisit.budget import Watching
+from periplus.parts.revisit.estimation import SiteBeliefs, estimate_pages, parts
+from periplus.parts.revisit.evidence import PAGE
+from periplus.parts.revisit.revisits import Revisits
+from periplus.parts.revisit.signals import believed, without_signals
 from periplus.store import MemoryState
 
 DAY = 86_400.0

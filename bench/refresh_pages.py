@@ -14,13 +14,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bench.policy_pages import write_page
-from periplus.lab.simulate.findings import Curve
-from periplus.lab.simulate.freshness import FreshnessResult, freshness_curves, run_freshness
-from periplus.lab.simulate.histories import Histories, HistorySettings, generate_histories
-from periplus.lab.simulate.plots import Plot
-from periplus.lab.simulate.refresh import refresh_policies
-from periplus.lab.simulate.results import FreshnessRow, freshness_rows
-from periplus.lab.simulate.workers import Progress
+from periplus.apps.simulate.findings import Curve
+from periplus.apps.simulate.freshness import FreshnessResult, freshness_curves, run_freshness
+from periplus.apps.simulate.histories import Histories, HistorySettings, generate_histories
+from periplus.apps.simulate.plots import Plot
+from periplus.apps.simulate.refresh import refresh_policies
+from periplus.apps.simulate.results import FreshnessRow, freshness_rows
+from periplus.apps.simulate.workers import Progress
 
 BESIDE = ("uniform", "optimal", "learned", "oracle")
 BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)

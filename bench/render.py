@@ -17,10 +17,7 @@ from typing import Any
 
 import duckdb
 
-from periplus.assembly import open_crawl, seeds_from, settle
-from periplus.config import Config
-from periplus.crawl.fetch import opened_by
-from periplus.lab.web.applications import (
+from periplus.apps.lab.applications import (
     APPLICATION,
     ENDLESS,
     GROWING,
@@ -31,7 +28,11 @@ from periplus.lab.web.applications import (
     TROUBLE,
     ApplicationWorld,
 )
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.collection.config.settings import Config
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
+from periplus.engine.fetch import opened_by
 from periplus.model import Fetched
 from periplus.store.warc import archived_answers
 

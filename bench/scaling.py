@@ -22,17 +22,18 @@ import msgspec
 import numpy as np
 
 from periplus import __version__
-from periplus.assembly import open_crawl, seeds_from, settle
-from periplus.cluster.leases import LeasedCoordinator, Remembered
-from periplus.config import Config
-from periplus.crawl.router import Placement, owner_of
-from periplus.crawl.shard import MakeShard, Shard, ShardOutput, Status
-from periplus.crawl.sharding import Crawl
-from periplus.crawl.sharding.messages import StatusReport
-from periplus.crawl.stats import CrawlStats, FrontierStats
-from periplus.lab.simulate.web import site_name
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.cluster.leases import LeasedCoordinator, Remembered
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.apps.simulate.web import site_name
+from periplus.collection.config.settings import Config
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
+from periplus.engine.router import Placement, owner_of
+from periplus.engine.shard import MakeShard, Shard, ShardOutput, Status
+from periplus.engine.sharding import Crawl
+from periplus.engine.sharding.messages import StatusReport
+from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Batch, Discovery, Hints, Site, Source, Url
 from periplus.store import DiskState
 from periplus.urls import site_of

@@ -26,10 +26,10 @@ from pathlib import Path
 import msgspec
 
 from bench.harness import Group, Target
+from periplus.apps.search import PLAIN, TITLE_BOOST, Document, Index, Judged, Weights, evaluate
 from periplus.content import RawPage, read_pages
 from periplus.graph import pagerank
 from periplus.model import Page
-from periplus.search import PLAIN, TITLE_BOOST, Document, Index, Judged, Weights, evaluate
 
 HOME = Path(__file__).parent / ".peers"
 DOCS, PARSED = HOME / "docs", HOME / "search-pages.msgpack"

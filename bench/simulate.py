@@ -15,11 +15,11 @@ import time
 import numpy as np
 
 from bench.harness import Group
+from periplus.apps.simulate.crawl import SimulatedCrawl
+from periplus.apps.simulate.generated import WebSettings, generate
+from periplus.apps.simulate.network import NetworkSettings
+from periplus.apps.simulate.web import Web
 from periplus.graph import pagerank
-from periplus.lab.simulate.crawl import SimulatedCrawl
-from periplus.lab.simulate.generated import WebSettings, generate
-from periplus.lab.simulate.network import NetworkSettings
-from periplus.lab.simulate.web import Web
 from periplus.model import Ordering
 from periplus.policy.ordering import ordering, orderings
 

@@ -13,10 +13,10 @@ from random import Random
 import numpy as np
 from msgspec import Struct
 
+from periplus.apps.lab.randomness import host_label, sentences, topics, words
 from periplus.content import read_page
-from periplus.lab.web.randomness import host_label, sentences, topics, words
-from periplus.policy.spam import Features, page_features
-from periplus.policy.spam.link_features import DomainGraph
+from periplus.parts.spam.features import Features, page_features
+from periplus.parts.spam.link_features import DomainGraph
 from periplus.urls import domain_of, site_of
 
 _KEY_WORDS = (

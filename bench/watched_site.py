@@ -1,6 +1,6 @@
 """Watches generated sites in virtual time with the shipped scheduler, and compares stated freshness with the truth.
 
-`Revisits` (`crawl.revisit`) decides on every visit and estimates how fresh the copies are, over a state in memory. This
+`Revisits` (`parts.revisit`) decides on every visit and estimates how fresh the copies are, over a state in memory. This
 module has only the pages, whose changes are known (`PageChanges`) and come steadily, at night, in bursts, all at once
 or never, and a clock that goes from visit to visit. Politeness and the network are left out: the budget alone limits
 the visits.
@@ -18,10 +18,9 @@ from msgspec import Struct
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from periplus.crawl.frontier import SiteRecords
-from periplus.crawl.frontier.reports import after_visit
-from periplus.crawl.revisit import Freshness, Revisits, Watching, count_first_visit
-from periplus.lab.simulate.histories import DAY
+from periplus.apps.simulate.histories import DAY
+from periplus.engine.frontier import SiteRecords
+from periplus.engine.frontier.reports import after_visit
 from periplus.model import (
     ChangeLevel,
     Digests,
@@ -37,7 +36,11 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.policy.refresh import RefreshSettings
+from periplus.parts.revisit.budget import Watching
+from periplus.parts.revisit.freshness import Freshness
+from periplus.parts.revisit.revisits import Revisits
+from periplus.parts.revisit.visit_stats import count_first_visit
+from periplus.policy.settings import RefreshSettings
 from periplus.store import MemoryState
 from periplus.urls import site_of
 

@@ -20,11 +20,11 @@ from typing import Any
 import pycurl
 
 from bench.harness import Group, Target
-from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import AddressGuard, CurlWire, Identity, Resolver, WireSettings, opened_by
-from periplus.lab.web import Request, World
-from periplus.lab.web.http import write_head
-from periplus.lab.web.server import open_loopback
+from periplus.apps.lab import Request, World
+from periplus.apps.lab.http import write_head
+from periplus.apps.lab.server import open_loopback
+from periplus.engine.clock import SystemClock
+from periplus.engine.fetch import AddressGuard, CurlWire, Identity, Resolver, WireSettings, opened_by
 from periplus.model import Fetched, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
 

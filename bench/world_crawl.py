@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from periplus.config import Config
-from periplus.crawl.inputs import (
+from periplus.apps.lab import Request, World
+from periplus.collection.config.settings import Config
+from periplus.engine.inputs import (
     Answer,
     Answered,
     Discovered,
@@ -21,10 +22,9 @@ from periplus.crawl.inputs import (
     Learnt,
     PageBudgetSet,
 )
-from periplus.crawl.machine import Machine
-from periplus.crawl.machine_settings import MachineSettings
-from periplus.crawl.sitemaps import SitemapRules, SitemapSettings
-from periplus.lab.web import Request, World
+from periplus.engine.machine import Machine
+from periplus.engine.machine_settings import MachineSettings
+from periplus.engine.settings import SitemapRules, SitemapSettings
 from periplus.model import (
     Discovery,
     Event,
@@ -39,7 +39,7 @@ from periplus.model import (
     Source,
     Url,
 )
-from periplus.policy.dust import GivenRules, RuleFile, write_rule_file
+from periplus.parts.dust.given import GivenRules, RuleFile, write_rule_file
 from periplus.policy.filters import Chain, Guard, Scope, SiteFilterState, screening_chain, standard_chain
 from periplus.store import MemoryState
 from periplus.urls import canonical, site_of

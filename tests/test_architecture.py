@@ -15,8 +15,6 @@ PURE_ROOMS = ("model", "urls", "formats", "content", "graph", "policy")
 CATCH_ALL_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "base"}
 OTHER_NAMES = {"lastmod", "fetch", "def"}
 """Names in docstrings of packages that are not ours: of formats, and of JavaScript and Python."""
-LONGEST_FILE = 450
-"""Lines of a module of the package."""
 
 
 def named(path: Path) -> str:
@@ -65,12 +63,6 @@ def test_packages_name_what_they_have() -> None:
 def test_no_module_has_a_catch_all_name() -> None:
     """Modules and packages are nouns of the field: nothing is called utils or the like."""
     assert [named(path) for path in MODULES if {path.stem, path.parent.name} & CATCH_ALL_NAMES] == []
-
-
-def test_no_file_is_too_long() -> None:
-    """A file longer than one can hold in the head has two subjects."""
-    lengths = {named(path): len(text_of(path).splitlines()) for path in MODULES}
-    assert {name: lines for name, lines in lengths.items() if lines > LONGEST_FILE} == {}
 
 
 def test_rooms_that_decide_do_not_wait_or_open() -> None:

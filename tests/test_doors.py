@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "periplus"
-NO_REQUESTS = ("lab/", "policy/", "model/", "insight/", "graph/", "search/")
+NO_REQUESTS = ("apps/lab/", "apps/simulate/", "policy/", "model/", "insight/", "graph/", "apps/search/")
 """Packages that decide, measure and simulate: they have no wire. The lab serves, on loopback."""
 
-GUARDS = {"config/settings.py:Config.address_guard"}
+GUARDS = {"collection/config/settings.py:Config.address_guard"}
 """Where a guard is made: of settings, so that what they do not open is refused."""
 
 OPENING = {
-    "assembly/collection.py:planned": "seeds given as `typed`, or in a file that a person named",
-    "assembly/topic_examples.py:_fetched": "a page given with --like, for that one request",
+    "collection/collection.py:planned": "seeds given as `typed`, or in a file that a person named",
+    "collection/topic_examples.py:_fetched": "a page given with --like, for that one request",
 }
 """Where a URL opens its own site."""
 
@@ -33,7 +33,7 @@ TYPED = {
     "cli/ulinks.py:_of_site": "the site",
     "cli/ulinks.py:_looked_at": "the same site again; the links that were chosen are found",
     "cli/import_.py:_import_seeds": "--seed; the lists of --seeds are of others",
-    "assembly/importing.py:import_archives": "--seed; URLs of archives are found",
+    "collection/importing.py:import_archives": "--seed; URLs of archives are found",
     "library/commands.py:crawl": "arguments of a program's author",
     "library/mapping.py:map": "arguments of a program's author",
 }
@@ -43,7 +43,7 @@ FOUND = {
     "cli/demo.py:demo": "sites of the lab, behind a proxy",
     "cli/import_.py:_import_seeds": "",
     "cli/ulinks.py:_looked_at": "",
-    "assembly/importing.py:import_archives": "",
+    "collection/importing.py:import_archives": "",
     "library/mapping.py:map_found": "sites that agents name",
     "bridges/agents/crawl_jobs.py:CrawlJobs.start": "seeds that agents name",
     "bridges/scrapy/scheduler.py:Scheduler.open": "start_urls of a spider; Scrapy fetches them itself",
@@ -54,56 +54,56 @@ PLANNED = {"cli/refresh.py:refresh", "cli/watch.py:_watched"}
 """Where a collection is continued with the seeds that it has."""
 
 COLLECTIONS = {
-    "assembly/collection.py:planned",
-    "assembly/collection.py:existing",
+    "collection/collection.py:planned",
+    "collection/collection.py:existing",
     "cli/audit/requests.py:_crawled",
 }
 """Where a `Collection` is made: its settings are trusted, or those of one that is."""
 
 SEEDS = {
-    "assembly/opening.py:seed_discovery": "the seeds of the collection",
-    "assembly/control_server.py:_Desk._widen": "URLs given over the control socket, which is the user's own",
+    "collection/opening.py:seed_discovery": "the seeds of the collection",
+    "collection/control_server.py:_Desk._widen": "URLs given over the control socket, which is the user's own",
     "bridges/scrapy/scheduler.py:Scheduler._accept": "requests of a spider",
-    "crawl/sitemaps/held_seeds.py:HeldSeeds.release": "seeds that waited for lists",
-    "assembly/facts/lookup.py:_judged": "asks filters; nothing is fetched",
+    "parts/media/held_seeds.py:HeldSeeds.release": "seeds that waited for lists",
+    "collection/facts/lookup.py:_judged": "asks filters; nothing is fetched",
 }
 """Where a discovery is made a seed. Being one opens nothing."""
 
 WIRES = {
-    "assembly/shards.py:_wire",
-    "assembly/fresh_pages.py:FreshPages.__init__",
-    "assembly/publishing.py:range_requests",
-    "assembly/topic_examples.py:_fetched",
-    "assembly/parts.py:rendering_wire",
-    "web/receivers/intake.py:Intake.requests",
-    "crawl/fetch/single.py:SingleRequests._wire",
+    "collection/shards.py:_wire",
+    "collection/fresh_pages.py:FreshPages.__init__",
+    "apps/publish/collections.py:range_requests",
+    "collection/topic_examples.py:_fetched",
+    "collection/parts.py:rendering_wire",
+    "apps/serve/receivers/intake.py:Intake.requests",
+    "engine/fetch/single.py:SingleRequests._wire",
 }
 """Where something is made that sends requests: each is given a guard."""
 
 TASKS = {
-    "crawl/frontier/selection.py:CandidateSelector._task",
-    "crawl/frontier/selection.py:CandidateSelector.exclude",
-    "crawl/frontier/preflight.py:SitePreflight._task",
-    "crawl/frontier/preflight.py:SitePreflight._refused",
-    "crawl/fetch/single.py:SingleRequests._task",
+    "engine/frontier/selection.py:CandidateSelector._task",
+    "engine/frontier/selection.py:CandidateSelector.exclude",
+    "engine/frontier/preflight.py:SitePreflight._task",
+    "engine/frontier/preflight.py:SitePreflight._refused",
+    "engine/fetch/single.py:SingleRequests._task",
     "store/warc/answers.py:task_of",
     "store/importing/answers.py:_task",
 }
 """Where a task is made: by the frontier and for single requests, for a wire with a guard; or of archived answers."""
 
 SOCKETS = {
-    "assembly/control.py": "the control socket of a crawl",
-    "assembly/control_server.py": "the same",
-    "web/running.py": "listens",
-    "cluster/connection.py": "the address of a Ray cluster that a person gave",
-    "crawl/fetch/dns.py": "name lookups",
-    "crawl/fetch/transfer.py": "the wire",
-    "crawl/fetch/poller.py": "the wire",
-    "crawl/fetch/single.py": "the wire",
-    "crawl/fetch/wire.py": "the wire",
-    "crawl/render/gate.py": "the browser's proxy, with a guard",
-    "publish/logs/identity.py": "name lookups of addresses in access logs",
-    "publish/push/sender.py": "hubs and search engines that a publisher's settings name",
+    "collection/control.py": "the control socket of a crawl",
+    "collection/control_server.py": "the same",
+    "apps/serve/running.py": "listens",
+    "apps/cluster/connection.py": "the address of a Ray cluster that a person gave",
+    "engine/fetch/dns.py": "name lookups",
+    "engine/fetch/transfer.py": "the wire",
+    "engine/fetch/poller.py": "the wire",
+    "engine/fetch/single.py": "the wire",
+    "engine/fetch/wire.py": "the wire",
+    "parts/render/gate.py": "the browser's proxy, with a guard",
+    "apps/logs/identity.py": "name lookups of addresses in access logs",
+    "apps/publish/push/sender.py": "hubs and search engines that a publisher's settings name",
 }
 """Modules that can open a connection, or look up a name."""
 

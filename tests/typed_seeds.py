@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from periplus.config import Config
-from periplus.crawl.fetch import AddressGuard, opened_by
+from periplus.collection.config.settings import Config
+from periplus.engine.fetch import AddressGuard, opened_by
 from periplus.model import Url
 
 

@@ -33,8 +33,8 @@ from bench.crawl.contestants import Work, periplus
 from bench.crawl.log import count
 from bench.crawl.reachable import Page
 from bench.crawl.web import HOME, SEED, Web, prepare
-from periplus.assembly.collection import existing, states
-from periplus.crawl.router import owner_of
+from periplus.collection.collection import existing, states
+from periplus.engine.router import owner_of
 from periplus.model import UrlRecord
 from periplus.urls import canonical, site_of
 

@@ -21,8 +21,8 @@ from bench.speed import answers
 from bench.speed.guard import LIMIT, lines
 from bench.speed.pairs import Comparison, compare
 from bench.speed.reference import CACHE, ROOT, Reference, full_hash, pin, pinned, tree_of
-from periplus.lab.simulate.findings import Curve
-from periplus.lab.simulate.plots import Mark, Plot, save
+from periplus.apps.simulate.findings import Curve
+from periplus.apps.simulate.plots import Mark, Plot, save
 
 HISTORY = ROOT / "bench" / "history.csv"
 PICTURE = ROOT / "docs" / "images" / "speed.svg"

@@ -150,7 +150,7 @@ def _run_jobs(
     trees: tuple[Path, Path], folders: tuple[Path, Path], environment: dict[str, str]
 ) -> list[tuple[float, int]]:
     """Run the jobs of both over what the last pair has made: CPU seconds and bytes of anonymous memory."""
-    commands = [["-m", "periplus.assembly.jobs", str(folder)] for folder in folders]
+    commands = [["-m", "periplus.collection.jobs", str(folder)] for folder in folders]
     with _started(trees, commands, environment, (0, 1)) as runs:
         memory, cpu = _watch(runs)
     return list(zip(cpu, memory, strict=True))

@@ -53,10 +53,10 @@ class SlowDown(Struct, frozen=True):
 
 SLOW_DOWNS: Final = (
     SlowDown("reading a page", "content/html.py", "def _read_group("),
-    SlowDown("admission", "crawl/frontier/admission.py", "def _admit("),
+    SlowDown("admission", "engine/frontier/admission.py", "def _admit("),
     SlowDown("tables", "store/tables/writer.py", "def record("),
     SlowDown("WARC", "store/warc/archive.py", "def write_all("),
-    SlowDown("frontier: take", "crawl/frontier/frontier.py", "def take("),
+    SlowDown("frontier: take", "engine/frontier/frontier.py", "def take("),
 )
 
 

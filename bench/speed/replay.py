@@ -30,13 +30,13 @@ import lmdb
 
 import periplus
 from bench.speed.answers import Answers, load
-from periplus.assembly import shards
-from periplus.assembly.collection import planned
-from periplus.assembly.opening import seed_discovery, settle
+from periplus.collection import shards
+from periplus.collection.collection import planned
+from periplus.collection.opening import seed_discovery, settle
 from periplus.content.scan import READER
-from periplus.crawl.fetch import Identity
-from periplus.crawl.fetch.request import Requests
-from periplus.crawl.sharding.messages import GRACE, STATUS_INTERVAL
+from periplus.engine.fetch import Identity
+from periplus.engine.fetch.request import Requests
+from periplus.engine.sharding.messages import GRACE, STATUS_INTERVAL
 from periplus.model import Fetched, FetchOutcome, FetchTask, Located, Redirected
 from periplus.urls import canonical
 

@@ -13,14 +13,9 @@
 `docs/library.md` describes every name here. Each is loaded when it is first used, so that `import periplus` itself
 imports nothing. The packages below are the rooms that `docs/architecture.md` describes; programs use the names of
 `__all__`, which stay stable.
-
-`periplus.crawl` is a package and is also called as a function: `_CallablePackage` makes it both.
 """
 
 from __future__ import annotations
-
-import sys
-from types import ModuleType
 
 __version__ = "0.1.0"
 """The version. The build reads it from here, so that importing it needs no package metadata."""
@@ -48,9 +43,9 @@ if TYPE_CHECKING:
     from periplus.model import UsageError as UsageError
 
 _ERRORS = ("PeriplusError", "UsageError", "ConfigError", "CollectionError", "CollectionInUse", "CollectionDamaged")
-_SUBJECTS = ("crawl", "publish", "robots", "search", "sitemap", "urls")
-"""Modules of this package that are public. `crawl` is one of them because it is called through its package."""
-_LIBRARY = ("Collection", "Page", "map", "open", "serve")
+_SUBJECTS = ("publish", "robots", "search", "sitemap", "urls")
+"""Modules of this package that are public."""
+_LIBRARY = ("Collection", "Page", "crawl", "map", "open", "serve")
 
 __all__ = [  # noqa: RUF022 - first what a script begins with
     "crawl",
@@ -96,25 +91,3 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and finds names
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _CallablePackage(ModuleType):
-    """The package `periplus.crawl`, which is also the function of that name."""
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Crawl: see `periplus.library.crawl`."""
-        from periplus.library import crawl
-
-        return crawl(*args, **keywords)
-
-
-class _FrontDoor(ModuleType):
-    """The module itself. When Python adds the package `crawl` to it, the package becomes callable."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "crawl" and isinstance(value, ModuleType):
-            value.__class__ = _CallablePackage
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _FrontDoor

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.archives.foreign import a_site, write_warc
 
-from periplus.assembly.importing import import_archives
+from periplus.collection.importing import import_archives
 
 
 @pytest.fixture(scope="session")

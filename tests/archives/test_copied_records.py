@@ -16,11 +16,11 @@ from tests.archives.foreign import HOME, Capture, html, write_arc, write_warc
 from typer.testing import CliRunner
 
 import periplus
-from periplus.assembly.collection import existing
-from periplus.assembly.importing import import_archives
-from periplus.assembly.inspecting import inspect
-from periplus.assembly.repairing import Repaired, repair
 from periplus.cli.app import app
+from periplus.collection.collection import existing
+from periplus.collection.importing import import_archives
+from periplus.collection.inspecting import inspect
+from periplus.collection.repairing import Repaired, repair
 from periplus.store.warc import WarcRecord, read_records
 
 LARGE = 80_000_000
@@ -30,7 +30,7 @@ PIECE = bytes(range(256)) * 256
 IMPORT = """
 import resource, sys
 from pathlib import Path
-from periplus.assembly.importing import import_archives
+from periplus.collection.importing import import_archives
 small, large, folder = map(Path, sys.argv[1:])
 import_archives(folder / "small", [small])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -11,8 +11,8 @@ import pytest
 from tests.archives.foreign import HOME, Capture, a_site, chunked, html, write_arc, write_warc
 
 import periplus
-from periplus.assembly.collection import existing, states
-from periplus.assembly.importing import import_archives
+from periplus.collection.collection import existing, states
+from periplus.collection.importing import import_archives
 from periplus.model import Problem, Url, UsageError
 from periplus.store.importing import archive_files, foreign_answers, survey
 from periplus.store.warc import FileSlice, WarcRecord, read_records

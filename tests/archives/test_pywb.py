@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 from tests.archives.foreign import Capture, html, write_warc
 
-from periplus.assembly.collection import existing
-from periplus.assembly.exporting import export_archive_format
-from periplus.assembly.importing import import_archives
+from periplus.collection.collection import existing
+from periplus.collection.exporting import export_archive_format
+from periplus.collection.importing import import_archives
 
 pytestmark = pytest.mark.slow
 

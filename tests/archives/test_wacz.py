@@ -13,20 +13,13 @@ import pytest
 from tests.archives.foreign import HOME
 from warcio.archiveiterator import ArchiveIterator
 
-from periplus.assembly.collection import existing
-from periplus.assembly.exporting import export_archive_format
-from periplus.assembly.importing import import_archives
+from periplus.collection.collection import existing
+from periplus.collection.exporting import export_archive_format
+from periplus.collection.importing import import_archives
 from periplus.model import Problem
 from periplus.store.export import Committed, wacz
 from periplus.store.export.wacz import PackageFacts, export_wacz
-from periplus.store.importing import (
-    Package,
-    PackagePage,
-    archive_files,
-    check_package,
-    foreign_answers,
-    survey,
-)
+from periplus.store.importing import Package, PackagePage, archive_files, check_package, foreign_answers, survey
 
 
 @pytest.fixture(scope="module")

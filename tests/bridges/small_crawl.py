@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.lab.crawling import crawl
 from tests.lab.scripted_web import ScriptedWeb, urlset
 
-from periplus.config import Config
+from periplus.collection.config.settings import Config
 
 HOME = "http://a.test/"
 LONG = " ".join(f"harbour{number} lighthouse." for number in range(400))

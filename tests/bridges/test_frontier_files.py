@@ -20,7 +20,7 @@ from periplus.bridges.frontier.crawls import Crawls
 from periplus.bridges.frontier.messages import FAIL, MESSAGES, OK
 from periplus.bridges.frontier.service import Service
 from periplus.bridges.frontier.worker import Worker
-from periplus.crawl.client_frontier import MAX_GRANTED_BYTES, Found
+from periplus.engine.client_frontier import MAX_GRANTED_BYTES, Found
 from periplus.model import CollectionError
 
 from .frontier_client import Time

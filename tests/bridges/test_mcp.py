@@ -18,19 +18,19 @@ import pytest
 from tests.bridges.small_crawl import HOME, PAGES
 from tests.lab.scripted_web import ScriptedWeb
 
-from periplus.assembly.collection import existing
-from periplus.assembly.fresh_pages import FreshPage, FreshPages, NotFetched
-from periplus.assembly.indexing import update_index
-from periplus.assembly.trust import sign
+from periplus.apps.search.indexing import update_index
+from periplus.apps.serve import browse_tables
+from periplus.apps.serve.app import described_api
+from periplus.apps.serve.running import running
+from periplus.apps.serve.served import Served, ServeSettings
 from periplus.bridges.agents.mcp_server import mcp_server
 from periplus.bridges.agents.rest import AgentRoutes
 from periplus.bridges.agents.verbs import AgentVerbs
-from periplus.config import Config
+from periplus.collection.collection import existing
+from periplus.collection.config.settings import Config
+from periplus.collection.fresh_pages import FreshPage, FreshPages, NotFetched
+from periplus.collection.trust import sign
 from periplus.model import Url
-from periplus.web import browse_tables
-from periplus.web.app import described_api
-from periplus.web.running import running
-from periplus.web.served import Served, ServeSettings
 
 if TYPE_CHECKING:
     from mcp import Client

@@ -12,12 +12,12 @@ from tests.bridges.bulk_server import bulk_server
 from tests.bridges.small_crawl import HOME
 from typer.testing import CliRunner
 
-from periplus.assembly.collection import existing
-from periplus.assembly.exporting import committed_of
-from periplus.assembly.retrieval import check_index_name, export_bulk, export_chunks
+from periplus.apps.search.retrieval import check_index_name, export_bulk, export_chunks
 from periplus.bridges import bulk
 from periplus.bridges.bulk import BulkFailed, BulkTarget
 from periplus.cli.app import app
+from periplus.collection.collection import existing
+from periplus.collection.exporting import committed_of
 from periplus.model import UsageError
 from periplus.store.export import Selection
 from periplus.store.export.bulk import id_of

@@ -18,8 +18,8 @@ import pytest
 from tests.bridges.scrapy_process import run_spider
 from tests.lab.crawling import rows, standing
 
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab
 
 pytestmark = pytest.mark.skipif(find_spec("scrapy") is None, reason="Scrapy is not installed")
 

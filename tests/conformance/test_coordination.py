@@ -18,16 +18,16 @@ import msgspec
 import pytest
 
 from periplus import __version__
-from periplus.cluster.actors import CoordinatorActor, Plan
-from periplus.cluster.leases import claim
-from periplus.cluster.links import Lease
-from periplus.crawl.frontier import AddressClaims
-from periplus.crawl.shard import Status
-from periplus.crawl.sharding.messages import Orders, StatusReport
-from periplus.crawl.sharding.processes import ProcessTeam
-from periplus.crawl.stats import CrawlStats, FrontierStats
+from periplus.apps.cluster.actors import CoordinatorActor, Plan
+from periplus.apps.cluster.leases import claim
+from periplus.apps.cluster.links import Lease
+from periplus.engine.frontier import AddressClaims
+from periplus.engine.shard import Status
+from periplus.engine.sharding.messages import Orders, StatusReport
+from periplus.engine.sharding.processes import ProcessTeam
+from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import CollectionError
-from periplus.policy.refresh import Bid
+from periplus.parts.revisit.market import Bid
 
 SHARDS = 3
 STEPS = 600
@@ -99,7 +99,7 @@ class Actor:
         plan = Plan(cast("Any", None), SHARDS, "namespace", "run", folder / "coordinator.json", 0.0, limit)
         claim(plan.memory, plan.run, plan.shards)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("periplus.cluster.actors.time.time_ns", lambda: 0)  # as the team of processes counts
+            patch.setattr("periplus.apps.cluster.actors.time.time_ns", lambda: 0)  # as the team of processes counts
             self.actor = CoordinatorActor(plan)
         self.epochs: dict[int, int] = {}
 
@@ -275,7 +275,7 @@ def test_the_same_reports_lead_to_the_same_decisions(tmp_path: Path, seed: int, 
 
 def test_a_worker_process_that_only_dies_ends_the_crawl(monkeypatch: pytest.MonkeyPatch) -> None:
     """After as many starts as an actor has, with the same failure."""
-    monkeypatch.setattr("periplus.crawl.sharding.coordinator.MAX_STARTS", 3)
+    monkeypatch.setattr("periplus.engine.sharding.coordinator.MAX_STARTS", 3)
     pipes = Pipes(None)
     try:
         for _ in range(2):
@@ -290,7 +290,7 @@ def test_a_worker_process_that_only_dies_ends_the_crawl(monkeypatch: pytest.Monk
 
 def test_an_actor_that_only_dies_ends_the_crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After as many starts as a process has, with the same failure."""
-    monkeypatch.setattr("periplus.crawl.sharding.coordinator.MAX_STARTS", 3)
+    monkeypatch.setattr("periplus.engine.sharding.coordinator.MAX_STARTS", 3)
     actor = Actor(tmp_path, None)
     for _ in range(3):
         actor.start(0)

@@ -60,7 +60,7 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
         yield request.getfixturevalue("processes")
     elif request.param == "ray":
         request.getfixturevalue("cluster")
-        from periplus.cluster import RayExecutor
+        from periplus.apps.cluster import RayExecutor
 
         yield RayExecutor()
     else:
@@ -152,7 +152,7 @@ def test_a_process_that_dies_is_said_clearly(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("cluster")
 def test_a_worker_of_a_cluster_that_dies_is_replaced(tmp_path: Path) -> None:
     """Its job is done again elsewhere; one of which all workers die is given up."""
-    from periplus.cluster import RayExecutor
+    from periplus.apps.cluster import RayExecutor
 
     once, always = tmp_path / "once", tmp_path / "always"
     once.mkdir()
@@ -165,7 +165,7 @@ def test_a_worker_of_a_cluster_that_dies_is_replaced(tmp_path: Path) -> None:
 
 def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray is an extra: without it the room can be imported, and its use reports what to install."""
-    from periplus.cluster import RayExecutor
+    from periplus.apps.cluster import RayExecutor
 
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UsageError, match="not installed") as raised:

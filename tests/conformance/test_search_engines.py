@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.search import Document, Index
+from periplus.apps.search import Document, Index
 
 PAGES = [
     Document(url="https://a.test/", title="Harbour", text="The old harbour of the town.", modified_at=1_000_000),

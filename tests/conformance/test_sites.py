@@ -6,11 +6,14 @@ from copy import deepcopy
 
 from periplus.content import ChurnRecord
 from periplus.model import Payload, RobotsFile, Site, Url
+from periplus.parts.revisit.evidence import SignalKind
+from periplus.parts.revisit.gains import SiteGains
+from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
+from periplus.parts.revisit.weights import Yield
+from periplus.parts.sitemaps.scores import Priorities
 from periplus.policy.balance import BalanceRecord, Sample
 from periplus.policy.filters import SiteFilterState
 from periplus.policy.filters.site_states import Parameter, Values, Window
-from periplus.policy.refresh import KindEvidence, SignalKind, SiteEvidence, SiteGains, Yield
-from periplus.policy.sitemaps import Priorities
 from periplus.store import SiteState, State
 
 FULL = SiteState(

@@ -14,7 +14,7 @@ import pytest
 
 from periplus.content import read_page
 from periplus.model import Form
-from periplus.policy.forms import FormKind, kind_of
+from periplus.parts.forms.kinds import FormKind, kind_of
 
 pytestmark = pytest.mark.corpus
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.publish.logs import AgentTable, LogReport, read_logs
+from periplus.apps.logs import AgentTable, LogReport, read_logs
 
 pytestmark = pytest.mark.corpus
 

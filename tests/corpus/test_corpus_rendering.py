@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from periplus.content import read_page
-from periplus.policy.rendering import script_need
+from periplus.parts.render.pages import script_need
 
 pytestmark = pytest.mark.corpus
 

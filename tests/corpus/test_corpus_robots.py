@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from periplus.apps.survey.tables import AI_AGENTS, robots_preferences
 from periplus.formats.robots import RequestRate, Robots, VisitTime, is_valid_agent, parse, path_of
 from periplus.formats.robots.patterns import escaped
-from periplus.insight.survey.tables import AI_AGENTS, robots_preferences
 
 pytestmark = pytest.mark.corpus
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from periplus.search import Document, Index, Judged, Weights, evaluate
+from periplus.apps.search import Document, Index, Judged, Weights, evaluate
 
 pytestmark = pytest.mark.corpus
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.policy.spam.training import Example, cross_validated
+from periplus.parts.spam.training import Example, cross_validated
 
 pytestmark = pytest.mark.corpus
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.assembly.importing import import_archives
+from periplus.collection.importing import import_archives
 from periplus.model import Problem
 from periplus.store.importing import Package, check_package
 from periplus.store.importing.wacz import read_pages

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from periplus.policy.dust import KINDS, from_discarder
+from periplus.parts.dust.discarder import from_discarder
+from periplus.parts.dust.rules import KINDS
 
 pytestmark = pytest.mark.corpus
 

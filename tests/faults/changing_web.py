@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from tests.faults.web import Broken, Clock, FaultyWorld, Key, Servers, TrueTime, key_of
 from tests.properties.replayed_world import START
 
-from periplus.crawl.frontier import PolitenessSettings
+from periplus.engine.frontier import PolitenessSettings
 from periplus.model import Fetched, FetchOutcome, FetchTask, NotModified, Purpose, Site, Url
-from periplus.policy.refresh import DAY
+from periplus.parts.revisit.evidence import DAY
 from periplus.store.warc.records import sha1_base32
 from periplus.urls import site_of
 

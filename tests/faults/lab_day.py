@@ -26,10 +26,9 @@ from tests.faults.soak import MEMORY, say
 from tests.faults.watching import WatchSimulation
 from tests.faults.web import Broken, Key, Mishaps, TrueTime, key_of
 
-from periplus.config import Config
-from periplus.crawl.frontier import PolitenessSettings
-from periplus.crawl.revisit import Freshness
-from periplus.lab.web import Request, World
+from periplus.apps.lab import Request, World
+from periplus.collection.config.settings import Config
+from periplus.engine.frontier import PolitenessSettings
 from periplus.model import (
     ChangeLevel,
     Fetched,
@@ -42,6 +41,7 @@ from periplus.model import (
     Site,
     Url,
 )
+from periplus.parts.revisit.freshness import Freshness
 from periplus.store.warc.records import sha1_base32
 from periplus.urls import canonical, site_of
 

@@ -52,11 +52,11 @@ class Bug(Struct, frozen=True):
 
 BUGS: Final = (
     Bug(
-        "the archive is not synced before a commit", "crawl/engine.py",
+        "the archive is not synced before a commit", "engine/engine.py",
         "        self._archive.sync()\n", "", (DURABLE,),
     ),
     Bug(
-        "the state is committed before the archive is synced", "crawl/engine.py",
+        "the state is committed before the archive is synced", "engine/engine.py",
         "        self._archive.sync()\n"
         "        tables = self._tables.settle() if is_last else self._tables.checkpoint()\n"
         "        meta = self._machine.flush()\n        self._commits += 1\n"
@@ -77,7 +77,7 @@ BUGS: Final = (
         "            _sync(self._file.fileno())\n", "", (DURABLE,),
     ),
     Bug(
-        "the log is written after an input is applied", "crawl/engine.py",
+        "the log is written after an input is applied", "engine/engine.py",
         "        self._log.append(inputs)\n        for each in inputs:\n"
         "            effects = self._machine.apply(each)\n",
         "        for each in inputs:\n"
@@ -85,12 +85,12 @@ BUGS: Final = (
         (REPLAY,),
     ),
     Bug(
-        "checksums of logged inputs are ignored", "crawl/log.py",
+        "checksums of logged inputs are ignored", "engine/log.py",
         "if len(body) != length or xxh3_64_intdigest(body) != checksum:", "if len(body) != length:",
         ("tests/unit/crawl/test_log.py",),
     ),
     Bug(
-        "a log may point beyond the archive", "crawl/log.py",
+        "a log may point beyond the archive", "engine/log.py",
         "                if not _is_whole(self._archive, end, logged.end):\n                    break\n", "",
         ("tests/unit/crawl/test_log.py", FAULTS),
     ),
@@ -141,49 +141,49 @@ BUGS: Final = (
         ("tests/unit/store/test_state_disk.py",),
     ),
     Bug(
-        "a lease is counted twice", "crawl/frontier/frontier.py",
+        "a lease is counted twice", "engine/frontier/frontier.py",
         "        self._pages_out += lease.is_of_page\n", "        self._pages_out += 2 * lease.is_of_page\n",
         (POLITENESS,),
     ),
     Bug(
-        "requests under way are forgotten by a restart", "crawl/frontier/leases.py",
+        "requests under way are forgotten by a restart", "engine/frontier/leases.py",
         "        leases = list(self._leases.values())\n        self._leases.clear()\n",
         "        leases = []\n        self._leases.clear()\n", ("tests/unit/crawl/test_frontier_restart.py",),
     ),
     Bug(
-        "a checkpoint forgets where seeds have moved to", "crawl/machine.py",
+        "a checkpoint forgets where seeds have moved to", "engine/machine.py",
         "            moved=self.router.moved,\n", "",
         ("tests/unit/crawl/test_machine_restart.py", "tests/properties/test_shards_exactly_once.py"),
     ),
     Bug(
-        "a checkpoint forgets what is read of sitemaps", "crawl/machine.py",
+        "a checkpoint forgets what is read of sitemaps", "engine/machine.py",
         "            sitemaps=self.sitemaps.snapshot(),\n", "", (REPLAY,),
     ),
     Bug(
-        "the delay of a site begins with the request, not with its end", "crawl/frontier/reports.py",
+        "the delay of a site begins with the request, not with its end", "engine/frontier/reports.py",
         'ended_at = getattr(outcome, "started_at", now) + active.record.last_duration',
         'ended_at = getattr(outcome, "started_at", now)', (POLITENESS,),
     ),
     Bug(
-        "sites do not rest again after a restart", "crawl/frontier/schedule.py",
+        "sites do not rest again after a restart", "engine/frontier/schedule.py",
         "max(at, now + max(self._delay_of(active.record), self.addresses.longest_pause))", "at",
         ("tests/unit/crawl/test_schedule.py",),
     ),
     Bug(
-        "robots.txt with status 429 allows everything", "crawl/frontier/robots.py",
+        "robots.txt with status 429 allows everything", "engine/frontier/robots.py",
         "if 400 <= status < 500 and status != 429:", "if 400 <= status < 500:", (LINES,),
     ),
     Bug(
-        "robots.txt with status 503 allows everything", "crawl/frontier/robots.py",
+        "robots.txt with status 503 allows everything", "engine/frontier/robots.py",
         'return RobotsFile(site, "none", b"", now, now + LEAST_FRESH, status, reason)',
         'return RobotsFile(site, "all", b"", now, now + LEAST_FRESH, status, reason)', (ROBOTS,),
     ),
     Bug(
-        "one redirect of robots.txt too many is followed", "crawl/frontier/robots.py",
+        "one redirect of robots.txt too many is followed", "engine/frontier/robots.py",
         "task.redirects < MAX_ROBOTS_REDIRECTS:", "task.redirects <= MAX_ROBOTS_REDIRECTS:", (ROBOTS,),
     ),
     Bug(
-        "redirects in a row are not counted", "crawl/pipeline.py",
+        "redirects in a row are not counted", "engine/pipeline.py",
         "        redirects=task.redirects + 1,\n", "        redirects=task.redirects,\n",
         (LINES,),
     ),
@@ -203,35 +203,35 @@ BUGS: Final = (
         (LINES,),
     ),
     Bug(
-        "a URL is tried once too often", "crawl/frontier/politeness.py",
+        "a URL is tried once too often", "engine/frontier/politeness.py",
         "failures < settings.max_attempts", "failures <= settings.max_attempts", (POLITENESS,),
     ),
     Bug(
-        "pushed URLs are removed before they are committed", "crawl/sharding/crawl.py",
+        "pushed URLs are removed before they are committed", "engine/sharding/crawl.py",
         "            if not future.done():\n                return\n            self._taken = None\n"
         "            if future.exception() is None:\n",
         "            self._taken = None\n            if not future.cancelled():\n",
         ("tests/faults/test_pushed_urls.py",),
     ),
     Bug(
-        "the clock follows the machine's", "crawl/clock.py",
+        "the clock follows the machine's", "engine/clock.py",
         "        real = self._offset + self._monotonic()\n", "        real = time.time()\n",
         ("tests/unit/crawl/test_clock.py",),
     ),
     Bug(
-        "revisits are not brought back with the clock", "crawl/revisit/revisits.py",
+        "revisits are not brought back with the clock", "parts/revisit/revisits.py",
         "        if is_set_back:\n", "        if not is_set_back and not now:\n", (SET_BACK,),
     ),
     Bug(
-        "a visit of a time to come is kept", "crawl/revisit/freshness.py",
+        "a visit of a time to come is kept", "parts/revisit/freshness.py",
         "if page.visited_at > now else record", "if page.visited_at < 0 else record", (SET_BACK,),
     ),
     Bug(
-        "a checkpoint forgets when requests were last granted", "crawl/revisit/revisits.py",
+        "a checkpoint forgets when requests were last granted", "parts/revisit/revisits.py",
         "            latest_at=self._latest_at,\n", "", (SET_BACK,),
     ),
     Bug(
-        "a change is taken for noise after the clock was set back", "crawl/revisit/comparison.py",
+        "a change is taken for noise after the clock was set back", "parts/revisit/comparison.py",
         "            seen_at = min(seen_at, unpack_page(record.evidence).visited_at)\n", "            pass\n",
         (SET_BACK,),
     ),
@@ -240,7 +240,7 @@ BUGS: Final = (
         "if is_commit and code in (errno.EIO, errno.EFBIG):", "if is_commit and code == errno.EFBIG:", (LMDB,),
     ),
     Bug(
-        "a revisit that failed is queued as a discovery", "crawl/frontier/scores.py",
+        "a revisit that failed is queued as a discovery", "engine/frontier/scores.py",
         "if ticket.entry.lane in _SCORED]", "if ticket.entry.lane not in (Lane.FILES, Lane.PROBES)]",
         ("tests/unit/crawl/test_scored_revisits.py",),
     ),

@@ -19,10 +19,10 @@ from tests.faults.disk import Crashed, Disk, Fault
 from tests.faults.simulation import JUMPS, REBOOT, WORLDS, Process, Simulation, check_ends, plan_of
 from tests.faults.web import Broken, Clock, Key, Servers, TrueTime
 
-from periplus.crawl.shard import Shard
-from periplus.crawl.sharding.messages import Delivery
-from periplus.crawl.sharding.processes import ProcessTeam
-from periplus.crawl.sharding.worker import ShardWorker
+from periplus.engine.shard import Shard
+from periplus.engine.sharding.messages import Delivery
+from periplus.engine.sharding.processes import ProcessTeam
+from periplus.engine.sharding.worker import ShardWorker
 from periplus.model import Discovery, Source
 
 MAX_ROUNDS: Final = 6_000

@@ -28,19 +28,19 @@ from tests.faults.disk import Crashed, Disk, Fault
 from tests.faults.web import Broken, Clock, FaultyWire, FaultyWorld, Key, Mishaps, Servers, TrueTime, key_of
 from tests.properties.replayed_world import Collection, ObservedMachine
 
-from periplus.assembly import Layout, ShardMaker
-from periplus.assembly.shards import open_machine
-from periplus.config import Config
-from periplus.crawl.clock import RateLimiter, TokenBucket
-from periplus.crawl.engine import Engine
-from periplus.crawl.frontier import AddressClaims
-from periplus.crawl.inputs import Answered, Input
-from periplus.crawl.log import InputLog
-from periplus.crawl.machine_settings import ShardMeta
-from periplus.crawl.router import Outbound
-from periplus.crawl.sharding.crawl import PushedUrls
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.shards import ShardMaker, open_machine
+from periplus.engine.clock import RateLimiter, TokenBucket
+from periplus.engine.engine import Engine
+from periplus.engine.frontier import AddressClaims
+from periplus.engine.inputs import Answered, Input
+from periplus.engine.log import InputLog
+from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.router import Outbound
+from periplus.engine.sharding.crawl import PushedUrls
 from periplus.model import Discovery, FetchTask, InvariantError, PeriplusError, Source, Stored, Url, UrlRecord
-from periplus.policy.refresh import DAY
+from periplus.parts.revisit.evidence import DAY
 from periplus.store import Archive, DiskState, Inbox, Replica
 from periplus.store.tables import Spooled, Tables
 from periplus.store.tables.reader import read_spooled

@@ -14,15 +14,15 @@ from tests.faults.disk import Crashed, Disk, Fault
 from tests.faults.simulation import Process, Simulation, plan_of
 from tests.faults.web import Clock, Key
 
-from periplus.assembly.collection import existing, planned
-from periplus.assembly.layout import Layout
-from periplus.assembly.refreshing import RefreshPlan, Selection, _write, unfinished
-from periplus.crawl.inputs import AddressesReviewed
-from periplus.crawl.sharding.messages import ShardFailure
-from periplus.crawl.sharding.worker import no_wake, run_shard
-from periplus.crawl.stats import CrawlStats
-from periplus.insight.audit.comparison import load_last, save_last
-from periplus.insight.audit.results import Audit, Cost, Dates
+from periplus.apps.audit.comparison import load_last, save_last
+from periplus.apps.audit.results import Audit, Cost, Dates
+from periplus.apps.changes.refreshing import RefreshPlan, Selection, _write, unfinished
+from periplus.collection.collection import existing, planned
+from periplus.collection.layout import Layout
+from periplus.engine.inputs import AddressesReviewed
+from periplus.engine.sharding.messages import ShardFailure
+from periplus.engine.sharding.worker import no_wake, run_shard
+from periplus.engine.stats import CrawlStats
 from periplus.model import CollectionDamaged, CollectionError, Discovery, Source, Url
 from periplus.store import DiskState, Inbox, LearntFiles
 from periplus.store.durable import write_file

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from periplus.crawl.frontier.robots import read_robots
-from periplus.crawl.pipeline import redirection
+from periplus.engine.frontier.robots import read_robots
+from periplus.engine.pipeline import redirection
 from periplus.model import Discovery, Fetched, FetchTask, Lane, Purpose, Redirected, Site, Source, Url
 from periplus.store import DiskState
 

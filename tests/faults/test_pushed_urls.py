@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.faults.simulation import read_now
 
-from periplus.crawl.sharding.crawl import PushedUrls
+from periplus.engine.sharding.crawl import PushedUrls
 from periplus.model import Discovery, Source, Url
 from periplus.store import Inbox
 

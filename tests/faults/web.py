@@ -14,7 +14,7 @@ from msgspec import Struct
 from tests.properties.replayed_world import START, RichWorld
 from tests.properties.simulated_web import PAGES
 
-from periplus.crawl.frontier import PolitenessSettings
+from periplus.engine.frontier import PolitenessSettings
 from periplus.model import Fetched, FetchOutcome, FetchTask, Purpose, Site, Url
 from periplus.urls import site_of
 

@@ -10,13 +10,13 @@ from threading import Event
 import pytest
 from tests.typed_seeds import guard_of
 
-from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import Resolver, ResolverSettings, WireSettings
-from periplus.crawl.render import BrowserPool, Job, Rendered
-from periplus.crawl.render.interception import Document
-from periplus.lab.web.server import RunningLab
+from periplus.apps.lab.server import RunningLab
+from periplus.engine.clock import SystemClock
+from periplus.engine.fetch import Resolver, ResolverSettings, WireSettings
 from periplus.model import Url
-from periplus.policy.rendering import RenderSettings
+from periplus.parts.render.interception import Document
+from periplus.parts.render.pool import BrowserPool, Job, Rendered
+from periplus.parts.render.settings import RenderSettings
 
 LONGEST = 300.0
 """Seconds after which a test does not wait any longer for a page."""

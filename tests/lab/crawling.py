@@ -1,6 +1,6 @@
 """Whole crawls of the lab, as a program would run them, and what others read of the collection afterwards.
 
-The crawl is put together by `assembly`, as the command line does it; the lab runs in this process, and so its log is at
+The crawl is put together by `collection`, as the command line does it; the lab runs in this process, and so its log is at
 hand. Names lead to the lab in one of two ways: by a table of addresses, every site at its own (then URLs carry the
 lab's port, and links from site to site, which do not, lead out of the crawl), or through the lab as a proxy (then the
 whole web is there as it is, but addresses are not).
@@ -18,16 +18,18 @@ import duckdb
 from msgspec.structs import replace
 from tests.typed_seeds import opened
 
-from periplus.assembly import Layout, open_crawl, seeds_from, settle
-from periplus.config import Config
-from periplus.crawl.machine_settings import ShardMeta
-from periplus.crawl.shard import Status
-from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.lab.web import World
-from periplus.lab.web.http import Request
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
-from periplus.lab.web.sites import DOMAIN
+from periplus.apps.lab import World
+from periplus.apps.lab.http import Request
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab.sites import DOMAIN
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
+from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.shard import Status
 from periplus.model import Lane, Queued, Url
+from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
 from periplus.urls import site_of
 

@@ -19,11 +19,11 @@ from zlib import crc32
 import numpy as np
 from msgspec.structs import replace
 
-from periplus.crawl.fetch import CurlWire
-from periplus.crawl.links import PageReader
-from periplus.lab.simulate.web import Web
-from periplus.lab.web import World
-from periplus.lab.web.http import Request
+from periplus.apps.lab import World
+from periplus.apps.lab.http import Request
+from periplus.apps.simulate.web import Web
+from periplus.engine.fetch import CurlWire
+from periplus.engine.links import PageReader
 from periplus.model import (
     Discovery,
     Fetched,

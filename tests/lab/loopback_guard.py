@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from periplus.crawl.fetch import AddressGuard
+from periplus.engine.fetch import AddressGuard
 from periplus.model import Site
 
 

@@ -19,19 +19,21 @@ from urllib.parse import urlsplit
 
 from tests.lab.watching import DAY, OPTIONS, LabTime, Leaping
 
-from periplus.assembly import Layout, open_crawl, seeds_from, settle
-from periplus.config import Config
+from periplus.apps.lab import World
+from periplus.apps.lab.server import SteppedClock
+from periplus.apps.lab.sites import Profile
+from periplus.apps.publish import FolderInventory, Publisher, PublishSettings
+from periplus.apps.publish.inventory.application import Wsgi
+from periplus.apps.publish.settings import RobotsSettings, SiteSettings
+from periplus.apps.publish.trial_server import folder_app, trial_server
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
 from periplus.formats.dates import write_w3c
-from periplus.lab.web import World
-from periplus.lab.web.server import SteppedClock
-from periplus.lab.web.sites import Profile
 from periplus.model import Granularity, Lastmod, Site
-from periplus.policy.refresh import SignalKind
-from periplus.policy.refresh.signals import KindEvidence
-from periplus.publish import FolderInventory, Publisher, PublishSettings
-from periplus.publish.inventory.application import Wsgi
-from periplus.publish.settings import RobotsSettings, SiteSettings
-from periplus.publish.trial_server import folder_app, trial_server
+from periplus.parts.revisit.evidence import SignalKind
+from periplus.parts.revisit.signals import KindEvidence
 from periplus.store import DiskState
 
 HONEST, TWIN = "honest.test", "twin.test"
@@ -140,9 +142,9 @@ def twins(folder: Path, pages: int) -> Iterator[Twins]:
     """Both sites, on loopback; crawls of them go by their clock."""
     made = Twins(folder, pages)
     with (
-        patch("periplus.assembly.shards.SystemClock", lambda _scale=None: LabTime(made.clock)),
-        patch("periplus.assembly.opening.SystemClock", lambda _scale=None: LabTime(made.clock)),
-        patch("periplus.assembly.shards.CurlWire", Leaping),
+        patch("periplus.collection.shards.SystemClock", lambda _scale=None: LabTime(made.clock)),
+        patch("periplus.collection.opening.SystemClock", lambda _scale=None: LabTime(made.clock)),
+        patch("periplus.collection.shards.CurlWire", Leaping),
     ):
         try:
             yield made

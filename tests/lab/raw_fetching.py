@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from tests.lab.loopback_guard import LoopbackGuard
 from tests.lab.raw_servers import HOME
 
-from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import CurlWire, Identity, Resolver, WireSettings
+from periplus.engine.clock import SystemClock
+from periplus.engine.fetch import CurlWire, Identity, Resolver, WireSettings
 from periplus.model import FetchOutcome, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
 

@@ -33,7 +33,7 @@ from periplus.model import (
     Source,
     Url,
 )
-from periplus.policy.sitemaps import twin_key
+from periplus.parts.sitemaps.trees import twin_key
 from periplus.store import Archive, MemoryPayloads, Tables, WarcSettings
 from periplus.urls import canonical, site_of
 

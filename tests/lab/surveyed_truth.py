@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from tests.lab.surveyed_domains import PlannedRobots, SurveyedDomains
 from tests.lab.surveyed_files import PlannedFile
 
-from periplus.insight.survey import Survey, Table, tables_of
+from periplus.apps.survey import Survey, Table, tables_of
 
 Rows = list[tuple[Any, ...]]
 

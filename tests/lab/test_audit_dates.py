@@ -9,11 +9,11 @@ import pytest
 from tests.lab.crawling import by_proxy, crawl, make_due, make_files_due, standing
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
-from periplus.insight.audit import Audit, AuditSettings, audit
+from periplus.apps.audit import Audit, AuditSettings, audit
+from periplus.apps.lab import World
+from periplus.apps.lab.server import SteppedClock
+from periplus.apps.lab.sites import Profile, Site
 from periplus.insight.views import Views
-from periplus.lab.web import World
-from periplus.lab.web.server import SteppedClock
-from periplus.lab.web.sites import Profile, Site
 from periplus.model import ChangeLevel
 
 DAY = 86_400.0

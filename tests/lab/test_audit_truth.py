@@ -11,12 +11,12 @@ from typing import NamedTuple
 import pytest
 from tests.lab.crawling import by_proxy, crawl, standing
 
-from periplus.assembly import Layout
-from periplus.insight.audit import Area, Audit, AuditSettings, Finding, Severity, audit
+from periplus.apps.audit import Area, Audit, AuditSettings, Finding, Severity, audit
+from periplus.apps.lab import World, sitemaps
+from periplus.apps.lab.http import Request
+from periplus.apps.lab.sites import Profile, Site
+from periplus.collection.layout import Layout
 from periplus.insight.views import Views
-from periplus.lab.web import World, sitemaps
-from periplus.lab.web.http import Request
-from periplus.lab.web.sites import Profile, Site
 from periplus.model import Site as Host
 from periplus.store import DiskState
 from periplus.urls import canonical

@@ -13,7 +13,7 @@ from typing import ClassVar
 import pytest
 from tests.lab.crawling import crawl
 
-from periplus.assembly import Layout
+from periplus.collection.layout import Layout
 from periplus.model import Url
 from periplus.store import DiskState
 

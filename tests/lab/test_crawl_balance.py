@@ -13,9 +13,9 @@ from bench.balance import BALANCE, WAYS, Yield, crawled, harvest, is_worth
 from bench.cluttered_world import KINDS, ClutteredWorld
 from tests.lab.crawling import rows
 
-from periplus.assembly import Layout
-from periplus.assembly.facts.sources import BalanceFacts, SourceFacts, balance_of, sources_of
-from periplus.lab.web.sites import Profile
+from periplus.apps.lab.sites import Profile
+from periplus.collection.facts.sources import BalanceFacts, SourceFacts, balance_of, sources_of
+from periplus.collection.layout import Layout
 from periplus.model import Site
 from periplus.policy.settings import BalanceSettings
 from periplus.store import DiskState

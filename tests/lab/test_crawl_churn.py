@@ -8,13 +8,15 @@ from typing import NamedTuple
 from tests.lab.churning import ChurningWorld
 from tests.lab.crawling import by_proxy, make_due, rows, standing
 
-from periplus.assembly import Layout, ShardMaker, open_shard, seeds_from
-from periplus.config import Config
+from periplus.apps.lab.server import SteppedClock
+from periplus.apps.lab.sites import Validation
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.seeds import seeds_from
+from periplus.collection.shards import ShardMaker, open_shard
 from periplus.content import Churn
 from periplus.content.churn import MAX_BLOCKS
-from periplus.crawl.clock import SystemClock
-from periplus.lab.web.server import SteppedClock
-from periplus.lab.web.sites import Validation
+from periplus.engine.clock import SystemClock
 from periplus.model import ChangeLevel, Discovery, Site, Source
 from periplus.store import DiskState
 

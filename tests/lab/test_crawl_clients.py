@@ -20,12 +20,12 @@ from tests.lab.crawling import TABLES, by_proxy, crawl, rows, standing
 from warcio.archiveiterator import ArchiveIterator
 from warcio.recordloader import ArcWarcRecord
 
-from periplus.assembly import seeds_from
+from periplus.apps.lab import World
+from periplus.apps.lab.hostile import DOMAIN
+from periplus.apps.lab.log import Visit
 from periplus.cli import main
-from periplus.config import Config
-from periplus.lab.web import World
-from periplus.lab.web.hostile import DOMAIN
-from periplus.lab.web.log import Visit
+from periplus.collection.config.settings import Config
+from periplus.collection.seeds import seeds_from
 
 HOSTILE = ("gzip-bomb", "close-before-body", "wrong-charset", "redirect-loop", "length-too-long", "robots-large")
 REVISIT = "warc/revisit"

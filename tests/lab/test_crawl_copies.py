@@ -11,10 +11,10 @@ from typing import NamedTuple
 import pytest
 from tests.lab.crawling import by_proxy, crawl, rows, standing
 
-from periplus.assembly import Layout
+from periplus.apps.lab import World
+from periplus.apps.lab.sites import Profile
+from periplus.collection.layout import Layout
 from periplus.insight.clusters import clusters_of
-from periplus.lab.web import World
-from periplus.lab.web.sites import Profile
 from periplus.model import Placement, Url
 from periplus.store import DiskState
 from periplus.urls import fingerprint

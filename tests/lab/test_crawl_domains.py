@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.lab.crawling import as_domains, crawl, rows, standing
 
-from periplus.lab.web import Answer, Request
-from periplus.lab.web.spam_web import HostileWorld, Part
-from periplus.policy.reputation import pass_of
+from periplus.apps.lab import Answer, Request
+from periplus.apps.lab.spam_web import HostileWorld, Part
+from periplus.parts.reputation.policy import pass_of
 
 TRAP, GOOD = "trap.lab.test", "island.lab.test"
 PAGES = 150

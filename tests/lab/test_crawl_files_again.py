@@ -7,8 +7,8 @@ from pathlib import Path
 from tests.lab.crawling import by_proxy, crawl, make_files_due, rows, standing
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
-from periplus.lab.web import World
-from periplus.lab.web.hostile import REGISTRY
+from periplus.apps.lab import World
+from periplus.apps.lab.hostile import REGISTRY
 
 HOME = "http://a.test/"
 FILE = "http://a.test/sitemap.xml"

@@ -16,12 +16,12 @@ from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from typer.testing import CliRunner
 
 import periplus
-from periplus.assembly.facts.forms import FormFacts
+from periplus.apps.lab import World
+from periplus.apps.report.drawing import FIGURES
+from periplus.apps.report.questions import BY_CHAPTER
 from periplus.cli.app import app
-from periplus.insight.report.drawing import FIGURES
-from periplus.insight.report.questions import BY_CHAPTER
+from periplus.collection.facts.forms import FormFacts
 from periplus.insight.views import Views
-from periplus.lab.web import World
 
 HOST = "kaimplolail.lab.test"
 """The smallest database of the lab whose form robots.txt allows."""

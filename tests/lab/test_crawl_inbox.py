@@ -10,8 +10,10 @@ import pytest
 from tests.lab.crawling import rows
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
-from periplus.assembly import Layout, open_crawl, seeds_from, settle
-from periplus.config import Config
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
 from periplus.model import Discovery, Purpose, Source, Url
 from periplus.store import Inbox
 
@@ -82,7 +84,7 @@ def test_urls_pushed_during_a_watch(tmp_path: Path, workers: int) -> None:
 
 def test_more_urls_than_are_taken_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A crawl does not end before the inbox is empty."""
-    monkeypatch.setattr("periplus.crawl.sharding.crawl.MAX_PUSHED", 7)
+    monkeypatch.setattr("periplus.engine.sharding.crawl.MAX_PUSHED", 7)
     pages: dict[str, str | bytes] = {f"http://a.test/{number}": page(str(number)) for number in range(20)}
     with ScriptedWeb(web() | pages) as scripted:
         push(tmp_path, *pages)

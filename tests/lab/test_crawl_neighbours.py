@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 from tests.lab.crawling import by_address, crawl, standing
 
-from periplus.crawl.router import owner_of
-from periplus.lab.web import World
+from periplus.apps.lab import World
+from periplus.engine.router import owner_of
 from periplus.model import Url
 from periplus.urls import site_of
 

@@ -8,10 +8,10 @@ import pytest
 from tests.lab.crawling import crawl, make_files_due, rows
 from tests.lab.scripted_web import MovedTo, ScriptedWeb, page, sitemap_index, urlset
 
-from periplus.assembly import Layout
-from periplus.crawl.sitemaps.store import SitemapStore
+from periplus.collection.layout import Layout
 from periplus.model import Site
-from periplus.policy.sitemaps import SitemapNode
+from periplus.parts.sitemaps.store import SitemapStore
+from periplus.parts.sitemaps.trees import SitemapNode
 from periplus.store import DiskState
 
 HOME = "http://a.test/"

@@ -17,9 +17,9 @@ from typing import ClassVar
 import pytest
 from tests.lab.crawling import by_proxy, crawl, rows, standing
 
-from periplus.assembly import Layout
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab
+from periplus.collection.layout import Layout
 from periplus.model import Url
 from periplus.policy.ordering import orderings
 from periplus.store import DiskState, known_ranks

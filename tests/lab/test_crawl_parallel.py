@@ -9,8 +9,9 @@ import pytest
 from tests.lab.crawling import rows
 from tests.lab.scripted_web import ScriptedWeb, page
 
-from periplus.assembly import open_crawl, seeds_from, settle
-from periplus.config import Config
+from periplus.collection.config.settings import Config
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
 
 SITES, PAGES = 12, 20
 ALIKE = ("/lost", "/shop/item/7", "/news/today.html", "/a/b/c/d", "/old/index.php")

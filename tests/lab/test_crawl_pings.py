@@ -8,8 +8,9 @@ import pytest
 from tests.lab.crawling import rows
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
-from periplus.assembly import open_crawl, seeds_from, settle
-from periplus.config import Config
+from periplus.collection.config.settings import Config
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
 from periplus.model import Url
 
 SEEDS = ["http://a.test/", "http://b.test/", "http://c.test/"]

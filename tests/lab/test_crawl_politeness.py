@@ -17,11 +17,11 @@ from typing import NamedTuple
 import pytest
 from tests.lab.crawling import by_address, crawl, place, rows, standing
 
-from periplus.crawl.fetch import Identity
-from periplus.crawl.router import owner_of
-from periplus.lab.web import World
-from periplus.lab.web.log import Visit
-from periplus.lab.web.server import RunningLab
+from periplus.apps.lab import World
+from periplus.apps.lab.log import Visit
+from periplus.apps.lab.server import RunningLab
+from periplus.engine.fetch import Identity
+from periplus.engine.router import owner_of
 from periplus.model import Url
 from periplus.urls import site_of
 

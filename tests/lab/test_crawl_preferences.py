@@ -7,8 +7,8 @@ from pathlib import Path
 from tests.lab.crawling import crawl
 from tests.lab.scripted_web import ScriptedWeb, page
 
-from periplus.assembly.collection import existing
-from periplus.config import Config
+from periplus.collection.collection import existing
+from periplus.collection.config.settings import Config
 from periplus.insight.views import Views
 
 HOME = "http://a.test/"

@@ -18,10 +18,10 @@ import pytest
 from rich.console import Console
 from tests.lab.crawling import crawl, rows
 
-from periplus.assembly import Layout
-from periplus.assembly.collection import held, planned
 from periplus.cli.crawl.running import run
 from periplus.cli.crawl.summary import print_end
+from periplus.collection.collection import held, planned
+from periplus.collection.layout import Layout
 from periplus.store import DiskState
 from periplus.urls import canonical, site_of
 

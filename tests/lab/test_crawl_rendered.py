@@ -12,20 +12,20 @@ import pytest
 from tests.lab.browser_pool import PATIENT, needs_browser
 from tests.lab.crawling import by_address, crawl, rows, standing
 
-import periplus.crawl.render.pool as pools
-from periplus.assembly import Layout
-from periplus.assembly.collection import existing
-from periplus.assembly.facts import collection_facts
-from periplus.assembly.facts.lines import collection_lines
-from periplus.assembly.parts import check_rendering
-from periplus.config import Config
-from periplus.crawl.inputs import Answer, Answered
-from periplus.crawl.log import InputLog
-from periplus.crawl.render.browser import kill, processes_of
+import periplus.parts.render.pool as pools
+from periplus.apps.lab.applications import APPLICATION, ApplicationPage, ApplicationWorld
+from periplus.collection.collection import existing
+from periplus.collection.config.settings import Config
+from periplus.collection.facts.lines import collection_lines
+from periplus.collection.facts.lookup import collection_facts
+from periplus.collection.layout import Layout
+from periplus.collection.parts import check_rendering
+from periplus.engine.inputs import Answer, Answered
+from periplus.engine.log import InputLog
 from periplus.insight.views import QUESTIONS, Views
-from periplus.lab.web.applications import APPLICATION, ApplicationPage, ApplicationWorld
 from periplus.model import ConfigError, Fetched
-from periplus.policy.rendering import RenderSettings
+from periplus.parts.render.browser import kill, processes_of
+from periplus.parts.render.settings import RenderSettings
 from periplus.store.export.documents import last_document
 from periplus.store.warc import archived_answers
 from periplus.store.warc.reading import WarcRecord, read_records
@@ -65,7 +65,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
                     killed.set()
                     kill(processes_of(self.mark))
 
-        patch.setattr("periplus.crawl.render.BrowserPool", Watched)
+        patch.setattr("periplus.parts.render.BrowserPool", Watched)
         seeds = [lab.url(APPLICATION)]
         crawl(folder, seeds, by_address(lab) | options("when-needed", archive=True))
         assert killed.is_set()

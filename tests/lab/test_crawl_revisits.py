@@ -10,9 +10,9 @@ from pathlib import Path
 from tests.lab.crawling import by_proxy, crawl, make_due, rows, standing
 from warcio.archiveiterator import ArchiveIterator
 
-from periplus.lab.web import World
-from periplus.lab.web.server import SteppedClock
-from periplus.lab.web.sites import Validation
+from periplus.apps.lab import World
+from periplus.apps.lab.server import SteppedClock
+from periplus.apps.lab.sites import Validation
 
 OPTIONS: dict[str, object] = {"scope.kind": "host", "politeness.delay": 0.0, "politeness.slow_factor": 0.0}
 LATER = 30 * 86_400.0

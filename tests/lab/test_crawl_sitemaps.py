@@ -10,12 +10,12 @@ from typing import NamedTuple
 import pytest
 from tests.lab.crawling import by_proxy, crawl, make_files_due, rows, standing
 
-from periplus.assembly import Layout
-from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.lab.web import World, sitemaps
-from periplus.lab.web.log import Visit
+from periplus.apps.lab import World, sitemaps
+from periplus.apps.lab.log import Visit
+from periplus.collection.layout import Layout
 from periplus.model import Site
-from periplus.policy.sitemaps import SitemapNode
+from periplus.parts.sitemaps.store import SitemapStore
+from periplus.parts.sitemaps.trees import SitemapNode
 from periplus.store import DiskState
 from periplus.urls import canonical
 

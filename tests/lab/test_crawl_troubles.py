@@ -15,10 +15,10 @@ import pytest
 from tests.lab.crawling import rows, standing
 from warcio.archiveiterator import ArchiveIterator
 
+from periplus.apps.lab import World
+from periplus.apps.lab.hostile import DOMAIN
+from periplus.apps.lab.server import RunningLab
 from periplus.cli import main
-from periplus.lab.web import World
-from periplus.lab.web.hostile import DOMAIN
-from periplus.lab.web.server import RunningLab
 
 PROGRAM = [sys.executable, "-c", "from periplus.cli import main; main()"]
 SETTINGS = """

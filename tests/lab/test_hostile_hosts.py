@@ -13,9 +13,9 @@ from pathlib import Path
 import brotli
 import pytest
 
-from periplus.lab.web import Request, World
-from periplus.lab.web.hostile import DOMAIN, REGISTRY, Script, answers, connections, perform
-from periplus.lab.web.server import Limits, RunningLab, Server, SteppedClock
+from periplus.apps.lab import Request, World
+from periplus.apps.lab.hostile import DOMAIN, REGISTRY, Script, answers, connections, perform
+from periplus.apps.lab.server import Limits, RunningLab, Server, SteppedClock
 
 PACE = 0.01
 SOME = 300_000

@@ -7,10 +7,10 @@ from itertools import islice
 
 import pytest
 
+from periplus.apps.lab import Answer, Request
+from periplus.apps.lab.hostile import DOMAIN, Script, perform
 from periplus.content import decode_body, read_page
 from periplus.formats import robots, sitemap
-from periplus.lab.web import Answer, Request
-from periplus.lab.web.hostile import DOMAIN, Script, perform
 from periplus.model import Page, Problem, Url
 
 ENOUGH = 60_000

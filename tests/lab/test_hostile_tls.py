@@ -9,10 +9,10 @@ from http.client import HTTPConnection, HTTPSConnection
 
 import pytest
 
-from periplus.lab.web import World
-from periplus.lab.web.hostile import DOMAIN
-from periplus.lab.web.hostile.connections import CUT, EXPIRED, SELF_SIGNED, WRONG_NAME
-from periplus.lab.web.server import RunningLab, Server
+from periplus.apps.lab import World
+from periplus.apps.lab.hostile import DOMAIN
+from periplus.apps.lab.hostile.connections import CUT, EXPIRED, SELF_SIGNED, WRONG_NAME
+from periplus.apps.lab.server import RunningLab, Server
 
 pytest.importorskip("cryptography", reason="TLS of the lab needs the extra `lab`")
 

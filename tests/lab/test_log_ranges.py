@@ -11,10 +11,10 @@ from threading import Thread
 
 import pytest
 
-from periplus.assembly.publishing import range_requests, refresh_ranges
-from periplus.config import Config
-from periplus.publish.logs.agents import Crawler
-from periplus.publish.logs.identity import range_urls, read_ranges
+from periplus.apps.logs.agents import Crawler
+from periplus.apps.logs.identity import range_urls, read_ranges
+from periplus.apps.publish.collections import range_requests, refresh_ranges
+from periplus.collection.config.settings import Config
 
 RANGES = (
     b'{"creationTime": "2026-01-01", "prefixes": [{"ipv4Prefix": "192.0.2.0/25"}, {"ipv6Prefix": "2001:db8::/32"}]}'

@@ -12,10 +12,10 @@ from tests.lab import measured_truth
 from tests.lab.crawling import by_proxy, crawl, place, rows, standing
 from tests.lab.measured_truth import Truth
 
+from periplus.apps.lab import World, sitemaps
+from periplus.apps.lab.sites import Profile
 from periplus.insight.measures import Measures, Part, measures, measures_by, urls_of
 from periplus.insight.views import Views
-from periplus.lab.web import World, sitemaps
-from periplus.lab.web.sites import Profile
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.STALE, Profile.DIRTY, Profile.NONE)
 ENDLESS = "from=sitemap"

@@ -13,12 +13,12 @@ from tests.lab.chromium_page import Chromium, NoChromium
 from tests.lab.crawling import by_proxy, crawl, rows, standing
 from tests.markup import elements
 
-from periplus.insight.audit import Severity, audit
-from periplus.insight.report import Report, gather_report, page
-from periplus.insight.report.wording import byte_size, count, share
+from periplus.apps.audit import Severity, audit
+from periplus.apps.lab import World
+from periplus.apps.lab.sites import Profile
+from periplus.apps.report import Report, gather_report, page
+from periplus.apps.report.wording import byte_size, count, share
 from periplus.insight.views import Views
-from periplus.lab.web import World
-from periplus.lab.web.sites import Profile
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.NONE, Profile.NEWS)
 HURRIED = {"politeness.delay": 0.0, "politeness.slow_factor": 0.0, "retries.backoff": 0.02, "sitemaps.follow": True}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.lab.crawling import rows
 
-from periplus.lab.simulate.findings import AGREES, NOT_COMPARABLE
-from periplus.lab.simulate.schonfeld import Schonfeld, findings_of, reproduce_schonfeld
+from periplus.apps.simulate.findings import AGREES, NOT_COMPARABLE
+from periplus.apps.simulate.schonfeld import Schonfeld, findings_of, reproduce_schonfeld
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from tests.system.typed import Program
 
-from periplus.lab.web import World
+from periplus.apps.lab import World
 
 SMALL = ("--sites", "3", "--pages", "60", "--seed", "11")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.lab.web.http import Answer, Head, Refusal, chunked, frame, read_head
+from periplus.apps.lab.http import Answer, Head, Refusal, chunked, frame, read_head
 
 HTML = (("content-type", "text/html"),)
 

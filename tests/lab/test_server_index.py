@@ -9,15 +9,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from periplus.lab.web.hostile import REGISTRY
-from periplus.lab.web.http import Answer
-from periplus.lab.web.index import PROFILES, lead_back
-from periplus.lab.web.log import Visit
-from periplus.lab.web.server import RunningLab
-from periplus.lab.web.sites import Profile
+from periplus.apps.lab.hostile import REGISTRY
+from periplus.apps.lab.http import Answer
+from periplus.apps.lab.index import PROFILES, lead_back
+from periplus.apps.lab.log import Visit
+from periplus.apps.lab.server import RunningLab
+from periplus.apps.lab.sites import Profile
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "lab.md"
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 
 def get(lab: RunningLab, target: str, host: str | None = None) -> tuple[HTTPResponse, bytes]:

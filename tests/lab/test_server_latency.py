@@ -8,8 +8,8 @@ import time
 import pytest
 from tests.lab.crawling import standing
 
-from periplus.lab.web import World
-from periplus.lab.web.http import Request
+from periplus.apps.lab import World
+from periplus.apps.lab.http import Request
 
 WAIT = 0.15
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from periplus.lab.web.http import Answer, Request
-from periplus.lab.web.log import RequestLog
-from periplus.lab.web.server import Limits, RunningClock, RunningLab, Server, SteppedClock
-from periplus.lab.web.world import World
+from periplus.apps.lab.http import Answer, Request
+from periplus.apps.lab.log import RequestLog
+from periplus.apps.lab.server import Limits, RunningClock, RunningLab, Server, SteppedClock
+from periplus.apps.lab.world import World
 from periplus.model import UsageError
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 StartLab = Callable[[Server], RunningLab]
 
 

@@ -9,11 +9,11 @@ from itertools import islice
 
 import pytest
 
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab.sites import Profile, Validation
 from periplus.formats import robots, sitemap
 from periplus.formats.dates import read_http
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
-from periplus.lab.web.sites import Profile, Validation
 
 DAY = 86_400
 PAGES_A_SITE = 6

@@ -1,7 +1,7 @@
 """The simulator tells the truth: what it says of a crawl is what the real engine does on the lab.
 
 The web of the simulation is written down from the lab itself (`lab_in_virtual_time.web_of_world`), never from a crawl.
-Seed, settings, filters and latencies are those of the real crawl, which is put together by `assembly` as a program does
+Seed, settings, filters and latencies are those of the real crawl, which is put together by `collection` as a program does
 it, with real HTTP, the state on disk, the archive, the tables and the reader of pages. Compared is everything that the
 tables have of fetches, robots.txt, retries and exclusions included.
 
@@ -39,13 +39,13 @@ from tests.hypothesis_depth import examples
 from tests.lab.crawling import EVERY_URL, by_proxy, crawl, place, rows, standing
 from tests.lab.lab_in_virtual_time import Latency, Lockstep, StandingClock, WorldWeb, latency_of, web_of_world
 
-from periplus.assembly import seeds_from
-from periplus.config import Config
-from periplus.lab.simulate.crawl import SimulatedCrawl, Trace
-from periplus.lab.simulate.generated import WebSettings, generate
-from periplus.lab.simulate.network import NetworkSettings
-from periplus.lab.simulate.recording import web_of_collection
-from periplus.lab.web import World
+from periplus.apps.lab import World
+from periplus.apps.simulate.crawl import SimulatedCrawl, Trace
+from periplus.apps.simulate.generated import WebSettings, generate
+from periplus.apps.simulate.network import NetworkSettings
+from periplus.apps.simulate.recording import web_of_collection
+from periplus.collection.config.settings import Config
+from periplus.collection.seeds import seeds_from
 from periplus.model import Event, FetchEnded, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import RandomOrder
@@ -179,9 +179,9 @@ def lockstep(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     clock = StandingClock()
     for module in ("shards", "opening"):
-        monkeypatch.setattr(f"periplus.assembly.{module}.SystemClock", lambda _scale=None: clock)
-    monkeypatch.setattr("periplus.assembly.shards.CurlWire", Lockstep)
-    monkeypatch.setattr("periplus.crawl.pipeline.PagePipeline.max_gaining", 1)
+        monkeypatch.setattr(f"periplus.collection.{module}.SystemClock", lambda _scale=None: clock)
+    monkeypatch.setattr("periplus.collection.shards.CurlWire", Lockstep)
+    monkeypatch.setattr("periplus.engine.pipeline.PagePipeline.max_gaining", 1)
 
 
 @pytest.mark.usefixtures("lockstep")

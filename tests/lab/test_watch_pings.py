@@ -8,12 +8,13 @@ from types import MethodType
 import pytest
 from tests.lab.watching import Watched, watched
 
-from periplus.assembly import Layout
-from periplus.lab.web import World
-from periplus.lab.web.server import SteppedClock
-from periplus.lab.web.sites import Profile
+from periplus.apps.lab import World
+from periplus.apps.lab.server import SteppedClock
+from periplus.apps.lab.sites import Profile
+from periplus.collection.layout import Layout
 from periplus.model import ChangeLevel, Discovery, Source, Url
-from periplus.policy.refresh import KindEvidence, SignalKind
+from periplus.parts.revisit.evidence import SignalKind
+from periplus.parts.revisit.signals import KindEvidence
 from periplus.store import DiskState, Inbox
 from periplus.urls import site_of
 
@@ -64,8 +65,8 @@ def evidence(folder: Path) -> dict[str, KindEvidence]:
 @pytest.mark.slow
 def test_pings_for_nothing_are_believed_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two sites alike, the one that cries wolf loses its precision, and its pings are not heard any more."""
-    monkeypatch.setattr("periplus.crawl.sharding.crawl.INBOX_INTERVAL", 0.0)  # time flies in the lab
-    monkeypatch.setattr("periplus.crawl.sharding.requests.ANNOUNCE_EVERY", 0.0)
+    monkeypatch.setattr("periplus.engine.sharding.crawl.INBOX_INTERVAL", 0.0)  # time flies in the lab
+    monkeypatch.setattr("periplus.engine.sharding.requests.ANNOUNCE_EVERY", 0.0)
     world = World(5, 2, pages=40, profiles=[Profile.NONE])
     honest, loud = (site_of(Url(site.url)) for site in world.sites())
     with watched(world, tmp_path, {"watch.visits_a_day": 100}) as lab:

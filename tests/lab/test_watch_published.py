@@ -8,7 +8,7 @@ import pytest
 from tests.lab.published_twins import HONEST, TWIN, twins
 from tests.markup import elements
 
-from periplus.insight.report import gather_report, page
+from periplus.apps.report import gather_report, page
 from periplus.insight.views import Views
 
 DAYS = 14.0

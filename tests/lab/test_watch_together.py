@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 from tests.lab.watching import DAY, OPTIONS
 
-from periplus.assembly import Layout, open_crawl, seeds_from
-from periplus.config import Config
-from periplus.crawl.clock import Timescale
-from periplus.crawl.machine_settings import ShardMeta
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningClock, RunningLab, Server, SteppedClock
-from periplus.lab.web.sites import Profile
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningClock, RunningLab, Server, SteppedClock
+from periplus.apps.lab.sites import Profile
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.opening import open_crawl
+from periplus.collection.seeds import seeds_from
+from periplus.engine.clock import Timescale
+from periplus.engine.machine_settings import ShardMeta
 from periplus.store import DiskState
 
 SPEED = 20_000.0

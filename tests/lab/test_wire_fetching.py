@@ -21,14 +21,14 @@ from tests.hypothesis_depth import examples
 from tests.lab.loopback_guard import LoopbackGuard
 from tests.typed_seeds import guard_of
 
-from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import AddressGuard, CurlWire, Identity, Resolver, ResolverSettings, WireSettings
-from periplus.crawl.fetch.head import WantedTypes
-from periplus.crawl.fetch.request import Requests
-from periplus.crawl.fetch.transfer import Buffers, Transfer
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningClock, RunningLab, Server, SteppedClock
+from periplus.engine.clock import SystemClock
+from periplus.engine.fetch import AddressGuard, CurlWire, Identity, Resolver, ResolverSettings, WireSettings
+from periplus.engine.fetch.head import WantedTypes
+from periplus.engine.fetch.request import Requests
+from periplus.engine.fetch.transfer import Buffers, Transfer
 from periplus.formats.headers import Headers, validators_of
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningClock, RunningLab, Server, SteppedClock
 from periplus.model import (
     ConfigError,
     Excluded,

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from tests.lab.loopback_guard import LoopbackGuard
 
-from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import CurlWire, Identity, Resolver, ResolverSettings, WireSettings
-from periplus.lab.web import World
-from periplus.lab.web.hostile import DOMAIN, REGISTRY
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab import World
+from periplus.apps.lab.hostile import DOMAIN, REGISTRY
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.engine.clock import SystemClock
+from periplus.engine.fetch import CurlWire, Identity, Resolver, ResolverSettings, WireSettings
 from periplus.model import Excluded, Failed, Fetched, FetchOutcome, FetchTask, Lane, Located, Purpose, Redirected
 from periplus.urls import canonical, site_of
 
@@ -241,7 +241,7 @@ def test_the_storm_of_hosts_is_located_one_by_one(lab: RunningLab, wire: CurlWir
 
 def test_every_reason_is_documented() -> None:
     """A reason is a column of a table that people will read."""
-    source = Path(__file__).resolve().parents[2] / "src" / "periplus" / "crawl" / "fetch"
+    source = Path(__file__).resolve().parents[2] / "src" / "periplus" / "engine" / "fetch"
     said = set(re.findall(r"^- `([a-z0-9-]+)`:", (source / "reasons.py").read_text(), re.MULTILINE))
     said |= set(re.findall(r"^- `([a-z0-9-]+)`:", (source / "dns.py").read_text(), re.MULTILINE))
     given = set(re.findall(r'(?:failed\(|why = |: )"([a-z]+(?:-[a-z0-9]+)*)"', (source / "transfer.py").read_text()))

@@ -22,7 +22,7 @@ from tests.lab.raw_servers import (
     wait_for_close,
 )
 
-from periplus.crawl.fetch import CurlWire
+from periplus.engine.fetch import CurlWire
 from periplus.model import Failed, Fetched, FetchOutcome, Purpose
 
 Parts = Iterable[bytes] | Callable[[], Iterable[bytes]]

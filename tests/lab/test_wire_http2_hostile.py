@@ -35,7 +35,7 @@ from tests.lab.raw_servers import (
     indexed,
 )
 
-from periplus.crawl.fetch import CurlWire
+from periplus.engine.fetch import CurlWire
 from periplus.model import Failed, Fetched, FetchOutcome, Purpose
 
 pytest.importorskip("cryptography", reason="certificates need the extra `lab`")

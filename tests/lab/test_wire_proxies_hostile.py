@@ -12,7 +12,7 @@ import pytest
 from tests.lab.raw_fetching import fetch_all, impatient_wire, task_for
 from tests.lab.raw_servers import HOME, Certificates, Converse, RawServer, answering, read_head, wait_for_close
 
-from periplus.crawl.fetch import CurlWire
+from periplus.engine.fetch import CurlWire
 from periplus.model import Failed, FetchOutcome
 
 ACCEPTED = b"HTTP/1.1 200 Connection established\r\n\r\n"

@@ -10,8 +10,8 @@ from typing import cast
 import pytest
 from tests.typed_seeds import guard_of
 
-from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import Identity, ResolverSettings, SingleRequests, WireSettings
+from periplus.engine.clock import SystemClock
+from periplus.engine.fetch import Identity, ResolverSettings, SingleRequests, WireSettings
 from periplus.model import Excluded, Failed, Fetched, FetchOutcome, Redirected, Url
 
 FORM = b"hub.mode=subscribe&hub.topic=x"

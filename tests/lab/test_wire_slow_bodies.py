@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.lab.loopback_guard import LoopbackGuard
 
-from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import CurlWire, Identity, Resolver, ResolverSettings, WireSettings
+from periplus.engine.clock import SystemClock
+from periplus.engine.fetch import CurlWire, Identity, Resolver, ResolverSettings, WireSettings
 from periplus.model import Failed, Fetched, FetchOutcome, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
 

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 from tests.lab.loopback_guard import LoopbackGuard
 
-from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import CurlWire, Identity, Resolver, WireSettings
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab, Server
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab, Server
+from periplus.engine.clock import SystemClock
+from periplus.engine.fetch import CurlWire, Identity, Resolver, WireSettings
 from periplus.model import Failed, Fetched, FetchOutcome, FetchTask, Lane, Purpose
 from periplus.urls import canonical, site_of
 

@@ -11,7 +11,7 @@ import pytest
 from tests.lab.raw_fetching import fetch_all, impatient_wire, task_for
 from tests.lab.raw_servers import Certificates, Converse, RawServer, answering, wait_for_close
 
-from periplus.crawl.fetch import reasons
+from periplus.engine.fetch import reasons
 from periplus.model import Failed, Fetched, FetchOutcome
 
 pytest.importorskip("cryptography", reason="certificates need the extra `lab`")

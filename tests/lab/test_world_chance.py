@@ -12,8 +12,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.lab.web import Request, World
-from periplus.lab.web.randomness import at, at_all, key_of, skewed, skewed_all
+from periplus.apps.lab import Request, World
+from periplus.apps.lab.randomness import at, at_all, key_of, skewed, skewed_all
 
 WORDS = st.integers(0, 2**64 - 1)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from tests.lab.churning import moved
 
+from periplus.apps.lab import World
 from periplus.content import Churn, RawPage, change_since, is_heading_same, read_pages, settled_level, version_of
-from periplus.lab.web import World
 from periplus.model import ChangeLevel, Page
 
 HOUR, DAY = 3_600.0, 86_400.0

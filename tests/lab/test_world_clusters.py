@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from periplus.apps.lab import World
 from periplus.content import RawPage, read_pages
-from periplus.lab.web import World
 from periplus.model import Page, Sketched, Url
 from periplus.store import MemoryState
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from tests.markup import elements
 
-from periplus.lab.web import World
+from periplus.apps.lab import World
 
 
 @pytest.fixture(scope="module")

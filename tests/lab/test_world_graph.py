@@ -8,8 +8,8 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 
-from periplus.lab.web import World
-from periplus.lab.web.sites import Profile, Role
+from periplus.apps.lab import World
+from periplus.apps.lab.sites import Profile, Role
 
 DAY = 86_400.0
 

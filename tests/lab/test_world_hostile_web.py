@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from periplus.lab.web import Request
-from periplus.lab.web.spam_web import Farm, HostileWorld
-from periplus.lab.web.spam_web.farm import DOMAINS
-from periplus.lab.web.world import World
+from periplus.apps.lab import Request
+from periplus.apps.lab.spam_web import Farm, HostileWorld
+from periplus.apps.lab.spam_web.farm import DOMAINS
+from periplus.apps.lab.world import World
 from periplus.urls import domain_of
 
 _HREF = re.compile(rb'<a href="http://([^/"]+)')

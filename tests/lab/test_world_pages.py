@@ -10,9 +10,9 @@ import pytest
 from lxml.html import tostring
 from tests.markup import elements
 
+from periplus.apps.lab import Answer, Request, World
+from periplus.apps.lab.sites import Profile, Validation
 from periplus.formats.dates import read_http
-from periplus.lab.web import Answer, Request, World
-from periplus.lab.web.sites import Profile, Validation
 from periplus.model import ChangeLevel
 from periplus.urls import whatwg
 

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from periplus.lab.web import Request, World
-from periplus.lab.web.live import MOST_ANCHORS
+from periplus.apps.lab import Request, World
+from periplus.apps.lab.live import MOST_ANCHORS
 
 MILLION = """
-from periplus.lab.web import World
+from periplus.apps.lab import World
 world = World(seed=7, sites=10_000, pages=1_000_000)
 total = sum(site.size for site in world.sites())
 for site in world.sites()[::50]:
@@ -33,7 +33,7 @@ def test_a_million_pages() -> None:
 
 def test_memory_does_not_grow_with_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept for speed is bounded, and letting it go changes nothing."""
-    monkeypatch.setattr("periplus.lab.web.live.MOST_ANCHORS", 100)
+    monkeypatch.setattr("periplus.apps.lab.live.MOST_ANCHORS", 100)
     small, large = World(seed=9, sites=4, pages=800), World(seed=9, sites=4, pages=800)
     for site in small.sites():
         for url in small.urls(site.host, small.epoch):
@@ -41,6 +41,6 @@ def test_memory_does_not_grow_with_requests(monkeypatch: pytest.MonkeyPatch) -> 
             request = Request("GET", host, f"/{target}", (), small.epoch + 86_400)
             answer = small.answer(request)
             assert len(small._lives[0].signs._kept) <= 100
-            monkeypatch.setattr("periplus.lab.web.live.MOST_ANCHORS", MOST_ANCHORS)
+            monkeypatch.setattr("periplus.apps.lab.live.MOST_ANCHORS", MOST_ANCHORS)
             assert answer == large.answer(request)
-            monkeypatch.setattr("periplus.lab.web.live.MOST_ANCHORS", 100)
+            monkeypatch.setattr("periplus.apps.lab.live.MOST_ANCHORS", 100)

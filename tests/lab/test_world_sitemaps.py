@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from periplus.apps.lab import Request, World, sitemaps
+from periplus.apps.lab.sitemaps import stored_gzip
+from periplus.apps.lab.sites import Profile
 from periplus.formats import robots, sitemap
 from periplus.formats.sitemap import Child, Entry
-from periplus.lab.web import Request, World, sitemaps
-from periplus.lab.web.sitemaps import stored_gzip
-from periplus.lab.web.sites import Profile
 from periplus.model import ChangeFreq, Problem
 
 DAY = 86_400.0

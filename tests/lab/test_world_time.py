@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from periplus.lab.web import World
-from periplus.lab.web.change import (
+from periplus.apps.lab import World
+from periplus.apps.lab.change import (
     CLASSES,
     DAY,
     PREHISTORY,
@@ -24,7 +24,7 @@ from periplus.lab.web.change import (
     mean_interval,
     mean_intervals,
 )
-from periplus.lab.web.randomness import at_all, key_of
+from periplus.apps.lab.randomness import at_all, key_of
 
 NOW = PREHISTORY + 3 * DAY + 12345
 KEYS = at_all(key_of(5, "keys"), np.arange(20_000, dtype=np.int64))

@@ -8,8 +8,8 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from tests.markup import elements
 
+from periplus.apps.lab import Answer, Request, World, traps
 from periplus.formats import feed, robots
-from periplus.lab.web import Answer, Request, World, traps
 from periplus.urls import canonical, whatwg
 
 DAY = 86_400.0

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from periplus.assembly import Layout, open_crawl, seeds_from, settle
-from periplus.config import Config
-from periplus.crawl.fetch import CurlWire
-from periplus.crawl.revisit import Freshness
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
+from periplus.engine.fetch import CurlWire
 from periplus.model import ChangeLevel, FetchOutcome, UrlRecord
+from periplus.parts.revisit.freshness import Freshness
 from periplus.store import DiskState
 
 DAY = 86_400.0
@@ -124,8 +126,8 @@ def watched(world: World, folder: Path, options: dict[str, Any]) -> Iterator[Wat
     clock = SteppedClock(world.epoch)
     with (
         RunningLab(Server(world, clock)) as lab,
-        patch("periplus.assembly.shards.SystemClock", lambda _scale=None: LabTime(clock)),
-        patch("periplus.assembly.opening.SystemClock", lambda _scale=None: LabTime(clock)),
-        patch("periplus.assembly.shards.CurlWire", Leaping),
+        patch("periplus.collection.shards.SystemClock", lambda _scale=None: LabTime(clock)),
+        patch("periplus.collection.opening.SystemClock", lambda _scale=None: LabTime(clock)),
+        patch("periplus.collection.shards.CurlWire", Leaping),
     ):
         yield Watched(world, lab, folder, options)

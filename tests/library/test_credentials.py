@@ -14,7 +14,7 @@ from typing import Any, cast
 import pytest
 
 import periplus
-from periplus.crawl.fetch import Credentials
+from periplus.engine.fetch import Credentials
 
 SECRETS = ("hunter2-password", "tok-4711", "sess-0815")
 LOGIN = "Basic " + b64encode(b"ann:hunter2-password").decode()

@@ -18,11 +18,11 @@ from tests.lab.scripted_web import ScriptedWeb
 from tests.library.small_web import SEED, attentive, quick, shop
 
 import periplus
-from periplus.assembly.collection import existing
-from periplus.assembly.indexing import current_generation, follow_index, open_index, update_index
+from periplus.apps.search import Index
+from periplus.apps.search.indexing import current_generation, follow_index, open_index, update_index
 from periplus.cli.index import FOLLOW_EVERY
+from periplus.collection.collection import existing
 from periplus.model import CollectionDamaged, CollectionInUse
-from periplus.search import Index
 from periplus.store.export.documents import Document, last_document
 
 LOCK = "indexer.lock"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from tests.faults.web import Broken, Key, key_of
 from tests.meeting.world import MeetingWorld
 
-from periplus.assembly import Layout
-from periplus.assembly.collection import states
-from periplus.crawl.frontier.politeness import is_tried_again, reason_of
-from periplus.crawl.inputs import Answer
+from periplus.collection.collection import states
+from periplus.collection.layout import Layout
+from periplus.engine.frontier.politeness import is_tried_again, reason_of
+from periplus.engine.inputs import Answer
 from periplus.model import Fetched, NotModified, Purpose, Redirected, Url, UrlRecord
 from periplus.policy.filters.patterns import compiled
 from periplus.store import DiskState

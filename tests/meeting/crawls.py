@@ -35,21 +35,21 @@ from tests.meeting.wires import Network, VirtualBrowser, VirtualWire
 from tests.meeting.world import MeetingWorld
 from tests.properties.replayed_world import ObservedMachine
 
-from periplus.assembly import Layout, ShardMaker
-from periplus.assembly.collection import Collection, existing
-from periplus.assembly.jobs import run_jobs
-from periplus.assembly.judging import judge
-from periplus.assembly.opening import seed_discovery
-from periplus.assembly.refreshing import Selection, begin_refresh, end_refresh, for_new_pages, for_revisits
-from periplus.assembly.resizing import resize
-from periplus.assembly.shards import _assemble, _state, open_shard
-from periplus.config import Config
-from periplus.crawl.inputs import Answered, Input, Learnt
-from periplus.crawl.render.wire import RenderingWire
-from periplus.crawl.shard import Controls, Shard
-from periplus.crawl.sharding.crawl import Crawl
-from periplus.crawl.wire import Wire
+from periplus.apps.changes.refreshing import Selection, begin_refresh, end_refresh, for_new_pages, for_revisits
+from periplus.collection.collection import Collection, existing
+from periplus.collection.config.settings import Config
+from periplus.collection.jobs import run_jobs
+from periplus.collection.judging import judge
+from periplus.collection.layout import Layout
+from periplus.collection.opening import seed_discovery
+from periplus.collection.resizing import resize
+from periplus.collection.shards import ShardMaker, _assemble, _state, open_shard
+from periplus.engine.inputs import Answered, Input, Learnt
+from periplus.engine.shard import Controls, Shard
+from periplus.engine.sharding.crawl import Crawl
+from periplus.engine.wire import Wire
 from periplus.model import Discovery, FetchTask, Purpose, Source
+from periplus.parts.render.wire import RenderingWire
 from periplus.policy.filters.patterns import compiled
 from periplus.store import Inbox
 from periplus.urls import site_of
@@ -65,7 +65,7 @@ _WAIT: Final = 30.0
 _VISITS_A_DAY: Final = 2_000.0
 _REPLAYED: Final = 0.5
 """Share of deaths after which the state is replayed twice and compared."""
-_CLOCKS: Final = ("assembly.shards", "assembly.opening", "assembly.refreshing", "assembly.jobs")
+_CLOCKS: Final = ("collection.shards", "collection.opening", "apps.changes.refreshing", "collection.jobs")
 _TIMES: Final = ("sharding.crawl", "sharding.requests", "sharding.processes", "sharding.worker")
 
 
@@ -148,9 +148,9 @@ class Meeting:
             for name in _CLOCKS:
                 stack.enter_context(mock.patch(f"periplus.{name}.SystemClock", self._opened_clock))
             for name in _TIMES:
-                stack.enter_context(mock.patch(f"periplus.crawl.{name}.time", clock))
-            stack.enter_context(mock.patch("periplus.crawl.sharding.crawl.STATUS_INTERVAL", _WAIT))
-            stack.enter_context(mock.patch("periplus.assembly.resting.ShardMaker", maker))
+                stack.enter_context(mock.patch(f"periplus.engine.{name}.time", clock))
+            stack.enter_context(mock.patch("periplus.engine.sharding.crawl.STATUS_INTERVAL", _WAIT))
+            stack.enter_context(mock.patch("periplus.collection.resting.ShardMaker", maker))
             stack.enter_context(self.complaints.heard())
             yield
 

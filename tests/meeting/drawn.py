@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from tests.meeting.world import TOPIC, MeetingWorld
 
-from periplus.config import Config
+from periplus.collection.config.settings import Config
 from periplus.model import Url
 from periplus.policy.ordering import focused_orderings, orderings
 

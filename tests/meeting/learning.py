@@ -8,11 +8,10 @@ from random import Random
 import numpy as np
 from tests.meeting.world import MeetingWorld
 
-from periplus.policy.dust import write_rule_file
-from periplus.policy.dust.given import GivenRule, RuleFile
-from periplus.policy.mirrors import HostRule, LearntHosts, encode_hosts
-from periplus.policy.reputation import KnownReputation, domain_hash
-from periplus.policy.spam.scores import written
+from periplus.parts.dust.given import GivenRule, RuleFile, write_rule_file
+from periplus.parts.mirrors.policy import HostRule, LearntHosts, encode_hosts
+from periplus.parts.reputation.policy import KnownReputation, domain_hash
+from periplus.parts.spam.scores import written
 from periplus.store import LearntFiles
 from periplus.urls import domain_of
 

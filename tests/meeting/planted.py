@@ -28,82 +28,82 @@ LIMIT: Final = 1_800.0
 
 BUGS: Final = (
     Bug(
-        "frontier: a probe is granted again and again in one visit", "crawl/frontier/frontier.py",
+        "frontier: a probe is granted again and again in one visit", "engine/frontier/frontier.py",
         "self._selector.next_two(active, self._leases.names(active.site))",
         "self._selector.next_two(active, frozenset(task.url for task in tasks))", (),
     ),
     Bug(
-        "leases: the name of a request that has ended stays", "crawl/frontier/leases.py",
+        "leases: the name of a request that has ended stays", "engine/frontier/leases.py",
         "        self._ends.drop(key)\n        return self._close(key)\n",
         "        self._ends.drop(key)\n        return self._leases.pop(key)\n", (),
     ),
     Bug(
-        "reports: a URL that failed is not tried again", "crawl/frontier/reports.py",
+        "reports: a URL that failed is not tried again", "engine/frontier/reports.py",
         "            self._state.queues.postpone([(due_at, ticket.entry)])\n", "            pass\n", (),
     ),
     Bug(
-        "schedule: a site that leaves its address does not free it", "crawl/frontier/schedule.py",
+        "schedule: a site that leaves its address does not free it", "engine/frontier/schedule.py",
         "            address.ready -= before is Stage.READY\n            self.addresses.file(address)\n",
         "            address.ready -= before is Stage.READY\n", (),
     ),
     Bug(
-        "addresses: the pause of an address is ignored", "crawl/frontier/addresses.py",
+        "addresses: the pause of an address is ignored", "engine/frontier/addresses.py",
         "self._due.put(address, max(at, address.next_at), address.key)", "self._due.put(address, at, address.key)", (),
     ),
     Bug(
-        "sitemaps: listed pages wait when their queue runs empty", "crawl/sitemaps/scheduler.py",
+        "sitemaps: listed pages wait when their queue runs empty", "parts/sitemaps/scheduler.py",
         "        self._hungry.update(site for site in sites if site in self._listed)\n", "", (),
     ),
     Bug(
-        "focus: what was learnt of the topic is not committed", "crawl/machine.py",
+        "focus: what was learnt of the topic is not committed", "engine/machine.py",
         "        if self.focus is not None:\n            self._state.put_meta(self.focus.state)\n", "", (),
     ),
     Bug(
-        "rendering: a page that crashes the browser has no answer", "crawl/render/wire.py",
+        "rendering: a page that crashes the browser has no answer", "parts/render/wire.py",
         "            if waited is not None:\n",
         "            if waited is not None and rendered.document is not None:\n", (),
     ),
     Bug(
-        "absence: the suspect itself is probed", "crawl/judging/absence.py",
+        "absence: the suspect itself is probed", "parts/absence/part.py",
         "            self._queue([Probe(url, SOFT_404)], now)\n",
         "            self._queue([Probe(suspect, SOFT_404)], now)\n", (),
     ),
     Bug(
-        "cloaking: copies for crawlers count as those for browsers", "crawl/judging/cloaking.py",
+        "cloaking: copies for crawlers count as those for browsers", "parts/cloaking/part.py",
         "        (probes.browsers if is_browser else probes.crawlers).append(copy)\n",
         "        probes.browsers.append(copy)\n", (),
     ),
     Bug(
-        "spam: domains that were judged to be spam wait forever", "crawl/frontier/domains.py",
+        "spam: domains that were judged to be spam wait forever", "engine/frontier/domains.py",
         "        return self.is_waited_for or not self.is_only_spam\n", "        return True\n", (),
     ),
     Bug(
-        "budgets: the next pass does not begin", "crawl/frontier/domains.py",
+        "budgets: the next pass does not begin", "engine/frontier/domains.py",
         "        self.pass_number = max(self.later, self.pass_number)\n", "", (),
     ),
     Bug(
-        "steering: URLs that wait are fetched although they are excluded", "crawl/frontier/selection.py",
+        "steering: URLs that wait are fetched although they are excluded", "engine/frontier/selection.py",
         "            if pattern is not None:\n                return \"excluded\", pattern\n", "", (),
     ),
     Bug(
-        "router: a batch for another shard is lost if it is not full", "crawl/router.py",
+        "router: a batch for another shard is lost if it is not full", "engine/router.py",
         "            self._exchange.send(owner, discoveries)\n        self._foreign.clear()\n",
         "            pass\n        self._foreign.clear()\n", (),
     ),
     Bug(
-        "dust: seen links are forgotten whenever a process starts", "crawl/dust.py",
+        "dust: seen links are forgotten whenever a process starts", "parts/dust/part.py",
         "        if now:\n            self._forget_links(now)\n", "        self._forget_links(now)\n", (),
     ),
     Bug(
-        "spam: hosts are retired whenever a process starts", "crawl/frontier/spam.py",
+        "spam: hosts are retired whenever a process starts", "parts/spam/part.py",
         "        for name in self._known.retired if now else ():\n", "        for name in self._known.retired:\n", (),
     ),
     Bug(
-        "limit: pages under way do not count", "crawl/frontier/frontier.py",
+        "limit: pages under way do not count", "engine/frontier/frontier.py",
         "self.pages_done + self._pages_out >= self.page_budget", "self.pages_done >= self.page_budget", (),
     ),
     Bug(
-        "pause: a crawl that is paused goes on", "crawl/engine.py",
+        "pause: a crawl that is paused goes on", "engine/engine.py",
         "        if self.is_stopping or self.is_paused or self._machine.is_full:\n            return 0\n",
         "        if self.is_stopping or self._machine.is_full:\n            return 0\n", (),
     ),
@@ -111,56 +111,56 @@ BUGS: Final = (
 
 MISSED: Final = (
     Bug(
-        "steering: excluded patterns are forgotten by a restart", "crawl/frontier/frontier.py",
+        "steering: excluded patterns are forgotten by a restart", "engine/frontier/frontier.py",
         "            self.steering.state,\n", "            type(self.steering.state)(),\n", (),
     ),
     Bug(
-        "revisits: a refresh moves a price that no commit has", "crawl/revisit/revisits.py",
+        "revisits: a refresh moves a price that no commit has", "parts/revisit/revisits.py",
         "        if not self.is_watching:\n            return\n        self._idle_since, self._is_idle = now, False\n",
         "        self._idle_since, self._is_idle = now, False\n", (),
     ),
     Bug(
-        "resize: patterns that people gave are lost", "assembly/resizing.py",
+        "resize: patterns that people gave are lost", "collection/resizing.py",
         "            steering=frontier.steering,\n", "", (),
     ),
     Bug(
-        "budgets: the order of a domain is that of its last page", "crawl/frontier/domains.py",
+        "budgets: the order of a domain is that of its last page", "engine/frontier/domains.py",
         "            if domain.fetched + 1 >= domain.until:\n", "            if domain.fetched >= domain.until:\n", (),
     ),
     Bug(
-        "forms: a crawl ends while forms are submitted", "crawl/machine.py",
+        "forms: a crawl ends while forms are submitted", "engine/machine.py",
         "(self.sitemaps.is_idle(now) and self.forms.is_idle(now))", "self.sitemaps.is_idle(now)", (),
     ),
     Bug(
         "sitemaps: only the first file of a site is read in a step, and the others dropped",
-        "crawl/sitemaps/scheduler.py",
+        "parts/sitemaps/scheduler.py",
         "            if room <= 0 or file.task.site in served:\n                continue\n",
         "            if room <= 0 or file.task.site in served:\n                del self._reading[url]\n"
         "                continue\n", (),
     ),
     Bug(
-        "dust: a URL that is renamed while it waits is dropped", "crawl/frontier/selection.py",
+        "dust: a URL that is renamed while it waits is dropped", "engine/frontier/selection.py",
         "                self.renamed.append(replace(discovery, url=verdict.url))\n", "", (),
     ),
     Bug(
-        "mirrors: URLs of a mirror are renamed and not passed on", "crawl/machine.py",
+        "mirrors: URLs of a mirror are renamed and not passed on", "engine/machine.py",
         "        renamed = [*self._hosts.drain_renamed(), *self.frontier.renamed]\n",
         "        self._hosts.drain_renamed()\n        renamed = [*self.frontier.renamed]\n", (),
     ),
     Bug(
-        "revisits: those that wait are not committed", "crawl/frontier/frontier.py",
+        "revisits: those that wait are not committed", "engine/frontier/frontier.py",
         "            self._selector.revisits_waiting,\n            list(self._leases),\n",
         "            0,\n            list(self._leases),\n", (),
     ),
     Bug(
-        "preflight: a site whose robots.txt was elsewhere is not woken", "crawl/frontier/preflight.py",
+        "preflight: a site whose robots.txt was elsewhere is not woken", "engine/frontier/preflight.py",
         "            self._schedule.place(active, max(record.ready_at, rested_at))\n        else:\n"
         "            self._wake(active, now)\n",
         "            self._schedule.place(active, max(record.ready_at, rested_at))\n", (),
     ),
     Bug(
         "reports: the rest of a site is forgotten while others of its requests are under way",
-        "crawl/frontier/schedule.py",
+        "engine/frontier/schedule.py",
         "            active.not_before = max(active.not_before, until)\n            return\n",
         "            return\n", (),
     ),

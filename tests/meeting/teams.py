@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from tests.faults.disk import Crashed
 from tests.faults.shards import End, Pipe, Team
 
-from periplus.crawl import standstill
-from periplus.crawl.sharding.messages import ShardStopped
-from periplus.crawl.sharding.processes import ProcessTeam
-from periplus.crawl.sharding.worker import ShardWorker
+from periplus.engine import standstill
+from periplus.engine.sharding.messages import ShardStopped
+from periplus.engine.sharding.processes import ProcessTeam
+from periplus.engine.sharding.worker import ShardWorker
 from periplus.model import Discovery
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from typing import Final
 from msgspec import Struct
 from tests.faults.web import CRAWL_DELAY, Broken, TrueTime
 
-from periplus.crawl.frontier import PolitenessSettings, is_temporary
-from periplus.crawl.frontier.politeness import MAX_DELAY, reason_of
-from periplus.crawl.judging.absence import SOFT_404
+from periplus.engine.frontier import PolitenessSettings, is_temporary
+from periplus.engine.frontier.politeness import MAX_DELAY, reason_of
 from periplus.model import Fetched, FetchOutcome, FetchTask, Lane, Purpose, Site, Url
+from periplus.parts.absence.part import SOFT_404
 from periplus.policy.settings import BROWSER_PROBE, CRAWLER_PROBE
 from periplus.urls import site_of
 

@@ -11,9 +11,9 @@ from tests.faults.web import Broken, Clock
 from tests.meeting.traffic import Traffic
 from tests.meeting.world import MeetingWorld
 
-from periplus.crawl.judging.absence import SOFT_404
-from periplus.crawl.render.pool import Job, Rendered
 from periplus.model import Failed, FetchOutcome, FetchTask
+from periplus.parts.absence.part import SOFT_404
+from periplus.parts.render.pool import Job, Rendered
 
 _KEYS: Final = count()
 _MOMENT: Final = 1e-5

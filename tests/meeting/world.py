@@ -23,17 +23,7 @@ from msgspec.structs import replace
 from tests.properties.replayed_world import START, hash_of
 from tests.properties.simulated_web import World
 
-from periplus.model import (
-    Failed,
-    Fetched,
-    FetchOutcome,
-    FetchTask,
-    NotModified,
-    Purpose,
-    Redirected,
-    Site,
-    Url,
-)
+from periplus.model import Failed, Fetched, FetchOutcome, FetchTask, NotModified, Purpose, Redirected, Site, Url
 from periplus.policy.settings import BROWSER_PROBE
 from periplus.urls import canonical, site_of
 

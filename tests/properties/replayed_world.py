@@ -19,20 +19,20 @@ from tests.properties.simulated_web import World
 from xxhash import xxh3_64_hexdigest
 from zstandard import ZstdDecompressor
 
-from periplus.assembly import Layout, ShardMaker
-from periplus.assembly.shards import open_machine
-from periplus.config import Config
-from periplus.crawl.clock import RateLimiter, TokenBucket
-from periplus.crawl.engine import Engine
-from periplus.crawl.frontier import ActiveSite
-from periplus.crawl.inputs import Answered, Effect, Fetch, Flushed, Input
-from periplus.crawl.log import InputLog
-from periplus.crawl.machine import Machine
-from periplus.crawl.machine_settings import ShardMeta
-from periplus.crawl.pipeline import PagePipeline
-from periplus.crawl.router import Outbound
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.shards import ShardMaker, open_machine
+from periplus.engine.clock import RateLimiter, TokenBucket
+from periplus.engine.engine import Engine
+from periplus.engine.frontier import ActiveSite
+from periplus.engine.inputs import Answered, Effect, Fetch, Flushed, Input
+from periplus.engine.log import InputLog
+from periplus.engine.machine import Machine
+from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.pipeline import PagePipeline
+from periplus.engine.router import Outbound
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Lane, NotModified, Purpose, Source, Url
-from periplus.policy.refresh import DAY
+from periplus.parts.revisit.evidence import DAY
 from periplus.store import Archive, DiskState
 from periplus.store.tables import SCHEMAS, Tables, read
 from periplus.urls import site_of

@@ -8,18 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from periplus.model import (
-    Excluded,
-    Failed,
-    Fetched,
-    FetchOutcome,
-    FetchTask,
-    Located,
-    Purpose,
-    Redirected,
-    Site,
-    Url,
-)
+from periplus.model import Excluded, Failed, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Site, Url
 from periplus.urls import site_of
 
 HTML = b"<!doctype html><html><head><title>Welcome</title></head><body>Welcome</body></html>"

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from periplus.crawl.frontier import AddressClaims, AddressShares, ClaimsReport
-from periplus.crawl.sharding import ClaimRegistry
+from periplus.engine.frontier import AddressClaims, AddressShares, ClaimsReport
+from periplus.engine.sharding import ClaimRegistry
 
 SHARDS = 3
 ADDRESSES = 2

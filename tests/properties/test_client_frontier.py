@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from periplus.crawl.client_frontier import MAX_GRANTED, ClientFrontier, Found
+from periplus.engine.client_frontier import MAX_GRANTED, ClientFrontier, Found
 from periplus.store.state.client_queues import ClientQueues
 
 

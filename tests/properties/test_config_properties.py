@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args, get_origin
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from periplus.config import Config, duration_text, parse_duration, parse_size, settings_of, size_text
+from periplus.collection.config.fields import duration_text, parse_duration, parse_size, settings_of, size_text
+from periplus.collection.config.settings import Config
 from periplus.model import ConfigError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from periplus.model import Accept, Discovery, Reject, Rewrite, Site, Source, Url
-from periplus.policy.dust import SiteDust
+from periplus.parts.dust.learning import SiteDust
 from periplus.policy.filters import (
     REASONS,
     BudgetSettings,

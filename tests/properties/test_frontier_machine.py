@@ -9,8 +9,8 @@ from tests.hypothesis_depth import examples
 from tests.properties.simulated_web import World
 from tests.properties.watched_crawl import Crawl
 
-from periplus.crawl.frontier import PolitenessSettings
-from periplus.crawl.stats import frontier_stats
+from periplus.engine.frontier import PolitenessSettings
+from periplus.engine.stats import frontier_stats
 from periplus.model import Discovery, FetchOutcome, Source
 
 some = st.integers(0, 1_000)

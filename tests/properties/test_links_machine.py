@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.hypothesis_depth import examples
 
-from periplus.cluster.links import MAX_PAUSE, Inbox, Link, Transfer
-from periplus.crawl.sharding.messages import Delivery
+from periplus.apps.cluster.links import MAX_PAUSE, Inbox, Link, Transfer
+from periplus.engine.sharding.messages import Delivery
 from periplus.model import Batch, Url
 
 WINDOW = 5

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.publish.log_lines import line
 
+from periplus.apps.logs import LogReport, read_logs
 from periplus.cli.logs.tables import page
-from periplus.publish.logs import LogReport, read_logs
 
 PIECES = st.one_of(
     st.binary(max_size=80),

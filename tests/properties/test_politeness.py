@@ -18,7 +18,7 @@ from tests.hypothesis_depth import examples
 from tests.properties.simulated_web import World
 from tests.properties.watched_crawl import Crawl, Trouble
 
-from periplus.crawl.frontier import PolitenessSettings, RetrySettings, reason_of, retry_for
+from periplus.engine.frontier import PolitenessSettings, RetrySettings, reason_of, retry_for
 from periplus.model import Fetched, Purpose
 from periplus.store import DiskState
 

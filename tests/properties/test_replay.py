@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import pytest
 from tests.properties.replayed_world import IDENTIFIERS, TABLES, Collection, Photograph, RichWorld
 
-from periplus.config import Config
-from periplus.crawl.inputs import Granted, Input, Steered
+from periplus.collection.config.settings import Config
+from periplus.engine.inputs import Granted, Input, Steered
 from periplus.model import FetchTask, Lane
 from periplus.store.state import moving
 

@@ -25,19 +25,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.hypothesis_depth import examples
 
-from periplus.config import Config
-from periplus.crawl.clock import RateLimiter
-from periplus.crawl.engine import Engine
-from periplus.crawl.frontier import AddressClaims, PolitenessSettings
-from periplus.crawl.log import InputLog, with_body
-from periplus.crawl.machine import Machine
-from periplus.crawl.machine_settings import MachineSettings, ShardMeta
-from periplus.crawl.router import Outbound
-from periplus.crawl.settings import EngineSettings
-from periplus.crawl.shard import Shard
-from periplus.crawl.sharding.processes import ProcessTeam
-from periplus.crawl.sharding.worker import ShardWorker
-from periplus.crawl.sitemaps import SitemapRules, SitemapSettings
+from periplus.collection.config.settings import Config
+from periplus.engine.clock import RateLimiter
+from periplus.engine.engine import Engine
+from periplus.engine.frontier import AddressClaims, PolitenessSettings
+from periplus.engine.log import InputLog, with_body
+from periplus.engine.machine import Machine
+from periplus.engine.machine_settings import MachineSettings, ShardMeta
+from periplus.engine.router import Outbound
+from periplus.engine.settings import EngineSettings, SitemapRules, SitemapSettings
+from periplus.engine.shard import Shard
+from periplus.engine.sharding.processes import ProcessTeam
+from periplus.engine.sharding.worker import ShardWorker
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Source, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ordering
@@ -202,7 +201,7 @@ class Shards(RuleBasedStateMachine):
         self.team.start([Discovery(url, Source.SEED, self.clock.at) for url in SEEDS])
 
     def opened(self, number: int) -> Shard:
-        """As `assembly` opens one, with another wire."""
+        """As `collection` opens one, with another wire."""
         config = Config()
         folder = self.folder / str(number)
         state = DiskState(folder / "state", shard=number)

@@ -30,7 +30,7 @@ from periplus.model import (
     UrlRecord,
     UrlScore,
 )
-from periplus.policy.sitemaps import Priorities
+from periplus.parts.sitemaps.scores import Priorities
 from periplus.store import DiskState, SiteState
 from periplus.store.state.moving import TABLES, CopiedLinks, Move, Moved, park_sites
 from periplus.urls import site_of

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.hypothesis_depth import examples
 
-from periplus.insight.ulinks import Listed, ulinks
-from periplus.insight.ulinks.branches import Branch, Path, grown, shown
-from periplus.insight.ulinks.choosing import fold
+from periplus.apps.ulinks import Listed, ulinks
+from periplus.apps.ulinks.branches import Branch, Path, grown, shown
+from periplus.apps.ulinks.choosing import fold
 
 parts = st.sampled_from(["a", "b", "c", "1", "2"])
 paths = st.lists(

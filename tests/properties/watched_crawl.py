@@ -21,8 +21,8 @@ from tests.properties.simulated_web import World
 from tests.reference.event_sink import MemoryEventSink
 from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier
 
-from periplus.crawl.frontier import Frontier, PolitenessSettings, RetrySettings, reason_of, retry_for
-from periplus.crawl.stats import frontier_stats
+from periplus.engine.frontier import Frontier, PolitenessSettings, RetrySettings, reason_of, retry_for
+from periplus.engine.stats import frontier_stats
 from periplus.formats.robots import parse
 from periplus.model import (
     Digests,

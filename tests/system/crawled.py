@@ -28,14 +28,16 @@ import pyarrow.dataset
 from msgspec import Struct
 from warcio.archiveiterator import ArchiveIterator
 
-from periplus.assembly import Layout, open_crawl, seeds_from, settle
-from periplus.config import Config
-from periplus.crawl.machine_settings import ShardMeta
-from periplus.crawl.stats import CrawlStats
-from periplus.lab.web import World
-from periplus.lab.web.log import RequestLog, Visit
-from periplus.lab.web.server import RunningLab
-from periplus.lab.web.sites import Profile
+from periplus.apps.lab import World
+from periplus.apps.lab.log import RequestLog, Visit
+from periplus.apps.lab.server import RunningLab
+from periplus.apps.lab.sites import Profile
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
+from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.stats import CrawlStats
 from periplus.model import Site
 from periplus.store import DiskState
 from periplus.urls import domain_of
@@ -135,7 +137,7 @@ def _is_ours(frame: FrameType | None) -> bool:
     depth = 0
     while frame is not None and depth < 4:
         name = frame.f_globals.get("__name__", "")
-        if name.startswith(("periplus.store", "periplus.crawl.log", "periplus.assembly")):
+        if name.startswith(("periplus.store", "periplus.engine.log", "periplus.collection")):
             return True
         frame, depth = frame.f_back, depth + 1
     return False

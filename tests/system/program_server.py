@@ -62,7 +62,7 @@ LAZY = (
 )
 """Modules of others that commands import while they run."""
 
-UNWANTED = ("periplus.cluster", "periplus.lab.pytest_plugin", "periplus.lab.simulate")
+UNWANTED = ("periplus.apps.cluster", "periplus.apps.lab.pytest_plugin", "periplus.apps.simulate")
 """Not imported: Ray with its threads, and what only some tests of the lab need."""
 
 

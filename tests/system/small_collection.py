@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.lab.crawling import crawl
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
-from periplus.config import Config
+from periplus.collection.config.settings import Config
 
 HOME = "http://a.test/"
 

@@ -33,7 +33,7 @@ def test_version_and_help_work_without_a_verb() -> None:
     assert b"demo" in started("--help").stdout
 
 
-UNUSED = {"pandas", "duckdb", "scipy", "pyarrow", "lmdb", "pycurl", "periplus.crawl.engine", "periplus.insight.changes"}
+UNUSED = {"pandas", "duckdb", "scipy", "pyarrow", "lmdb", "pycurl", "periplus.engine.engine", "periplus.apps.changes"}
 
 
 def test_help_of_a_command_does_not_load_what_it_does_not_use() -> None:

@@ -10,7 +10,7 @@ from tests.archives.foreign import HOME, a_site, write_warc
 from typer.testing import CliRunner, Result
 
 from periplus.cli.app import app
-from periplus.config import Config
+from periplus.collection.config.settings import Config
 from periplus.model import UsageError
 
 
@@ -62,7 +62,7 @@ def test_an_interrupted_import_says_that_it_made_nothing(tmp_path: Path, monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("periplus.assembly.importing.settle", interrupt)
+        patched.setattr("periplus.collection.importing.settle", interrupt)
         done = typed("import", archive, "-o", tmp_path / "old")
     assert done.exit_code == 130
     assert done.stderr.splitlines()[-1] == f"interrupted: {tmp_path / 'old'} was not made"

@@ -14,7 +14,7 @@ from tests.system.typed import Run
 from typer.testing import CliRunner
 
 from periplus.cli.app import app
-from periplus.config import Config
+from periplus.collection.config.settings import Config
 
 
 def in_a_hurry(folder: Path) -> None:

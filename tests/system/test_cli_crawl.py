@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from tests.system.typed import Program, Run, Said
 
-from periplus.assembly import Layout
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.collection.layout import Layout
 from periplus.store import DiskState
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 QUICK = ("--delay", "0", "--workers", "1")
 

@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import pytest
 
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.cli import main
-from periplus.config import Config, settings_of
-from periplus.config.settings import CrawlSettings
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.collection.config.fields import settings_of
+from periplus.collection.config.settings import Config, CrawlSettings
 from periplus.model import Discovery, Source, Url
 from periplus.policy.ordering import orderings
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 
 class Said(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 from tests.system.typed import Run
 from tests.unit.insight.asked_collection import Made
 
-from periplus.config import Config
+from periplus.collection.config.settings import Config
 
 pytest.importorskip("ray", reason="Ray is an extra: pip install 'periplus[ray]'")
 

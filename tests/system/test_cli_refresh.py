@@ -14,8 +14,9 @@ import pytest
 from tests.lab.scripted_web import ScriptedWeb, page
 from tests.system.typed import Run, Said, running, wait_until
 
-from periplus.assembly import Layout, Selection, refresh
-from periplus.config import Config
+from periplus.apps.changes.refreshing import Selection, refresh
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
 from periplus.model import Url
 
 HOME, OTHER = "http://site.test", "http://docs.other.test"

@@ -319,7 +319,7 @@ def test_an_archive_that_was_cut_short(docs: Path, run: Run) -> None:
 
 def test_a_collection_in_use_is_left_alone(docs: Path, run: Run) -> None:
     """Two commands never repair or crawl at once."""
-    from periplus.assembly.collection import held
+    from periplus.collection.collection import held
 
     with held(docs):
         refused = run("repair", str(docs))

@@ -13,10 +13,11 @@ import pytest
 from tests.lab.scripted_web import ScriptedWeb, page
 from tests.system.typed import Run, running, wait_until
 
-from periplus.assembly import Layout, request
-from periplus.assembly.collection import tally_of
-from periplus.config import Config
-from periplus.crawl.router import owner_of
+from periplus.collection.collection import tally_of
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.resizing import request
+from periplus.engine.router import owner_of
 from periplus.model import Site
 from periplus.store import DiskState
 

@@ -13,7 +13,7 @@ from tests.lab.surveyed_server import ServedDomains
 from tests.lab.surveyed_truth import written_differences
 from tests.system.typed import Program, Run, run_program
 
-from periplus.config import Config
+from periplus.collection.config.settings import Config
 
 PATIENCE = 600.0
 RATE = 8
@@ -107,7 +107,7 @@ def test_what_is_there_can_be_counted_in_the_middle(run: Run, tmp_path: Path) ->
 
 def test_a_person_sees_numbers_tables_and_places(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every table is the truth; the main one is on stdout, the report with its figures and the list in the folder."""
-    monkeypatch.setattr("periplus.assembly.collection.SEEDS_IN_SETTINGS", 20)
+    monkeypatch.setattr("periplus.collection.collection.SEEDS_IN_SETTINGS", 20)
     with ServedDomains(30, 6, by_proxy=True, naming=0.5) as served:
         said = run(*typed_for(served, tmp_path))
     folder = tmp_path / "out"

@@ -60,7 +60,7 @@ def test_info_is_short_unless_all_is_wanted(typed: Run, collection: Path) -> Non
     assert "1 seeds" not in short + whole
 
 
-@pytest.mark.parametrize(("module", "args"), [("periplus.cli.app", ()), ("periplus.assembly", ("info", "x"))])
+@pytest.mark.parametrize(("module", "args"), [("periplus.cli.app", ()), ("periplus.collection", ("info", "x"))])
 def test_ctrl_c_while_modules_are_imported(module: str, args: tuple[str, ...]) -> None:
     """Exit code 130 and no traceback, even before the option parser is there."""
     code = (

@@ -14,8 +14,8 @@ import pytest
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from tests.system.typed import Run, Said, running, wait_until
 
-from periplus.config import Config
-from periplus.crawl.machine_settings import ShardMeta
+from periplus.collection.config.settings import Config
+from periplus.engine.machine_settings import ShardMeta
 from periplus.store import DiskState, KnownRanks
 
 HOME = "http://site.test"

@@ -15,8 +15,8 @@ from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from tests.system.raylets import Raylets, raylets
 from tests.system.typed import Run, running, wait_until
 
-from periplus.config import Config
-from periplus.crawl.router import owner_of
+from periplus.collection.config.settings import Config
+from periplus.engine.router import owner_of
 from periplus.model import Site
 
 pytest.importorskip("ray", reason="the cluster is an extra: pip install 'periplus[ray]'")

@@ -19,13 +19,13 @@ import pytest
 from tests.lab.crawling import rows
 from tests.system.typed import Run, running, wait_until
 
-from periplus.assembly.control import MAX_LINE, SOCKET, ControlClient, LiveStatus, NoCrawlRuns, is_running
-from periplus.assembly.control_server import MAX_CLIENTS
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.collection.control import MAX_LINE, SOCKET, ControlClient, LiveStatus, NoCrawlRuns, is_running
+from periplus.collection.control_server import MAX_CLIENTS
 from periplus.model import CollectionError
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 SECONDS = 0.6
 """How long next to nothing may arrive while a crawl is paused: many times what it takes between two requests."""

@@ -33,10 +33,10 @@ from tests.system.crawled import (
     wait_until_gone,
 )
 
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 
 def lab_of(start_lab: Callable[[Server], RunningLab], world: World) -> RunningLab:

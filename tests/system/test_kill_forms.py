@@ -11,7 +11,7 @@ import pytest
 from tests.lab.crawling import by_address, standing
 from tests.system.crawled import Asked, begin, finish, rows
 
-from periplus.lab.web import World
+from periplus.apps.lab import World
 
 HOST = "kaimplolail.lab.test"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.system.crawled import Asked, asked, crawled, killed_and_whole, lost, small_world
 
-from periplus.assembly import Layout
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.collection.layout import Layout
 from periplus.store import DiskState
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 KILLS = 2
 

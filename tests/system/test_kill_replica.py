@@ -28,11 +28,11 @@ from tests.system.crawled import (
     wait_for,
 )
 
-from periplus.assembly import Layout
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.collection.layout import Layout
 from periplus.store import is_begun
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 
 @pytest.fixture

@@ -17,12 +17,12 @@ from tests.lab.scripted_web import ScriptedWeb, page
 from tests.system.typed import Run, running, wait_until
 
 import periplus
-from periplus.assembly.collection import existing, states
-from periplus.assembly.indexing import current_generation
-from periplus.assembly.inspecting import inspect
-from periplus.config import Config
+from periplus.apps.search import Index
+from periplus.apps.search.indexing import current_generation
+from periplus.collection.collection import existing, states
+from periplus.collection.config.settings import Config
+from periplus.collection.inspecting import inspect
 from periplus.model import Url
-from periplus.search import Index
 from periplus.store.warc import WarcRecord, read_records
 
 HOME = "http://site.test"

@@ -36,16 +36,18 @@ from tests.system.small_collection import HOME, small_collection
 from tests.system.test_resize import kill, resize_now, wait_until_free
 from tests.system.typed import running, wait_until
 
-from periplus.assembly import Layout, Repaired, repair, seeds_from
-from periplus.assembly.inspecting import INDEXES, inspect
-from periplus.config import Config
-from periplus.crawl.machine_settings import ShardMeta
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.collection.config.settings import Config
+from periplus.collection.inspecting import INDEXES, inspect
+from periplus.collection.layout import Layout
+from periplus.collection.repairing import Repaired, repair
+from periplus.collection.seeds import seeds_from
+from periplus.engine.machine_settings import ShardMeta
 from periplus.store import DiskState
 from periplus.store.tables import SCHEMAS
 from periplus.store.warc import archived_answers
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 SLOW = pytest.mark.slow
 

@@ -37,16 +37,21 @@ from tests.system.crawled import (
     wait_until_gone,
 )
 
-from periplus.assembly import Layout, Resized, ShardMaker, bring_to_rest, open_crawl, plan_of, resize, seeds_from
-from periplus.assembly.collection import tally_of
-from periplus.config import Config
-from periplus.crawl.router import owner_of
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.collection.collection import tally_of
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.opening import open_crawl
+from periplus.collection.resizing import Resized, plan_of, resize
+from periplus.collection.resting import bring_to_rest
+from periplus.collection.seeds import seeds_from
+from periplus.collection.shards import ShardMaker
+from periplus.engine.router import owner_of
 from periplus.model import CollectionError, ConfigError, FirstSeen, Lane, Site, Source, Url, UrlRecord
 from periplus.store import DiskState, Replica, SiteState
 from periplus.urls import site_of
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 EVERYTHING = 100_000
 
 

@@ -8,17 +8,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from periplus.assembly import Layout, resize
-from periplus.config import Config
-from periplus.crawl.frontier import FrontierState, ScoreState
-from periplus.crawl.frontier.steering import SteeringState
-from periplus.crawl.links import LinkState
-from periplus.crawl.machine_settings import ShardMeta
-from periplus.crawl.revisit import RevisitState
-from periplus.crawl.router import owner_of
-from periplus.crawl.sitemaps import SitemapState, UnfinishedFile, unpack_slice
-from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.crawl.stats import CrawlStats
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.resizing import resize
+from periplus.engine.frontier import FrontierState, ScoreState
+from periplus.engine.frontier.steering import SteeringState
+from periplus.engine.links import LinkState
+from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.router import owner_of
+from periplus.engine.stats import CrawlStats
 from periplus.model import (
     AddressVisits,
     Fetched,
@@ -36,7 +34,10 @@ from periplus.model import (
     UrlRecord,
     UrlScore,
 )
-from periplus.policy.sitemaps import Origin, SitemapNode, TreeSpending
+from periplus.parts.revisit.records import RevisitState
+from periplus.parts.sitemaps.file import unpack_slice
+from periplus.parts.sitemaps.store import SitemapState, SitemapStore, UnfinishedFile
+from periplus.parts.sitemaps.trees import Origin, SitemapNode, TreeSpending
 from periplus.store import DiskState, SiteState
 
 SITES = [Site(f"site{number}.test") for number in range(60)]

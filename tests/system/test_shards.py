@@ -16,17 +16,19 @@ import pytest
 from tests.system.crawled import Asked, asked, rows, tiny_world
 from tests.system.typed import Program
 
-from periplus.assembly import Layout, open_crawl, seeds_from
-from periplus.config import Config
-from periplus.crawl.shard import MakeShard, Shard, ShardOutput, Status
-from periplus.crawl.sharding import Crawl, PageBudget
-from periplus.crawl.sharding.processes import WorkerProcess
-from periplus.crawl.stats import CrawlStats, FrontierStats
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.opening import open_crawl
+from periplus.collection.seeds import seeds_from
+from periplus.engine.shard import MakeShard, Shard, ShardOutput, Status
+from periplus.engine.sharding import Crawl, PageBudget
+from periplus.engine.sharding.processes import WorkerProcess
+from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Batch, CollectionDamaged, CollectionError, ConfigError, Discovery, Source, Url
 from periplus.store import DiskState
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 
 @pytest.fixture
@@ -89,7 +91,7 @@ def broken(number: int, count: int) -> Shard:
 
 def test_a_shard_that_dies_again_and_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """After some tries, with an error; no process is left behind."""
-    monkeypatch.setattr("periplus.crawl.sharding.coordinator.MAX_STARTS", 2)
+    monkeypatch.setattr("periplus.engine.sharding.coordinator.MAX_STARTS", 2)
     with pytest.raises(CollectionError, match="died 2 times in a row"):
         Crawl(deadly, 2).run()
     assert multiprocessing.active_children() == []
@@ -164,7 +166,7 @@ def test_a_shard_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
     process.start()
     worker = WorkerProcess(0)
     worker.process = process
-    monkeypatch.setattr("periplus.crawl.sharding.processes.GRACE", 0.1)
+    monkeypatch.setattr("periplus.engine.sharding.processes.GRACE", 0.1)
     worker.end()
     assert process.exitcode == -signal.SIGKILL
 

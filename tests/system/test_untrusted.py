@@ -19,17 +19,18 @@ from tests.lab.test_crawl_private_addresses import HOSTILE, INSIDE, Web
 from tests.system.typed import Run
 
 from periplus import __version__
-from periplus.assembly import Layout, ShardMaker, seeds_from
-from periplus.assembly.collection import existing
-from periplus.assembly.fresh_pages import FreshPages, NotFetched
-from periplus.assembly.shards import LoggedSettings, opened_engine
+from periplus.apps.serve.served import Served, ServeSettings
 from periplus.bridges.agents.answers import CrawlJob, Refusal
 from periplus.bridges.agents.verbs import AgentVerbs
-from periplus.config import Config
-from periplus.crawl.inputs import Tick
-from periplus.crawl.log import InputLog
+from periplus.collection.collection import existing
+from periplus.collection.config.settings import Config
+from periplus.collection.fresh_pages import FreshPages, NotFetched
+from periplus.collection.layout import Layout
+from periplus.collection.seeds import seeds_from
+from periplus.collection.shards import LoggedSettings, ShardMaker, opened_engine
+from periplus.engine.inputs import Tick
+from periplus.engine.log import InputLog
 from periplus.model import Url
-from periplus.web.served import Served, ServeSettings
 
 HURRY = "[politeness]\ndelay = 0.0\nslow_factor = 0.0\nip_delay = 0.0\n[retries]\nmax_attempts = 1\nbackoff = 0.02\n"
 

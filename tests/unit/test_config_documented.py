@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from periplus.config import Config, settings_of
-from periplus.config.toml_files import written
+from periplus.collection.config.fields import settings_of
+from periplus.collection.config.settings import Config
+from periplus.collection.config.toml_files import written
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "settings.md"
 LONGEST_DEFAULT = 60

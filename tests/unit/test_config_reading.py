@@ -9,7 +9,8 @@ from typing import Literal, get_origin
 import pytest
 from tests.each_case import each_case
 
-from periplus.config import Config, duration_text, parse_duration, parse_size, settings_of, size_text
+from periplus.collection.config.fields import duration_text, parse_duration, parse_size, settings_of, size_text
+from periplus.collection.config.settings import Config
 from periplus.model import ConfigError
 
 

@@ -12,9 +12,9 @@ from tests.library.small_web import SEED, attentive, quick, shop
 from tests.web.asking import PATIENCE, Site
 
 import periplus
-from periplus.web import browse_settings, browse_state, browse_tables, live_feed
-from periplus.web.running import running
-from periplus.web.served import Served, ServeSettings
+from periplus.apps.serve import browse_settings, browse_state, browse_tables, live_feed
+from periplus.apps.serve.running import running
+from periplus.apps.serve.served import Served, ServeSettings
 
 EVIL = "http://evil.test/"
 TITLE = "&lt;script&gt;document.title='owned'&lt;/script&gt; marigold"

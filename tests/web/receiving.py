@@ -12,13 +12,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from periplus.assembly import open_crawl, seeds_from, settle
-from periplus.assembly.collection import Collection
-from periplus.config import Config
+from periplus.apps.serve.receivers import Kind, Receivers, Result, receivers_of
+from periplus.apps.serve.running import running
+from periplus.apps.serve.served import Served, ServeSettings
+from periplus.collection.collection import Collection
+from periplus.collection.config.settings import Config
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
 from periplus.store import Inbox
-from periplus.web.receivers import Kind, Receivers, Result, receivers_of
-from periplus.web.running import running
-from periplus.web.served import Served, ServeSettings
 
 KEY = "0123456789abcdef"
 TOKEN = "a token of the operator"

@@ -12,8 +12,8 @@ from tests.markup import elements
 from tests.web.asking import PATIENCE, Site
 from tests.web.browsed import collect
 
-from periplus.web.running import running
-from periplus.web.served import Served, ServeSettings
+from periplus.apps.serve.running import running
+from periplus.apps.serve.served import Served, ServeSettings
 
 HOME = "http://evil.test/"
 SCRIPT = "<script>document.title='owned'</script>"

@@ -19,14 +19,14 @@ from tests.markup import elements
 from tests.web.asking import PATIENCE, Site
 from tests.web.browsed import crawled
 
-from periplus.assembly.collection import existing, planned
-from periplus.assembly.facts import collection_facts, site_facts, url_facts
-from periplus.assembly.facts.lines import collection_lines, site_lines
+from periplus.apps.serve.browse import PAGES
+from periplus.apps.serve.running import running
+from periplus.apps.serve.served import Served, ServeSettings
+from periplus.collection.collection import existing, planned
+from periplus.collection.facts.lines import collection_lines, site_lines
+from periplus.collection.facts.lookup import collection_facts, site_facts, url_facts
 from periplus.insight.views import VIEWS
 from periplus.model import Site as SiteName
-from periplus.web.browse import PAGES
-from periplus.web.running import running
-from periplus.web.served import Served, ServeSettings
 
 MOST_LINKS = 400
 """Links of our own pages that are followed; a twentieth of them in every run."""

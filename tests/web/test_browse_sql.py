@@ -16,10 +16,10 @@ from tests.web.asking import PATIENCE, Site
 from tests.web.browsed import crawled
 from tests.web.query_processes import limit_of, memory_of, query_workers
 
-from periplus.lab.web.sites import Profile
-from periplus.web import browse_tables
-from periplus.web.running import running
-from periplus.web.served import Served, ServeSettings
+from periplus.apps.lab.sites import Profile
+from periplus.apps.serve import browse_tables
+from periplus.apps.serve.running import running
+from periplus.apps.serve.served import Served, ServeSettings
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ from tests.lab.crawling import by_proxy, standing
 from tests.web.asking import PATIENCE, Reply, Site
 from tests.web.browsed import HURRIED, PROFILES
 
-from periplus.assembly import open_crawl, settle
-from periplus.assembly.collection import existing, planned
-from periplus.assembly.facts import collection_facts
-from periplus.lab.web import World
+from periplus.apps.lab import World
+from periplus.apps.serve.running import running
+from periplus.apps.serve.served import Served, ServeSettings
+from periplus.collection.collection import existing, planned
+from periplus.collection.facts.lookup import collection_facts
+from periplus.collection.opening import open_crawl, settle
 from periplus.store import DiskState
-from periplus.web.running import running
-from periplus.web.served import Served, ServeSettings
 
 PATHS = ("/collection", "/collection/sites", "/collection/sql?q=select+count(*)+from+fetches", "/collection/runs")
 

@@ -11,9 +11,9 @@ import pytest
 from tests.archives.foreign import HOME, a_site, write_warc
 from tests.web.asking import Site
 
-from periplus.assembly.importing import import_archives
-from periplus.web.running import running
-from periplus.web.served import Served, ServeSettings
+from periplus.apps.serve.running import running
+from periplus.apps.serve.served import Served, ServeSettings
+from periplus.collection.importing import import_archives
 
 TOKEN = "a token that is long enough"
 

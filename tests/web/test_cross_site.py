@@ -10,12 +10,12 @@ import pytest
 from starlette.routing import Mount
 from tests.web.asking import PATIENCE, Reply, Site
 
+from periplus.apps.serve.app import make_app
+from periplus.apps.serve.routing import Audience, GuardedRoute, route
+from periplus.apps.serve.running import running
+from periplus.apps.serve.served import Served, ServeSettings
 from periplus.bridges.agents.rest import AgentRoutes
 from periplus.model import InvariantError
-from periplus.web.app import make_app
-from periplus.web.routing import Audience, GuardedRoute, route
-from periplus.web.running import running
-from periplus.web.served import Served, ServeSettings
 
 PAGES = {
     "/", "/login", "/cached", "/api", "/live", "/live/queue", "/live/urls", "/collection", "/collection/sites",

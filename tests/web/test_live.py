@@ -17,13 +17,13 @@ from tests.web.asking import Site
 from tests.web.conftest import Serving
 from tests.web.crawled_live import QUIET, crawling, hosts, settled, small_lab
 
-from periplus.assembly.control import ControlClient
-from periplus.lab.web.server import RunningLab, Server
-from periplus.web.live_feed import MAX_LISTENERS, changed_fields, view_of_facts
-from periplus.web.running import running
-from periplus.web.served import Served, ServeSettings
+from periplus.apps.lab.server import RunningLab, Server
+from periplus.apps.serve.live_feed import MAX_LISTENERS, changed_fields, view_of_facts
+from periplus.apps.serve.running import running
+from periplus.apps.serve.served import Served, ServeSettings
+from periplus.collection.control import ControlClient
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 
 @pytest.fixture
@@ -284,7 +284,7 @@ def test_texts_from_the_web_are_escaped(folder: Path, monkeypatch: pytest.Monkey
         name = "<script>x</script>.test"
         return view | {"sites": [{**view["sites"][0], "site": name}], "errors": {name: 1}}
 
-    monkeypatch.setattr("periplus.web.live_feed.view_of_facts", hostile)
+    monkeypatch.setattr("periplus.apps.serve.live_feed.view_of_facts", hostile)
     with running(Served((folder,), ServeSettings(port=0))) as url:
         text = Site(url).get("/live").text
     assert "<script>x" not in text

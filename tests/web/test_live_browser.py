@@ -12,10 +12,10 @@ from tests.system.typed import wait_until
 from tests.web.conftest import Serving
 from tests.web.crawled_live import crawling, hosts, settled, small_lab
 
-from periplus.assembly.control import ControlClient
-from periplus.lab.web.server import RunningLab, Server
+from periplus.apps.lab.server import RunningLab, Server
+from periplus.collection.control import ControlClient
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 LENGTH = "document.getElementById('rates').getAttribute('points').split(' ').length"
 

@@ -15,12 +15,12 @@ from tests.web.conftest import Serving
 from tests.web.crawled_live import crawling, small_lab
 
 import periplus
-from periplus.assembly.collection import tally_of
-from periplus.assembly.control import ControlClient
-from periplus.assembly.layout import Layout
-from periplus.lab.web.server import RunningLab, Server
+from periplus.apps.lab.server import RunningLab, Server
+from periplus.collection.collection import tally_of
+from periplus.collection.control import ControlClient
+from periplus.collection.layout import Layout
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOCUMENTED = re.findall(r"^\| `(periplus_[a-z_]+)` \|", (DOCS / "live.md").read_text(), re.MULTILINE)

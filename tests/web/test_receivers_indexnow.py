@@ -13,10 +13,10 @@ import pytest
 from tests.lab.scripted_web import MovedTo, ScriptedWeb, page
 from tests.web.receiving import KEY, Running, collection, crawled, serving, until, waiting
 
-from periplus.assembly.collection import Collection
+from periplus.apps.serve.receivers import Kind, Result
+from periplus.apps.serve.receivers.keys import MAX_CLAIMS_OF_HOST
+from periplus.collection.collection import Collection
 from periplus.formats import indexnow
-from periplus.web.receivers import Kind, Result
-from periplus.web.receivers.keys import MAX_CLAIMS_OF_HOST
 
 SITE = "http://a.test/"
 KEY_FILE = f"http://a.test/{KEY}.txt"

@@ -7,6 +7,26 @@ from pathlib import Path
 import pytest
 from tests.web.receiving import collection
 
+from periplus.apps.serve.receivers.intake import MAX_SENDERS, Intake, Kind, MessageCounts, Result, SenderLimits
+from periplus.apps.serve.receivers.keys import (
+    MAX_CLAIMS,
+    MAX_CLAIMS_OF_HOST,
+    PROVED_FOR,
+    RETRIES,
+    WRONG_FOR,
+    KeyChecks,
+    KeyState,
+)
+from periplus.apps.serve.receivers.websub import (
+    MAX_RETRY,
+    MAX_SUBSCRIPTIONS,
+    RETRY_AFTER,
+    VERIFY_WITHIN,
+    FeedHubs,
+    Subscriptions,
+    hubs_of,
+)
+from periplus.apps.serve.served import Served, ServeSettings
 from periplus.formats.websub import LEASE, Intent
 from periplus.model import (
     CollectionDamaged,
@@ -22,26 +42,6 @@ from periplus.model import (
     Url,
 )
 from periplus.store import Claim
-from periplus.web.receivers.intake import MAX_SENDERS, Intake, Kind, MessageCounts, Result, SenderLimits
-from periplus.web.receivers.keys import (
-    MAX_CLAIMS,
-    MAX_CLAIMS_OF_HOST,
-    PROVED_FOR,
-    RETRIES,
-    WRONG_FOR,
-    KeyChecks,
-    KeyState,
-)
-from periplus.web.receivers.websub import (
-    MAX_RETRY,
-    MAX_SUBSCRIPTIONS,
-    RETRY_AFTER,
-    VERIFY_WITHIN,
-    FeedHubs,
-    Subscriptions,
-    hubs_of,
-)
-from periplus.web.served import Served, ServeSettings
 
 KEY = "0123456789abcdef"
 FEED, HUBS = "http://a.test/feed", (Url("http://hub.test/"), Url("http://other.test/"))

@@ -19,7 +19,7 @@ from tests.lab.scripted_web import ScriptedWeb, page
 from tests.system.typed import Program
 from tests.web.receiving import KEY, collection, crawled, serving, waiting
 
-from periplus.assembly.collection import Collection
+from periplus.collection.collection import Collection
 from periplus.formats import indexnow
 
 SITE, KEY_FILE = "http://a.test/", f"http://a.test/{KEY}.txt"

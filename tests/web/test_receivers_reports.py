@@ -10,8 +10,8 @@ import pytest
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from tests.web.receiving import TOKEN, Reply, Running, collection, crawled, serving, waiting
 
-from periplus.assembly.collection import Collection
-from periplus.web.receivers import Kind, Result
+from periplus.apps.serve.receivers import Kind, Result
+from periplus.collection.collection import Collection
 
 SITE, SITEMAP = "http://a.test/", "http://a.test/news.xml"
 FOREIGN = "http://files.test/a.xml"

@@ -13,12 +13,12 @@ from tests.reference.websub_messages import sign
 from tests.web.receiving import Running, collection, crawled, serving, until, waiting
 from tests.web.websub_hub import HUB, WebWithHub, free_port
 
-from periplus.assembly.collection import Collection
+from periplus.apps.serve.receivers import Kind, Result
+from periplus.collection.collection import Collection
 from periplus.formats import websub
 from periplus.formats.websub import Request
 from periplus.model import Granularity, Source
 from periplus.store import Inbox
-from periplus.web.receivers import Kind, Result
 
 SITE, FEED = "http://a.test/", "http://a.test/feed.xml"
 

@@ -15,8 +15,8 @@ from tests.library.small_web import SEED
 from tests.web.asking import PATIENCE, Reply, Site, read_all
 from tests.web.conftest import EVIL, Serving
 
+from periplus.apps.serve.served import Served, ServeSettings
 from periplus.model import UsageError
-from periplus.web.served import Served, ServeSettings
 
 TOKEN = "correct-horse-battery"
 VIEWER = "staple-for-reading-only"

@@ -14,12 +14,12 @@ from tests.web.asking import Site
 from tests.web.conftest import EVIL, Serving
 
 import periplus
-from periplus.assembly.collection import existing
-from periplus.assembly.indexing import update_index
-from periplus.config import Config
-from periplus.web.app import make_app
-from periplus.web.routing import GuardedRoute
-from periplus.web.served import Served, ServeSettings
+from periplus.apps.search.indexing import update_index
+from periplus.apps.serve.app import make_app
+from periplus.apps.serve.routing import GuardedRoute
+from periplus.apps.serve.served import Served, ServeSettings
+from periplus.collection.collection import existing
+from periplus.collection.config.settings import Config
 
 
 def test_front_page_has_a_form(site: Site) -> None:

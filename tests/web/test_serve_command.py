@@ -21,7 +21,7 @@ from tests.web.asking import Site, read_all
 from tests.web.query_processes import is_there, query_workers
 
 import periplus
-from periplus.web.served import Tokens, read_tokens
+from periplus.apps.serve.served import Tokens, read_tokens
 
 
 @contextmanager

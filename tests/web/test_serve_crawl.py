@@ -15,12 +15,12 @@ from tests.web.asking import Site
 from tests.web.crawled_live import hosts, small_lab
 from tests.web.query_processes import is_there
 
-from periplus.assembly.collection import planned
-from periplus.assembly.control import SOCKET, ControlClient, is_running
-from periplus.lab.web.server import RunningLab, Server
-from periplus.web.running import crawling
+from periplus.apps.lab.server import RunningLab, Server
+from periplus.apps.serve.running import crawling
+from periplus.collection.collection import planned
+from periplus.collection.control import SOCKET, ControlClient, is_running
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 
 @pytest.fixture

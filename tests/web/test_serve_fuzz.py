@@ -18,14 +18,14 @@ from tests.bridges.small_crawl import HOME, PAGES, crawl_small_site
 from tests.lab.scripted_web import ScriptedWeb
 from tests.web.asking import PATIENCE
 
-from periplus.assembly.collection import existing
-from periplus.assembly.indexing import update_index
+from periplus.apps.search.indexing import update_index
+from periplus.apps.serve.app import make_app
+from periplus.apps.serve.routing import GuardedRoute
+from periplus.apps.serve.running import running
+from periplus.apps.serve.served import Served, ServeSettings
 from periplus.bridges.agents.rest import AgentRoutes
-from periplus.config import Config
-from periplus.web.app import make_app
-from periplus.web.routing import GuardedRoute
-from periplus.web.running import running
-from periplus.web.served import Served, ServeSettings
+from periplus.collection.collection import existing
+from periplus.collection.config.settings import Config
 
 TOKEN = "0123456789abcdef0123"
 VIEWER = "fedcba98765432100000"

@@ -18,8 +18,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import msgspec
 from msgspec import Struct
 
+from periplus.apps.publish.push.sender import Reply, ask
 from periplus.model import PeriplusError, UsageError
-from periplus.publish.push.sender import Reply, ask
 
 BATCH_BYTES: Final = 10 << 20
 """Bytes of a batch before compression: servers recommend 5 to 15 MB."""

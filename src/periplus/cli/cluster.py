@@ -16,9 +16,9 @@ import typer
 from msgspec import Struct
 from rich.console import Console
 
-from periplus.assembly import MAX_SHARDS, Resized, Step, plan_of, request
-from periplus.assembly.collection import Collection, existing, held
-from periplus.assembly.options import duration
+from periplus.collection.collection import Collection, existing, held
+from periplus.collection.options import duration
+from periplus.collection.resizing import MAX_SHARDS, Resized, Step, plan_of, request
 from periplus.model import CollectionInUse, UsageError
 
 from . import options

@@ -17,15 +17,15 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from periplus.assembly.collection import Collection, held, planned
-from periplus.assembly.facts import collection_facts
-from periplus.assembly.summary import Summary
-from periplus.assembly.wording import counted, lasting, pace
-from periplus.lab.web import World
-from periplus.lab.web.hostile import REGISTRY
-from periplus.lab.web.log import RequestLog
-from periplus.lab.web.server import RunningClock, RunningLab, Server
-from periplus.lab.web.sites import DOMAIN
+from periplus.apps.lab import World
+from periplus.apps.lab.hostile import REGISTRY
+from periplus.apps.lab.log import RequestLog
+from periplus.apps.lab.server import RunningClock, RunningLab, Server
+from periplus.apps.lab.sites import DOMAIN
+from periplus.collection.collection import Collection, held, planned
+from periplus.collection.facts.lookup import collection_facts
+from periplus.collection.summary import Summary
+from periplus.collection.wording import counted, lasting, pace
 
 from .consoles import stderr_console, stdout_console
 from .crawl.running import exit_code, run

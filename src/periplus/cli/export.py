@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 import typer
 from rich.text import Text
 
-from periplus.assembly.collection import Collection, existing
-from periplus.assembly.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file, write_urls
-from periplus.assembly.options import moment_of
-from periplus.assembly.retrieval import DEFAULT_INDEX, check_index_name, export_bulk, export_chunks
-from periplus.assembly.wording import count, top
+from periplus.apps.search.retrieval import DEFAULT_INDEX, check_index_name, export_bulk, export_chunks
 from periplus.bridges.bulk import BulkTarget
+from periplus.collection.collection import Collection, existing
+from periplus.collection.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file, write_urls
+from periplus.collection.options import moment_of
+from periplus.collection.wording import count, top
 from periplus.model import PeriplusError, UsageError
 from periplus.store.export import FOLDERS, Exported, PageFilter, Selection, export_folder, export_stream
 from periplus.store.export.bulk import mapping

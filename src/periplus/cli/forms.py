@@ -11,9 +11,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.collection import existing
-from periplus.assembly.facts.forms import FormFacts, form_facts, form_lines
-from periplus.assembly.wording import counted
+from periplus.collection.collection import existing
+from periplus.collection.facts.forms import FormFacts, form_facts, form_lines
+from periplus.collection.wording import counted
 from periplus.model import UsageError
 
 from . import options

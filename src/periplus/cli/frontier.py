@@ -36,8 +36,8 @@ def frontier(
     """
     _check_installed()
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # read when grpc is imported; errors are reported by the command
+    from periplus.apps.serve.served import Tokens, read_tokens
     from periplus.bridges.frontier.server import FrontierSettings, parsed_address, serve
-    from periplus.web.served import Tokens, read_tokens
 
     host, port = parsed_address(address)
     tokens = Tokens() if token_file is None else read_tokens(token_file)

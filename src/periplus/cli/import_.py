@@ -12,11 +12,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from periplus.assembly.collection import held, planned
-from periplus.assembly.importing import Imported, import_archives
-from periplus.assembly.seeds import read_seeds
-from periplus.assembly.wording import count, counted, top
-from periplus.crawl.sharding import tune_garbage_collection
+from periplus.collection.collection import held, planned
+from periplus.collection.importing import Imported, import_archives
+from periplus.collection.seeds import read_seeds
+from periplus.collection.wording import count, counted, top
+from periplus.engine.sharding import tune_garbage_collection
 from periplus.model import UsageError
 
 from . import INTERRUPTED, options

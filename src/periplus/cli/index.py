@@ -12,9 +12,9 @@ import msgspec
 import typer
 from rich.text import Text
 
-from periplus.assembly.collection import Collection, existing
-from periplus.assembly.indexing import Indexed, follow_index, update_index
-from periplus.assembly.wording import count, counted, lasting
+from periplus.apps.search.indexing import Indexed, follow_index, update_index
+from periplus.collection.collection import Collection, existing
+from periplus.collection.wording import count, counted, lasting
 
 from . import options
 from .consoles import stderr_console, stdout_console

@@ -16,9 +16,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.collection import existing
-from periplus.assembly.control import ControlClient
-from periplus.assembly.facts import (
+from periplus.collection.collection import existing
+from periplus.collection.control import ControlClient
+from periplus.collection.facts.lines import MOVES_BY_WORD, Lines, collection_lines, reasons_of, site_lines, url_lines
+from periplus.collection.facts.lookup import (
     CollectionFacts,
     SiteFacts,
     SiteLine,
@@ -27,9 +28,8 @@ from periplus.assembly.facts import (
     site_facts,
     url_facts,
 )
-from periplus.assembly.facts.lines import MOVES_BY_WORD, Lines, collection_lines, reasons_of, site_lines, url_lines
-from periplus.assembly.facts.sources import BalanceFacts, EpochFacts
-from periplus.assembly.wording import count, counted, lasting, pace, size, top
+from periplus.collection.facts.sources import BalanceFacts, EpochFacts
+from periplus.collection.wording import count, counted, lasting, pace, size, top
 from periplus.insight.reasons import explained
 from periplus.model import UsageError
 from periplus.urls import canonical, site_of

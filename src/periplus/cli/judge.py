@@ -1,4 +1,4 @@
-"""`periplus judge`: mirrors and parked domains of a collection, for its next pages. The work is in `assembly`."""
+"""`periplus judge`: mirrors and parked domains of a collection, for its next pages. The work is in `collection`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from time import time
 import msgspec
 import typer
 
-from periplus.assembly.collection import existing
-from periplus.assembly.judging import judge as judge_collection
-from periplus.assembly.wording import count
+from periplus.collection.collection import existing
+from periplus.collection.judging import judge as judge_collection
+from periplus.collection.wording import count
 from periplus.model import Judged
 
 from . import options

@@ -19,14 +19,14 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.wording import counted
-from periplus.lab.web import World
-from periplus.lab.web.applications import APPLICATION, ApplicationWorld
-from periplus.lab.web.hostile import REGISTRY
-from periplus.lab.web.log import DEFAULT_CAPACITY, RequestLog
-from periplus.lab.web.server import HOME, RunningClock, Server
-from periplus.lab.web.sites import DOMAIN
-from periplus.lab.web.spam_web import HostileWorld
+from periplus.apps.lab import World
+from periplus.apps.lab.applications import APPLICATION, ApplicationWorld
+from periplus.apps.lab.hostile import REGISTRY
+from periplus.apps.lab.log import DEFAULT_CAPACITY, RequestLog
+from periplus.apps.lab.server import HOME, RunningClock, Server
+from periplus.apps.lab.sites import DOMAIN
+from periplus.apps.lab.spam_web import HostileWorld
+from periplus.collection.wording import counted
 from periplus.model import UsageError
 
 from .consoles import stderr_console, stdout_console

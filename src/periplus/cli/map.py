@@ -24,12 +24,12 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from periplus.assembly.collection import Collection, held, planned, states
-from periplus.assembly.facts.listed_urls import Judging, MapFile, MapFiles, SiteCost, Verdict
-from periplus.assembly.mapping import map_folder, map_settings
-from periplus.assembly.options import wire_settings
-from periplus.assembly.summary import Summary
-from periplus.assembly.wording import count, counted, lasting, size, top
+from periplus.collection.collection import Collection, held, planned, states
+from periplus.collection.facts.listed_urls import Judging, MapFile, MapFiles, SiteCost, Verdict
+from periplus.collection.mapping import map_folder, map_settings
+from periplus.collection.options import wire_settings
+from periplus.collection.summary import Summary
+from periplus.collection.wording import count, counted, lasting, size, top
 from periplus.insight.listed import Listed, listed_urls
 from periplus.insight.reasons import explained
 from periplus.model import Url

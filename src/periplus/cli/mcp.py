@@ -24,9 +24,9 @@ def mcp(
     Example: periplus mcp docs
     """
     check_installed()
+    from periplus.apps.serve.served import Served
     from periplus.bridges.agents.mcp_server import serve_stdio
     from periplus.bridges.agents.verbs import AgentVerbs
-    from periplus.web.served import Served
 
     served = Served(collections)
     obeying = [name for name, each in served.collections.items() if each.collection.config.agents.obey]

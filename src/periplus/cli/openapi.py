@@ -6,7 +6,7 @@ import json
 
 import typer
 
-from periplus.web.extra import check_installed
+from periplus.apps.serve.extra import check_installed
 
 
 def openapi() -> None:
@@ -15,7 +15,7 @@ def openapi() -> None:
     Example: periplus openapi > periplus.json
     """
     check_installed()
+    from periplus.apps.serve.app import described_api
     from periplus.bridges.agents.rest import AgentRoutes
-    from periplus.web.app import described_api
 
     typer.echo(json.dumps(described_api([AgentRoutes()]), indent=2))

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from periplus.model import Executor
+from periplus.parts.render.settings import RenderMode
 from periplus.policy.ordering import focused_orderings, orderings
-from periplus.policy.rendering import RenderMode
 
 
 class ScopeKind(StrEnum):
@@ -321,8 +321,8 @@ def executor_at(address: str | None) -> Iterator[Executor | None]:
     if address is None:
         yield None
         return
-    from periplus.cluster import RayExecutor  # Ray, only if it is wanted
-    from periplus.cluster.connection import connected
+    from periplus.apps.cluster import RayExecutor  # Ray, only if it is wanted
+    from periplus.apps.cluster.connection import connected
 
     with connected(address):
         yield RayExecutor()

@@ -13,12 +13,12 @@ import msgspec
 import typer
 from rich.text import Text
 
-from periplus.assembly.publishing import inventories, load_settings, save_settings, scans_of_changes, settings_path
-from periplus.assembly.wording import count, counted
+from periplus.apps.publish import Published, Publisher, PublishSettings
+from periplus.apps.publish.collections import inventories, load_settings, save_settings, scans_of_changes, settings_path
+from periplus.apps.publish.push import PushResult
+from periplus.apps.publish.trial_server import folder_app, trial_server
+from periplus.collection.wording import count, counted
 from periplus.model import UsageError
-from periplus.publish import Published, Publisher, PublishSettings
-from periplus.publish.push import PushResult
-from periplus.publish.trial_server import folder_app, trial_server
 from periplus.store.folders import FolderLocked
 
 from . import options

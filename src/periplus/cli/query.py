@@ -20,7 +20,7 @@ import msgspec
 import typer
 from rich.text import Text
 
-from periplus.assembly.collection import existing
+from periplus.collection.collection import existing
 from periplus.insight.plain_values import plain, word
 from periplus.model import UsageError
 

@@ -1,6 +1,6 @@
 """`periplus refresh`: request the pages of a collection again, once, and show what changed.
 
-`assembly.refreshing` chooses the pages and counts what was found; this file shows it.
+`apps.changes.refreshing` chooses the pages and counts what was found; this file shows it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rich.text import Text
 
-from periplus.assembly import (
+from periplus.apps.changes.refreshing import (
     Refreshed,
     RefreshPlan,
     Selection,
@@ -23,11 +23,11 @@ from periplus.assembly import (
     for_new_pages,
     for_revisits,
 )
-from periplus.assembly.collection import Collection, existing, held, planned, states, tally_of
-from periplus.assembly.options import duration
-from periplus.assembly.progress import Progress
-from periplus.assembly.wording import count, lasting, pace, top
-from periplus.crawl.stats import CrawlStats
+from periplus.collection.collection import Collection, existing, held, planned, states, tally_of
+from periplus.collection.options import duration
+from periplus.collection.progress import Progress
+from periplus.collection.wording import count, lasting, pace, top
+from periplus.engine.stats import CrawlStats
 from periplus.model import UsageError
 
 from . import options

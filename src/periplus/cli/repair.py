@@ -1,4 +1,4 @@
-"""`periplus repair`: check every part of a collection, and rebuild what can be rebuilt. The work is in `assembly`."""
+"""`periplus repair`: check every part of a collection, and rebuild what can be rebuilt. The work is in `collection`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from periplus.assembly import Part, Repaired, check_whole
-from periplus.assembly import repair as repair_collection
-from periplus.assembly.collection import Collection, existing, held
-from periplus.assembly.wording import count
+from periplus.collection.collection import Collection, existing, held
+from periplus.collection.inspecting import Part
+from periplus.collection.repairing import Repaired
+from periplus.collection.repairing import repair as repair_collection
+from periplus.collection.resizing import check_whole
+from periplus.collection.wording import count
 from periplus.model import CollectionDamaged
 
 from . import options

@@ -1,4 +1,4 @@
-"""`periplus report`: writes a collection's report (`insight.report`) as one HTML file.
+"""`periplus report`: writes a collection's report (`apps.report`) as one HTML file.
 
 The tables hold what happened. How a site's budget is divided, how reliable its signals are, how fresh its copies are
 and its robots.txt come from the committed state of the shards, read as `periplus info` reads it.
@@ -15,17 +15,17 @@ import msgspec
 import typer
 from rich.text import Text
 
-from periplus.assembly.collection import Collection, existing
-from periplus.assembly.facts.freshness import SignalFacts
-from periplus.assembly.facts.freshness_words import TELLERS, trust
-from periplus.assembly.reporting import check_report_file, report_of, write_report
+from periplus.apps.report.making import check_report_file, report_of, write_report
+from periplus.collection.collection import Collection, existing
+from periplus.collection.facts.freshness import SignalFacts
+from periplus.collection.facts.freshness_words import TELLERS, trust
 
 from . import options
 from .consoles import stderr_console, stdout_console
 from .options import JobsCluster, executor_at
 
 if TYPE_CHECKING:
-    from periplus.insight.report import Report
+    from periplus.apps.report import Report
 
 NAME = "report.html"
 """The default file, in the folder of the collection."""

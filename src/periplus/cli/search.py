@@ -10,16 +10,16 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.collection import existing
-from periplus.assembly.facts.site_list import is_collection
-from periplus.assembly.indexing import open_index
-from periplus.assembly.wording import count, counted
+from periplus.apps.search.indexing import open_index
+from periplus.collection.collection import existing
+from periplus.collection.facts.site_list import is_collection
+from periplus.collection.wording import count, counted
 
 from . import options
 from .consoles import stdout_console
 
 if TYPE_CHECKING:
-    from periplus.search import Results
+    from periplus.apps.search import Results
 
 NOTHING_FOUND = 1
 _EVAL = "eval"
@@ -80,7 +80,7 @@ def _show(results: Results) -> None:
 
 
 def _evaluate(folder: Path, *, is_json: bool) -> None:
-    from periplus.assembly.search_evaluation import evaluate_search
+    from periplus.apps.search.collection_evaluation import evaluate_search
 
     found = evaluate_search(existing(folder))
     if is_json:

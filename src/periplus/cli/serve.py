@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from periplus.apps.serve.extra import check_installed
+from periplus.apps.serve.served import DEFAULT_PORT, served_with
 from periplus.model import UsageError
-from periplus.web.extra import check_installed
-from periplus.web.served import DEFAULT_PORT, served_with
 
 from .app import INTERRUPTED
 from .consoles import stderr_console
@@ -53,9 +53,9 @@ def serve(
     check_installed()
     if crawl and watch:
         raise UsageError("--crawl and --watch exclude each other", hint="watch begins when the crawl is complete")
+    from periplus.apps.serve.running import crawling
+    from periplus.apps.serve.running import serve as run
     from periplus.bridges.agents.rest import AgentRoutes
-    from periplus.web.running import crawling
-    from periplus.web.running import serve as run
 
     served, new_token = served_with(
         collections,

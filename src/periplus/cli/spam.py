@@ -10,10 +10,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.collection import existing
-from periplus.assembly.judging import judge_spam, labels_of, model_of, spam_job
+from periplus.collection.collection import existing
+from periplus.collection.judging import judge_spam, labels_of, model_of, spam_job
 from periplus.model import UsageError
-from periplus.policy.spam import encoded, loudest, probability
+from periplus.parts.spam.model import encoded, loudest, probability
 from periplus.urls import canonical, site_of
 
 from . import options
@@ -120,8 +120,8 @@ def train(
 
     Example: periplus spam train labels.csv docs -o docs/spam.json
     """
-    from periplus.policy.spam.training import TrainingSettings, cross_validated
-    from periplus.policy.spam.training import train as trained
+    from periplus.parts.spam.training import TrainingSettings, cross_validated
+    from periplus.parts.spam.training import train as trained
 
     known, examples = labels_of(labels)
     if collection is not None:

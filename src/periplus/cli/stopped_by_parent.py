@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 
-from periplus.cli import main
+from . import main
 
 
 def _stop_with_input() -> None:

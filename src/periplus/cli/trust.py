@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from periplus.assembly import Layout
-from periplus.assembly.collection import existing
-from periplus.assembly.trust import personal, sign
-from periplus.config import Config
-from periplus.config.toml_files import written
+from periplus.collection.collection import existing
+from periplus.collection.config.settings import Config
+from periplus.collection.config.toml_files import written
+from periplus.collection.layout import Layout
+from periplus.collection.trust import personal, sign
 from periplus.model import UsageError
 
 from . import NOTHING_FETCHED, options

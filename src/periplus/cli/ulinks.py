@@ -15,17 +15,13 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.collection import Collection, existing, held, planned
-from periplus.assembly.facts.site_list import is_collection
-from periplus.assembly.options import wire_settings
-from periplus.assembly.reporting import SCRATCH, SiteUlinks, Wanted, asked, sampled, ulinks_of
-from periplus.assembly.wording import count, counted
-from periplus.insight.ulinks import (
-    Sample,
-    Ulink,
-    tree_statistics,
-)
-from periplus.insight.ulinks.titles import entitled
+from periplus.apps.report.making import SCRATCH, SiteUlinks, Wanted, asked, sampled, ulinks_of
+from periplus.apps.ulinks import Sample, Ulink, tree_statistics
+from periplus.apps.ulinks.titles import entitled
+from periplus.collection.collection import Collection, existing, held, planned
+from periplus.collection.facts.site_list import is_collection
+from periplus.collection.options import wire_settings
+from periplus.collection.wording import count, counted
 from periplus.urls import canonical, site_of
 
 from . import NOTHING_FETCHED, options

@@ -22,18 +22,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rich.text import Text
 
-from periplus.assembly import budget as budget_of
-from periplus.assembly.collection import Collection, existing, held, planned, tally_of
-from periplus.assembly.facts.freshness_words import share, when, why
-from periplus.assembly.options import duration
-from periplus.assembly.progress import Progress
-from periplus.assembly.wording import count, counted, lasting, top
-from periplus.crawl.revisit import Freshness, NextVisit
-from periplus.crawl.sharding import Gather
-from periplus.crawl.stats import CrawlStats
+from periplus.collection.collection import Collection, existing, held, planned, tally_of
+from periplus.collection.facts.freshness_words import share, when, why
+from periplus.collection.opening import budget as budget_of
+from periplus.collection.options import duration
+from periplus.collection.progress import Progress
+from periplus.collection.wording import count, counted, lasting, top
+from periplus.engine.sharding import Gather
+from periplus.engine.stats import CrawlStats
 from periplus.model import Url, UsageError
-from periplus.policy.refresh import DAY
-from periplus.policy.refresh import objective as check_objective
+from periplus.parts.revisit.evidence import DAY
+from periplus.parts.revisit.freshness import Freshness
+from periplus.parts.revisit.objectives import objective as check_objective
+from periplus.parts.revisit.visit_value import NextVisit
 
 from . import options
 from .app import INTERRUPTED

@@ -20,7 +20,7 @@ a reason from a small set that the module which gives it documents. Everything i
 texts, forms, options; and time is linear in the size of the page. Links are made canonical by `urls`; header grammars
 are those of `formats.headers`.
 
-Not here: fetching, deciding what to follow, and clusters of near-duplicates (those are `crawl` and `policy`).
+Not here: fetching, deciding what to follow, and clusters of near-duplicates (those are `engine` and `policy`).
 """
 
 from typing import TYPE_CHECKING

@@ -17,8 +17,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..formats.encodings import encoding_of
-from ..formats.headers import read_content_type
+from periplus.formats.encodings import encoding_of
+from periplus.formats.headers import read_content_type
 
 PRESCAN_BYTES: Final = 1024
 _LATE_BYTES: Final = 1 << 15

@@ -24,7 +24,8 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
-from ..model import ChangeLevel
+from periplus.model import ChangeLevel
+
 from .digests import masked
 from .scan.columns import TEXT_RULE
 from .settings import ChurnSettings

@@ -31,7 +31,7 @@ import deflate
 import zstandard
 from isal import isal_zlib
 
-from ..model import Problem
+from periplus.model import Problem
 
 MAX_SIZE: Final = 32 << 20
 MAX_RATIO: Final = 200.0

@@ -21,7 +21,8 @@ from typing import Final
 
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
-from ..model import ChangeLevel, Digests, Links, Page, ReadFrom, Url
+from periplus.model import ChangeLevel, Digests, Links, Page, ReadFrom, Url
+
 from .scan import READER
 from .scan.columns import TEXT_RULE
 from .sketch import VALUES, resemblance

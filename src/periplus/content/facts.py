@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ..formats.headers import read_directives, read_robots_tag, strictest
-from ..formats.preferences import of_page
-from ..model import NO_PREFERENCES, Directives, Preferences
-from ..urls import whatwg
+from periplus.formats.headers import read_directives, read_robots_tag, strictest
+from periplus.formats.preferences import of_page
+from periplus.model import NO_PREFERENCES, Directives, Preferences
+from periplus.urls import whatwg
+
 from .scan.columns import Head
 
 AGENT: Final = "periplus"

@@ -19,7 +19,8 @@ from typing import Final, NamedTuple
 from msgspec.msgpack import Decoder
 from msgspec.structs import replace
 
-from ..model import Field, Form, Problem
+from periplus.model import Field, Form, Problem
+
 from .facts import folded
 from .links import Urls
 from .scan.columns import MAX_FORMS, FormElement

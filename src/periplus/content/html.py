@@ -19,9 +19,10 @@ from typing import Final, NamedTuple, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..formats.encodings import decode
-from ..model import Digests, Links, Page, Problem, Relations, Url, UsageError
-from ..urls import canonical, resolve_all
+from periplus.formats.encodings import decode
+from periplus.model import Digests, Links, Page, Problem, Relations, Url, UsageError
+from periplus.urls import canonical, resolve_all
+
 from .charset import Charset, sniff_charset
 from .churn import packed_blocks
 from .digests import digests_of, marked_sketch

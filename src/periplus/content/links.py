@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, cast
 
-from ..formats.headers import read_links as read_link_headers
-from ..model import Alternate, LinkKind, Links, Problem, Relations, Resource, Url
-from ..urls import resolve_all
+from periplus.formats.headers import read_links as read_link_headers
+from periplus.model import Alternate, LinkKind, Links, Problem, Relations, Resource, Url
+from periplus.urls import resolve_all
+
 from .facts import folded
 from .scan.columns import MAX_ANCHOR, MAX_LINKS, MAX_MEDIA, Columns, HeadElement, Medium
 

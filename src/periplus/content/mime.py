@@ -16,7 +16,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..formats.headers import read_content_type
+from periplus.formats.headers import read_content_type
+
 from .scan import READER
 
 SNIFF_BYTES: Final = 1445

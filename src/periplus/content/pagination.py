@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from ..model import Links, Url
+from periplus.model import Links, Url
 
 MAX_CANDIDATES: Final = 2_000
 """Links of a page that are looked at."""

@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from ..model import Refresh, Url
+from periplus.model import Refresh, Url
+
 from .facts import is_equivalent
 from .scan.columns import MAX_SCRIPT, Head
 

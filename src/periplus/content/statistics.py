@@ -3,7 +3,7 @@
 They are the content features of Ntoulas, Najork, Manasse & Fetterly ("Detecting spam web pages through content
 analysis", 2006): how long a page, its title and its words are, how much of it is link text, how much of the HTML is
 visible, how often its words repeat, how many are the commonest of their language, and how well it compresses.
-`policy.spam` judges them.
+`parts.spam` judges them.
 
 Words are split at white space. The shape of words (length, repetition, common words) is that of the first `SHAPE_BYTES`
 of the main text: shares of distinct words are comparable between texts of one length only. Deflating a text and looking
@@ -22,7 +22,8 @@ from typing import Final
 
 from deflate import zlib_compress
 
-from ..model import PageStatistics, Url
+from periplus.model import PageStatistics, Url
+
 from .common_words import COMMON_WORDS, is_known
 from .scan import READER
 from .scan.columns import TextCounts

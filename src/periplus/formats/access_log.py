@@ -18,8 +18,9 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from periplus.formats import dates
 from periplus.model import Problem
+
+from . import dates
 
 LONGEST_LINE: Final = 65_536
 """Bytes; the servers themselves cut what they log well before that."""

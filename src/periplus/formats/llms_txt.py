@@ -17,8 +17,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..model import Problem, Url
-from ..urls import canonical
+from periplus.model import Problem, Url
+from periplus.urls import canonical
 
 MAX_BYTES: Final = 1 << 20
 """Bytes of a file that are read: guides have some kilobytes, and the whole text of a site belongs in other files."""

@@ -28,9 +28,10 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from periplus.formats import dates
 from periplus.model import Granularity, Lastmod, Problem
 from periplus.urls import whatwg
+
+from . import dates
 
 SEGMENT = 2_000
 """The number of descriptions in a segment."""

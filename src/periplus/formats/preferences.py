@@ -26,7 +26,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from ..model import NO_PREFERENCES, Directives, Preference, Preferences, UseLimit
+from periplus.model import NO_PREFERENCES, Directives, Preference, Preferences, UseLimit
+
 from .robots import Access
 from .robots.patterns import escaped, path_of, patterns_of
 from .robots.values import Rule

@@ -19,7 +19,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from periplus.insight.views import MEASURES, Views, columns_of
+from .views import MEASURES, Views, columns_of
 
 By = Literal["site", "domain", "prefix"]
 CLASSES: Final = {

@@ -28,9 +28,10 @@ from typing import IO, Any, Final, NoReturn
 import msgspec
 from msgspec import Struct
 
-from periplus.insight.plain_values import plain
 from periplus.model import CollectionInUse, PeriplusError, UsageError
 from periplus.store.tables.manifest import Spooled
+
+from .plain_values import plain
 
 MEMORY: Final = "512MB"
 """What DuckDB may hold."""
@@ -153,7 +154,7 @@ def _answer(question: Question) -> Answered | Refused:
 
 
 def _answered(question: Question) -> Answered:
-    from periplus.insight.views.connection import Views, ViewSettings
+    from .views.connection import Views, ViewSettings
 
     settings = ViewSettings(memory=MEMORY, spill=f"{SPILL_BYTES}B", threads=THREADS)
     with Views(

@@ -1,6 +1,6 @@
 """The front door for programs: crawl, open a collection, map a site. `periplus` exports what is here.
 
-`commands` has the functions, whose keywords are the options of the command line; both go through `assembly`, so a
+`commands` has the functions, whose keywords are the options of the command line; both go through `collection`, so a
 collection made here is a collection there and the other way round. A `Crawl` (`crawling`) runs in a thread of its own
 or in worker processes and hands pages over once they are stored; and remembers which were handled. A `Collection`
 (`collection`) reads what is stored, a `Page` (`page`) is one version of a page, an `Answer` is what SQL returns.

@@ -18,34 +18,24 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Struct
 
-from periplus.assembly import Refreshed, Selection
-from periplus.assembly import collection as plans
-from periplus.assembly.collection import existing
-from periplus.assembly.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file
-from periplus.assembly.facts import UrlFacts, url_facts
-from periplus.assembly.facts.forms import FormFacts, form_facts
-from periplus.assembly.indexing import Indexed, open_index, update_index
-from periplus.assembly.options import duration, moment_of
-from periplus.assembly.parts import OwnParts
-from periplus.assembly.refreshing import refresh
-from periplus.assembly.reporting import audited, check_report_file, described, report_of, write_report
-from periplus.config import Config
-from periplus.insight.changes import (
-    Change,
-    Detail,
-    Kind,
-    Mark,
-    Passage,
-    changes_since,
-    detail_of,
-    usual_beginning,
-)
+from periplus.apps.changes import Change, Detail, Kind, Mark, Passage, changes_since, detail_of, usual_beginning
+from periplus.apps.changes.refreshing import Refreshed, Selection, refresh
+from periplus.apps.report.making import audited, check_report_file, described, report_of, write_report
+from periplus.apps.search.indexing import Indexed, open_index, update_index
+from periplus.apps.serve.served import DEFAULT_PORT
+from periplus.collection import collection as plans
+from periplus.collection.collection import existing
+from periplus.collection.config.settings import Config
+from periplus.collection.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file
+from periplus.collection.facts.forms import FormFacts, form_facts
+from periplus.collection.facts.lookup import UrlFacts, url_facts
+from periplus.collection.options import duration, moment_of
+from periplus.collection.parts import OwnParts
 from periplus.model import CollectionInUse, Url, UsageError
 from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
 from periplus.store.export.captures import captures_of, find_original, latest_captures
 from periplus.store.tables import Spooled
 from periplus.urls import site_of
-from periplus.web.served import DEFAULT_PORT
 
 from .crawling import running_crawl
 from .credentials import Auth, Cookies, Headers, credentials_for
@@ -57,10 +47,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from periplus.assembly.search_evaluation import SearchEvaluation
-    from periplus.insight.audit import Audit
+    from periplus.apps.audit import Audit
+    from periplus.apps.search import Results
+    from periplus.apps.search.collection_evaluation import SearchEvaluation
     from periplus.insight.views import Views
-    from periplus.search import Results
 
 ROWS_AT_ONCE = 10_000
 """Rows in memory while iterating."""
@@ -288,7 +278,7 @@ class Collection:
 
     def search_eval(self, queries: int = 500) -> SearchEvaluation:
         """How well pages are found by queries made from links and titles, beside plain BM25: `periplus search eval`."""
-        from periplus.assembly.search_evaluation import evaluate_search
+        from periplus.apps.search.collection_evaluation import evaluate_search
 
         return evaluate_search(self._found, queries)
 
@@ -321,7 +311,7 @@ class Collection:
 
         `site` is needed where the collection has several. No request is made.
         """
-        from periplus.insight.audit import AuditSettings
+        from periplus.apps.audit import AuditSettings
 
         self._check_not_running("audit")
         return audited(self._found, site, AuditSettings(slow=slow, examples=examples))

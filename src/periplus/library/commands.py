@@ -10,12 +10,12 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from periplus.assembly import Layout
-from periplus.assembly import collection as plans
-from periplus.assembly.options import crawl_settings, wire_settings
-from periplus.assembly.parts import EXTRACTORS, load_part, own_parts
-from periplus.assembly.seeds import read_seeds
-from periplus.crawl.sharding import Gather
+from periplus.collection import collection as plans
+from periplus.collection.layout import Layout
+from periplus.collection.options import crawl_settings, wire_settings
+from periplus.collection.parts import EXTRACTORS, load_part, own_parts
+from periplus.collection.seeds import read_seeds
+from periplus.engine.sharding import Gather
 from periplus.policy.found import Score, Want
 
 from .collection import Collection
@@ -123,7 +123,7 @@ def _gathering(address: str | None) -> Gathering | None:
 
     @contextmanager
     def on_cluster(plan: plans.Collection) -> Iterator[tuple[plans.Collection, Gather | None]]:
-        from periplus.cluster import gathered
+        from periplus.apps.cluster import gathered
 
         asked, lease = plan.config.crawl.workers, plan.config.cluster.lease
         coordinator = plan.layout.coordinator.resolve()

@@ -25,16 +25,16 @@ from typing import Any, Final, Protocol, Self
 
 import msgspec
 
-from periplus.assembly import Layout
-from periplus.assembly import collection as plans
-from periplus.assembly.parts import OwnParts
-from periplus.assembly.progress import Progress
-from periplus.assembly.running import CrawlRun
-from periplus.assembly.summary import Summary
-from periplus.assembly.topic_examples import with_examples
-from periplus.crawl import sharding
-from periplus.crawl.shard import Status
-from periplus.crawl.sharding import Gather
+from periplus.collection import collection as plans
+from periplus.collection.layout import Layout
+from periplus.collection.parts import OwnParts
+from periplus.collection.progress import Progress
+from periplus.collection.running import CrawlRun
+from periplus.collection.summary import Summary
+from periplus.collection.topic_examples import with_examples
+from periplus.engine import sharding
+from periplus.engine.shard import Status
+from periplus.engine.sharding import Gather
 from periplus.model import CollectionDamaged, UsageError
 from periplus.store.durable import write_file
 from periplus.store.export.captures import Arrival, Arrivals, Capture, Positions, ends, find_original, valid_positions

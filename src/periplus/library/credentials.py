@@ -8,16 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from periplus.assembly import seeds_from
-from periplus.crawl.fetch import (
-    NO_CREDENTIALS,
-    Credentials,
-    basic_auth,
-    cookie_field,
-    header_fields,
-    origin_of,
-)
-from periplus.crawl.fetch.request import Fields
+from periplus.collection.seeds import seeds_from
+from periplus.engine.fetch import NO_CREDENTIALS, Credentials, basic_auth, cookie_field, header_fields, origin_of
+from periplus.engine.fetch.request import Fields
 from periplus.model import Url, UsageError
 
 Headers = Mapping[str, str] | Mapping[str, Mapping[str, str]]

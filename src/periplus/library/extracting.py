@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from periplus.assembly import Layout
-from periplus.assembly.parts import EXTRACTORS, load_part
+from periplus.collection.layout import Layout
+from periplus.collection.parts import EXTRACTORS, load_part
 from periplus.model import ConfigError, UsageError
 from periplus.store.export.captures import Arrivals, Capture, find_original
 from periplus.store.items import ItemWriter
@@ -23,7 +23,7 @@ from .crawling import Handover, items_of
 from .page import Page
 
 if TYPE_CHECKING:
-    from periplus.crawl.shard import Status
+    from periplus.engine.shard import Status
 
     from .crawling import Extract
 

@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
-from periplus.assembly import collection as plans
-from periplus.assembly.facts.listed_urls import Judging
-from periplus.assembly.mapping import map_folder, map_settings
-from periplus.assembly.options import wire_settings
-from periplus.assembly.parts import OwnParts
-from periplus.assembly.running import CrawlRun
+from periplus.collection import collection as plans
+from periplus.collection.facts.listed_urls import Judging
+from periplus.collection.mapping import map_folder, map_settings
+from periplus.collection.options import wire_settings
+from periplus.collection.parts import OwnParts
+from periplus.collection.running import CrawlRun
 from periplus.insight.listed import listed_urls
 
 

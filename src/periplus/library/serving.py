@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from periplus.web.extra import check_installed
-from periplus.web.served import DEFAULT_PORT, served_with
+from periplus.apps.serve.extra import check_installed
+from periplus.apps.serve.served import DEFAULT_PORT, served_with
 
 log = logging.getLogger("periplus.web")
 
@@ -26,11 +26,11 @@ def serve(
     """Serve collections until Ctrl-C: search, pages about a collection, an API.
 
     The keywords are options of `periplus serve`; `receive` takes messages of sites about changes. A second Ctrl-C
-    raises `KeyboardInterrupt`. The logger `periplus.web` has the address, `periplus.web.access` a line for each
-    request. Needs the extra `periplus[web]`.
+    raises `KeyboardInterrupt`. The logger `periplus.apps.serve` has the address, `periplus.apps.serve.access` a line
+    for each request. Needs the extra `periplus[web]`.
     """
     check_installed()
-    from periplus.web.running import serve as run
+    from periplus.apps.serve.running import serve as run
 
     listed = [folders] if isinstance(folders, str | PathLike) else list(folders)
     served, new_token = served_with(

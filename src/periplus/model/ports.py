@@ -3,7 +3,7 @@
 Ports take batches, because the most constrained implementation decides the shape: a seen set on disk answers for a
 whole batch in one pass. Every port of storage has a full in-memory implementation, and a suite in `tests/conformance`
 that every implementation passes. `Executor`, the port for independent jobs, is implemented in
-`periplus.insight.executors` (this process, or several of this machine) and `periplus.cluster` (tasks on Ray).
+`periplus.insight.executors` (this process, or several of this machine) and `periplus.apps.cluster` (tasks on Ray).
 """
 
 from __future__ import annotations
@@ -12,18 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from .events import Event
-from .state import (
-    Batch,
-    KnownLinks,
-    Payload,
-    Placement,
-    Queued,
-    RobotsFile,
-    SitemapFileRow,
-    Sketched,
-    Ticket,
-    UrlScore,
-)
+from .state import Batch, KnownLinks, Payload, Placement, Queued, RobotsFile, SitemapFileRow, Sketched, Ticket, UrlScore
 from .types import Discovery, Lane, Site, Url, UrlRecord, Verdict
 
 if TYPE_CHECKING:

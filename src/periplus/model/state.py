@@ -166,7 +166,7 @@ class FormRow(Struct, array_like=True):
     `page` is the page that showed it first, `depth` the distance of that from a seed, `charset` its encoding. `status`
     is `refused` (it is never submitted), `found` (it may be), `checking` (its page is loaded a second time), `open` (it
     is being submitted) or `ended`; `reason` says why it was refused or has ended. `state` is what is known of an open
-    or ended form (`policy.forms.ProberState`). `today` counts its requests of a `day`; `refusals` how often the server
+    or ended form (`parts.forms.ProberState`). `today` counts its requests of a `day`; `refusals` how often the server
     refused; of the records found through it, `known` had been discovered elsewhere before, and `listed` in a sitemap.
     `due_at` is the time of its next action.
     """

@@ -46,7 +46,8 @@ from enum import IntEnum
 
 from msgspec import Struct, field
 
-from ..model import CollectionDamaged, InvariantError, Lane
+from periplus.model import CollectionDamaged, InvariantError, Lane
+
 from .settings import BalanceSettings
 
 WORST = 255

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from ..model import Discovery, Source, Url, UsageError
+from periplus.model import Discovery, Source, Url, UsageError
 
 
 class Found(Struct, frozen=True, gc=False):

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from ..model import ConfigError
+from periplus.model import ConfigError
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

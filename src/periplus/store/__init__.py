@@ -13,11 +13,7 @@ if TYPE_CHECKING:
     from .crawl_state import Sites, SiteState, State
     from .inbox import Claim, Inbox, Pushed
     from .learnt import LearntFiles
-    from .memory import (
-        MemoryPayloads,
-        MemoryQueues,
-        MemoryState,
-    )
+    from .memory import MemoryPayloads, MemoryQueues, MemoryState
     from .ranks import KnownRanks, known_ranks, listed_priorities
     from .state import DiskState, Replica, bring_home, is_begun
     from .tables import Tables, TableSettings

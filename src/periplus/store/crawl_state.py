@@ -40,12 +40,13 @@ from periplus.model import (
     UrlRecords,
     UrlScores,
 )
-from periplus.policy.absence import SiteAbsence
+from periplus.parts.absence.policy import SiteAbsence
+from periplus.parts.cloaking.policy import SiteProbes, SiteRedirections
+from periplus.parts.revisit.gains import SiteGains
+from periplus.parts.revisit.signals import ArchiveProof, SiteEvidence
+from periplus.parts.sitemaps.scores import Priorities
 from periplus.policy.balance import BalanceRecord
-from periplus.policy.cloaking import SiteProbes, SiteRedirections
 from periplus.policy.filters import SiteFilterState
-from periplus.policy.refresh import ArchiveProof, SiteEvidence, SiteGains
-from periplus.policy.sitemaps import Priorities
 
 
 class MemoryListings:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from periplus.model import CollectionDamaged, Site, Url
-from periplus.policy.sitemaps import DEFAULT_PRIORITY, Priorities, ScoreSettings, entry_ranks
+from periplus.parts.sitemaps.scores import DEFAULT_PRIORITY, Priorities, entry_ranks
+from periplus.parts.sitemaps.settings import ScoreSettings
 from periplus.urls import canonical, resolve_all, site_of
 
 from .durable import draft_of, replace_file

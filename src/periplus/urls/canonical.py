@@ -24,7 +24,8 @@ from functools import lru_cache
 from string import ascii_letters, digits
 from typing import cast
 
-from ..model import Url
+from periplus.model import Url
+
 from .standard import whatwg
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")

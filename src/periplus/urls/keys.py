@@ -29,7 +29,8 @@ from urllib.parse import quote, unquote_to_bytes
 
 from xxhash import xxh3_64_intdigest
 
-from ..model import Fingerprint, Url
+from periplus.model import Fingerprint, Url
+
 from .site import site_of
 
 

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 
 from publicsuffixlist import PublicSuffixList
 
-from ..model import Domain, Site, Url
+from periplus.model import Domain, Site, Url
 
 _NO_NAME = re.compile(r"[\x00-\x20\x7f#%/:<>?@\[\\\]^|]")
 """What the URL standard forbids in domain names."""

@@ -19,7 +19,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from ..model import Url
+from periplus.model import Url
+
 from .site import site_of
 
 MAX_DEPTH = 32

@@ -11,8 +11,9 @@ from random import Random
 import pytest
 from tests.lab.crawling import as_domains, rows, standing
 
-from periplus.assembly import background, jobs
-from periplus.assembly.background import (
+from periplus.apps.lab import World
+from periplus.collection import background, jobs
+from periplus.collection.background import (
     EARLY_PAGES,
     EVERY_PAGES,
     EVERY_SECONDS,
@@ -24,11 +25,10 @@ from periplus.assembly.background import (
     JobProcess,
     JobSchedule,
 )
-from periplus.assembly.collection import Collection, planned
-from periplus.assembly.jobs import run_jobs, scratch_of
-from periplus.assembly.running import CrawlRun
-from periplus.crawl.stats import CrawlStats
-from periplus.lab.web import World
+from periplus.collection.collection import Collection, planned
+from periplus.collection.jobs import run_jobs, scratch_of
+from periplus.collection.running import CrawlRun
+from periplus.engine.stats import CrawlStats
 from periplus.store import LearntFiles
 
 WIDE = {"scope.kind": "any", "crawl.workers": 1}
@@ -182,7 +182,7 @@ def test_a_job_that_runs_away_fails_and_is_logged(tmp_path: Path, caplog: pytest
     made = collection(tmp_path, WIDE)
     made.save()
     (scratch_of(tmp_path) / "left").mkdir(parents=True)
-    code = "from periplus.assembly.jobs import limit_data; limit_data(1 << 28); bytearray(1 << 29)"
+    code = "from periplus.collection.jobs import limit_data; limit_data(1 << 28); bytearray(1 << 29)"
 
     def run_away(folder: Path) -> JobProcess:
         return JobProcess([sys.executable, "-c", code], folder / "insight" / LOG_FILE)
@@ -216,10 +216,10 @@ def test_jobs_leave_no_scratch_folder(tmp_path: Path) -> None:
 
 def test_a_crawl_loads_no_libraries_of_jobs() -> None:
     """They take a second and 100 MB, and only the process of jobs needs them."""
-    code = "import sys, periplus.assembly.running; print(*sys.modules)"
+    code = "import sys, periplus.collection.running; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "periplus.assembly.jobs" in loaded
-    assert not {"scipy", "duckdb", "rich", "typer", "periplus.insight.spam"} & set(loaded)
+    assert "periplus.collection.jobs" in loaded
+    assert not {"scipy", "duckdb", "rich", "typer", "periplus.parts.spam.job"} & set(loaded)
 
 
 def test_a_failed_job_keeps_what_was_learnt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from periplus.assembly.options import crawl_settings, wire_settings
+from periplus.collection.options import crawl_settings, wire_settings
 from periplus.model import UsageError
 
 

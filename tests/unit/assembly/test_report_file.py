@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.assembly.reporting import check_report_file
+from periplus.apps.report.making import check_report_file
 from periplus.model import UsageError
 
 

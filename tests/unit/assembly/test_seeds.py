@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from periplus.assembly import seeds_from
-from periplus.assembly.seeds import split_userinfo
+from periplus.collection.seeds import seeds_from, split_userinfo
 from periplus.model import ConfigError
 
 

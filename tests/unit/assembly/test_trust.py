@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from periplus.assembly.collection import existing, planned
-from periplus.assembly.trust import PERSONAL, SIGNATURE, personal, sign, unsigned, with_values_of, without
-from periplus.config import Config
-from periplus.config.fields import settings_of
+from periplus.collection.collection import existing, planned
+from periplus.collection.config.fields import settings_of
+from periplus.collection.config.settings import Config
+from periplus.collection.trust import PERSONAL, SIGNATURE, personal, sign, unsigned, with_values_of, without
 from periplus.model import ConfigError
 
 PROXY = Config().with_options({"wire.proxy": "http://127.0.0.1:3128"})

@@ -6,8 +6,8 @@ from bench.politeness import BusyWorld
 from bench.politeness_rules import ADDRESSES, ROBOTS, ROBOTS_AGE, RULES, Judge, Seen, Terms
 from tests.each_case import each_case
 
-from periplus.lab.web import Request
-from periplus.lab.web.log import Visit
+from periplus.apps.lab import Request
+from periplus.apps.lab.log import Visit
 
 HOST, SLOW = "a.lab.test", "slow.lab.test"
 TERMS = Terms(

@@ -51,7 +51,7 @@ def test_replay_repeats_itself(small_web: answers.Answers, tmp_path: Path) -> No
     assert said[0]["pages"] == said[1]["pages"] == 1 + 3 * 32
     assert said[0]["requests"] == said[1]["requests"]
     assert said[0]["cpu"] > 0
-    jobs = [sys.executable, "-m", "periplus.assembly.jobs", str(tmp_path / "one")]
+    jobs = [sys.executable, "-m", "periplus.collection.jobs", str(tmp_path / "one")]
     assert subprocess.run(jobs, check=False).returncode == 0
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 from tests.each_case import each_case
 
+from periplus.apps.changes import Mark, Passage, Run
 from periplus.cli.changes.command import PageLine, VisitLine
 from periplus.cli.changes.output import ChangeLine, VersionPlace
-from periplus.insight.changes import Mark, Passage, Run
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
 

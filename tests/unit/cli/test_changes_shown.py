@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 from tests.each_case import each_case
 
-from periplus.assembly.options import moment_of
+from periplus.apps.changes import Change, Detail, Kind, LinkChange, diff
 from periplus.cli.changes.output import Asked, nothing_of, share_of
 from periplus.cli.changes.terminal import about, passage_text, percent, print_changes
-from periplus.insight.changes import Change, Detail, Kind, LinkChange, diff
+from periplus.collection.options import moment_of
 from periplus.model import Url, UsageError
 
 NOW = 1_700_000_000.0

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from tests.each_case import each_case
 
-from periplus.assembly import with_scheme
-from periplus.assembly.collection import SEEDS_IN_SETTINGS, cores, existing, held, planned
-from periplus.assembly.seeds import read_seeds
-from periplus.config import Config
+from periplus.collection.collection import SEEDS_IN_SETTINGS, cores, existing, held, planned
+from periplus.collection.config.settings import Config
+from periplus.collection.seeds import read_seeds, with_scheme
 from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, UsageError
 from periplus.store.durable import draft_of
 

@@ -11,9 +11,9 @@ import typer
 from tests.each_case import each_case
 from typer.testing import CliRunner
 
-from periplus.assembly.summary import RunSummary, Summary
 from periplus.cli.app import VERBS, app
 from periplus.cli.crawl.summary import Plan
+from periplus.collection.summary import RunSummary, Summary
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
 

@@ -6,8 +6,8 @@ import re
 
 from tests.each_case import each_case
 
-from periplus.assembly.facts.lines import BELIEFS, duplicate_lines
-from periplus.assembly.facts.lookup import page_duplicates
+from periplus.collection.facts.lines import BELIEFS, duplicate_lines
+from periplus.collection.facts.lookup import page_duplicates
 from periplus.content import sketch_of
 from periplus.model import FirstSeen, Sketched, Source, Url, UrlRecord
 from periplus.policy import duplicates

@@ -7,9 +7,9 @@ from io import StringIO
 
 from rich.console import Console
 
-from periplus.assembly.facts import CollectionFacts, SiteLine, SiteTotals
 from periplus.cli.info import print_collection
-from periplus.crawl.stats import CrawlStats
+from periplus.collection.facts.lookup import CollectionFacts, SiteLine, SiteTotals
+from periplus.engine.stats import CrawlStats
 from periplus.model import Site
 
 

@@ -7,10 +7,10 @@ import io
 from rich.console import Console
 from tests.each_case import each_case
 
-from periplus.assembly.progress import Progress
-from periplus.assembly.wording import lasting, pace, size, top
 from periplus.cli.crawl.live import PLAIN_EVERY, Display, plain, screen
-from periplus.crawl.stats import CrawlStats
+from periplus.collection.progress import Progress
+from periplus.collection.wording import lasting, pace, size, top
+from periplus.engine.stats import CrawlStats
 from periplus.model import Site
 
 TALLY = CrawlStats(

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from periplus.assembly.collection import Collection
-from periplus.assembly.facts.listed_urls import ALLOWED, Judging, MapFiles, Verdict
-from periplus.assembly.progress import Progress
 from periplus.cli.crawl.live import screen
 from periplus.cli.map import MapSummary, print_files, print_rows, print_summary
 from periplus.cli.survey.command import BadLine, DomainList
 from periplus.cli.survey.output import FILES, print_bad_lines
-from periplus.config import Config
-from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.crawl.stats import CrawlStats
+from periplus.collection.collection import Collection
+from periplus.collection.config.settings import Config
+from periplus.collection.facts.listed_urls import ALLOWED, Judging, MapFiles, Verdict
+from periplus.collection.progress import Progress
+from periplus.engine.stats import CrawlStats
 from periplus.insight.listed import Listed
 from periplus.model import RobotsFile, Site, Url
-from periplus.policy.sitemaps import Origin, SitemapNode
+from periplus.parts.sitemaps.store import SitemapStore
+from periplus.parts.sitemaps.trees import Origin, SitemapNode
 from periplus.store import MemoryState, SiteState
 
 HOME = "http://a.test"

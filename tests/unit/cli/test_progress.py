@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from periplus.assembly.progress import WINDOW, Meter
 from periplus.cli.crawl.live import plain
-from periplus.crawl.shard import Status
-from periplus.crawl.stats import CrawlStats, FrontierStats
+from periplus.collection.progress import WINDOW, Meter
+from periplus.engine.shard import Status
+from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Site
 
 

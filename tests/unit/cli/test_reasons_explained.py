@@ -6,12 +6,12 @@ import re
 
 from tests.each_case import each_case
 
-from periplus.crawl.fetch import dns, reasons
-from periplus.crawl.frontier import politeness
+from periplus.engine.fetch import dns, reasons
+from periplus.engine.frontier import politeness
 from periplus.insight import listed
 from periplus.insight.reasons import EXPLAINED, explained
+from periplus.parts.sitemaps.visits import SitemapAuthority
 from periplus.policy.filters import REASONS
-from periplus.policy.sitemaps import SitemapAuthority
 
 
 def documented() -> set[str]:

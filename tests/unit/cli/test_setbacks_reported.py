@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from periplus.assembly.progress import Meter
-from periplus.assembly.summary import failure_of, failures_of
 from periplus.cli.crawl.live import MAX_WATCHED, SeedFailures, waiting_for, words_of
-from periplus.crawl.fetch import reasons
-from periplus.crawl.frontier import Setback
-from periplus.crawl.shard import Status
-from periplus.crawl.stats import CrawlStats, FrontierStats
+from periplus.collection.progress import Meter
+from periplus.collection.summary import failure_of, failures_of
+from periplus.engine.fetch import reasons
+from periplus.engine.frontier import Setback
+from periplus.engine.shard import Status
+from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Site, Url
 
 NOW = 1_800_000_000.0

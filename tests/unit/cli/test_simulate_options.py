@@ -15,15 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.each_case import each_case
 
-from periplus.cli.app import app
-from periplus.cli.simulate import options
-from periplus.cli.simulate.output import Column, Sheet, per_cent, plain_lines
-from periplus.config import settings_of
-from periplus.lab.simulate.balance import BalanceRow
-from periplus.lab.simulate.findings import Finding
-from periplus.lab.simulate.noisy_refresh import SignalsRow
-from periplus.lab.simulate.reputation import ReputationRow
-from periplus.lab.simulate.results import (
+from periplus.apps.simulate.balance import BalanceRow
+from periplus.apps.simulate.findings import Finding
+from periplus.apps.simulate.noisy_refresh import SignalsRow
+from periplus.apps.simulate.reputation import ReputationRow
+from periplus.apps.simulate.results import (
     BatchRow,
     FreshnessRow,
     OrderingRow,
@@ -32,8 +28,12 @@ from periplus.lab.simulate.results import (
     finding_rows,
     json_line,
 )
-from periplus.lab.simulate.scaling import ScalingRow
-from periplus.lab.simulate.scenario import Scenario, split_policies
+from periplus.apps.simulate.scaling import ScalingRow
+from periplus.apps.simulate.scenario import Scenario, split_policies
+from periplus.cli.app import app
+from periplus.cli.simulate import options
+from periplus.cli.simulate.output import Column, Sheet, per_cent, plain_lines
+from periplus.collection.config.fields import settings_of
 from periplus.model import ConfigError, UsageError
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -92,7 +92,7 @@ def test_help_does_not_wait_for_the_simulator() -> None:
     """Neither scipy nor matplotlib nor the simulator is imported to show what there is."""
     code = (
         "import sys; from periplus.cli.simulate import command; "
-        "print([name for name in ('scipy', 'matplotlib', 'pyarrow', 'periplus.lab.simulate') "
+        "print([name for name in ('scipy', 'matplotlib', 'pyarrow', 'periplus.apps.simulate') "
         "if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

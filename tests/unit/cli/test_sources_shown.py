@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from periplus.assembly.facts.lines import MOVES, balance_line, source_lines
-from periplus.assembly.facts.sources import BalanceFacts, SourceCounts, SourceFacts, balance_of, sources_of
-from periplus.assembly.wording import by_source
 from periplus.cli.info import balance_table
-from periplus.crawl.sitemaps.store import SitemapStore
+from periplus.collection.facts.lines import MOVES, balance_line, source_lines
+from periplus.collection.facts.sources import BalanceFacts, SourceCounts, SourceFacts, balance_of, sources_of
+from periplus.collection.wording import by_source
 from periplus.model import FirstSeen, Lane, Site, Source, Url, UrlRecord
+from periplus.parts.sitemaps.store import SitemapStore
+from periplus.parts.sitemaps.trees import Origin, SitemapNode
 from periplus.policy.balance import Move, SiteBalance
 from periplus.policy.settings import BalanceSettings
-from periplus.policy.sitemaps import Origin, SitemapNode
 from periplus.store import DiskState, SiteState
 
 SITE = Site("a.test")

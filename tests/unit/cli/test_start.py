@@ -44,10 +44,10 @@ def test_help_imports_no_command() -> None:
 
 def test_settings_load_no_room() -> None:
     """Every command reads settings: neither arrays nor databases nor the wire are needed for that."""
-    code = "import sys, periplus.config; print(*sys.modules)"
+    code = "import sys, periplus.collection.config.settings; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120, check=True)
     modules = set(done.stdout.decode().split())
-    assert "periplus.config.settings" in modules
+    assert "periplus.collection.config.settings" in modules
     assert not modules & HEAVY
 
 
@@ -56,8 +56,8 @@ def test_info_loads_no_tables_and_no_wire() -> None:
     code = "import sys, periplus.cli.info; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120, check=True)
     modules = set(done.stdout.decode().split())
-    assert "periplus.assembly.facts.lookup" in modules
-    assert not modules & (HEAVY - {"numpy", "lmdb"} | {"periplus.crawl.sitemaps.parser"})
+    assert "periplus.collection.facts.lookup" in modules
+    assert not modules & (HEAVY - {"numpy", "lmdb"} | {"periplus.parts.sitemaps.parser"})
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_info_loads_no_tables_and_no_wire() -> None:
     [
         "periplus.insight.views.connection",
         pytest.param("periplus.store.tables.reader", marks=pytest.mark.slow),
-        pytest.param("periplus.insight.changes", marks=pytest.mark.slow),
+        pytest.param("periplus.apps.changes", marks=pytest.mark.slow),
     ],
 )
 def test_arrow_does_not_import_pandas(room: str) -> None:

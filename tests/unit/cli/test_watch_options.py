@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.each_case import each_case
 
-from periplus.assembly.collection import Collection
 from periplus.cli.watch import for_this_run, visits_a_day
-from periplus.config import Config
+from periplus.collection.collection import Collection
+from periplus.collection.config.settings import Config
 from periplus.model import Url, UsageError
 
 

@@ -11,13 +11,14 @@ import pytest
 from rich.console import Console
 from tests.each_case import each_case
 
-from periplus.assembly.progress import Meter, Progress
 from periplus.cli.crawl.live import PLAIN_EVERY, screen
 from periplus.cli.watch import ProgressReporter, UpcomingVisit, WatchLine, line_of, plain_line, since, view_of
-from periplus.crawl.revisit import Freshness, NextVisit
-from periplus.crawl.shard import Status
-from periplus.crawl.stats import CrawlStats, FrontierStats
+from periplus.collection.progress import Meter, Progress
+from periplus.engine.shard import Status
+from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Url
+from periplus.parts.revisit.freshness import Freshness
+from periplus.parts.revisit.visit_value import NextVisit
 
 COMMANDS = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
 NOW = 1e9

@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec.structs import replace
 from tests.each_case import each_case
 
-from periplus.assembly.facts.freshness import PageFreshness, SignalFacts, SiteFreshness, of_page, of_site
-from periplus.assembly.facts.freshness_words import (
+from periplus.collection.facts.freshness import PageFreshness, SignalFacts, SiteFreshness, of_page, of_site
+from periplus.collection.facts.freshness_words import (
     TELLERS,
     every,
     fresh_words,
@@ -25,12 +25,19 @@ from periplus.assembly.facts.freshness_words import (
 )
 from periplus.content import Churn
 from periplus.content.churn import Block, pack
-from periplus.crawl.machine_settings import ShardMeta
-from periplus.crawl.revisit import Freshness, NextVisit, RevisitState, visit_value
-from periplus.crawl.sitemaps.store import SitemapStore
+from periplus.engine.machine_settings import ShardMeta
 from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord
-from periplus.policy.refresh import KindEvidence, PageEvidence, RefreshSettings, SignalKind, SiteEvidence, SiteGains
-from periplus.policy.sitemaps import IndexTrust, Origin, SitemapNode
+from periplus.parts.revisit import visit_value
+from periplus.parts.revisit.evidence import PageEvidence, SignalKind
+from periplus.parts.revisit.freshness import Freshness
+from periplus.parts.revisit.gains import SiteGains
+from periplus.parts.revisit.records import RevisitState
+from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
+from periplus.parts.revisit.visit_value import NextVisit
+from periplus.parts.sitemaps.revisit import IndexTrust
+from periplus.parts.sitemaps.store import SitemapStore
+from periplus.parts.sitemaps.trees import Origin, SitemapNode
+from periplus.policy.settings import RefreshSettings
 from periplus.store import MemoryState, SiteState
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "freshness.md").read_text()

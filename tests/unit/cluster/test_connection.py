@@ -11,7 +11,7 @@ from importlib.util import find_spec
 import pytest
 from tests.each_case import each_case
 
-from periplus.cluster.connection import connected
+from periplus.apps.cluster.connection import connected
 from periplus.model import UsageError
 
 pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="the cluster is an extra: pip install 'periplus[ray]'")

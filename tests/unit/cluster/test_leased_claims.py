@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from periplus import __version__
-from periplus.cluster.leases import INHERITED, LeasedCoordinator, Remembered
-from periplus.cluster.links import Lease
-from periplus.crawl.frontier import AddressClaims
-from periplus.crawl.shard import Status
-from periplus.crawl.sharding.messages import StatusReport
-from periplus.crawl.stats import CrawlStats, FrontierStats
+from periplus.apps.cluster.leases import INHERITED, LeasedCoordinator, Remembered
+from periplus.apps.cluster.links import Lease
+from periplus.engine.frontier import AddressClaims
+from periplus.engine.shard import Status
+from periplus.engine.sharding.messages import StatusReport
+from periplus.engine.stats import CrawlStats, FrontierStats
 
 LEASE = 10.0
 KEY = 7

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from periplus import __version__
-from periplus.cluster.leases import (
+from periplus.apps.cluster.leases import (
     DEPOSED,
     INHERITED,
     LeasedCoordinator,
@@ -18,11 +18,11 @@ from periplus.cluster.leases import (
     load_memory,
     save_memory,
 )
-from periplus.cluster.links import Lease, Renewal, Wait
-from periplus.crawl.shard import Status
-from periplus.crawl.sharding.coordinator import MAX_STARTS
-from periplus.crawl.sharding.messages import Orders, ShardFailure, StatusReport
-from periplus.crawl.stats import CrawlStats, FrontierStats
+from periplus.apps.cluster.links import Lease, Renewal, Wait
+from periplus.engine.shard import Status
+from periplus.engine.sharding.coordinator import MAX_STARTS
+from periplus.engine.sharding.messages import Orders, ShardFailure, StatusReport
+from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import CollectionDamaged, CollectionError
 
 LEASE = 10.0

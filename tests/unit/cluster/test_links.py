@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from periplus.cluster.links import (
+from periplus.apps.cluster.links import (
     MAX_BATCHES_PER_TRANSFER,
     MAX_PAUSE,
     MIN_PAUSE,
@@ -12,8 +12,8 @@ from periplus.cluster.links import (
     Links,
     Transfer,
 )
-from periplus.crawl.shard import ShardOutput
-from periplus.crawl.sharding.messages import Announcement
+from periplus.engine.shard import ShardOutput
+from periplus.engine.sharding.messages import Announcement
 from periplus.model import Batch, Url
 
 PLACE = Url("http://moved.test/")

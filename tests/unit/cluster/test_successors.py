@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from periplus import __version__
-from periplus.cluster import actors
-from periplus.cluster.actors import CoordinatorActor, Plan
-from periplus.cluster.leases import Remembered, claim, load_memory, succeed
-from periplus.cluster.links import Lease
-from periplus.crawl.shard import Shard
+from periplus.apps.cluster import actors
+from periplus.apps.cluster.actors import CoordinatorActor, Plan
+from periplus.apps.cluster.leases import Remembered, claim, load_memory, succeed
+from periplus.apps.cluster.links import Lease
+from periplus.engine.shard import Shard
 
 
 def no_shard(number: int, count: int) -> Shard:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 from tests.reference.event_sink import MemoryEventSink
 
-from periplus.crawl.frontier import (
+from periplus.engine.frontier import (
     Frontier,
     FrontierSettings,
     FrontierState,
@@ -16,8 +16,9 @@ from periplus.crawl.frontier import (
     RetrySettings,
     SiteRecords,
 )
-from periplus.crawl.revisit import Revisits, RevisitState
 from periplus.model import EventSink, Ordering
+from periplus.parts.revisit.records import RevisitState
+from periplus.parts.revisit.revisits import Revisits
 from periplus.policy.filters import Chain, Guard
 from periplus.policy.ordering import ordering as ordering_named
 from periplus.store import State

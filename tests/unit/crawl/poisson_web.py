@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from tests.unit.crawl.revisited_pages import DAY, START, ChangingPage, RevisitedWeb
 
-from periplus.crawl.revisit import Freshness
 from periplus.model import ChangeLevel, Digests, Fetched, FetchOutcome, FetchTask, Lane, Reading
-from periplus.policy.refresh import RefreshSettings
+from periplus.parts.revisit.freshness import Freshness
+from periplus.policy.settings import RefreshSettings
 
 _BORN = (10.0, 2000.0)
 """Days before the first visit at which pages with dates were born."""

@@ -18,9 +18,8 @@ import msgspec
 from msgspec import Struct
 
 from periplus.content import read_page, version_of
-from periplus.crawl.frontier import SiteRecords
-from periplus.crawl.frontier.reports import after_visit
-from periplus.crawl.revisit import Revisits, RevisitState, SampleRows, Watching, count_first_visit
+from periplus.engine.frontier import SiteRecords
+from periplus.engine.frontier.reports import after_visit
 from periplus.model import (
     ChangeLevel,
     Digests,
@@ -44,7 +43,12 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.policy.refresh import PageWeights, RefreshSettings
+from periplus.parts.revisit.budget import Watching
+from periplus.parts.revisit.records import RevisitState, SampleRows
+from periplus.parts.revisit.revisits import Revisits
+from periplus.parts.revisit.visit_stats import count_first_visit
+from periplus.parts.revisit.weights import PageWeights
+from periplus.policy.settings import RefreshSettings
 from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from periplus.crawl.frontier import ActiveSite, Domains, Schedule, SiteRecords
+from periplus.engine.frontier import ActiveSite, Domains, Schedule, SiteRecords
 from periplus.model import Discovery, Lane, Queued, Site, Url
 from periplus.store import MemoryState, SiteState
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.unit.crawl.scheduled_sites import ScheduledSites
 
-from periplus.crawl.frontier import ActiveSite, AddressClaims, AddressShares, ClaimsReport, key_of
-from periplus.crawl.sharding import ClaimRegistry
+from periplus.engine.frontier import ActiveSite, AddressClaims, AddressShares, ClaimsReport, key_of
+from periplus.engine.sharding import ClaimRegistry
 
 IP, OTHER = "192.0.2.1", "192.0.2.2"
 KEY = key_of(IP)

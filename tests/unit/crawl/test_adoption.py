@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from periplus.assembly import Layout, ShardMaker, seeds_from
-from periplus.assembly.shards import open_machine
-from periplus.config import Config
-from periplus.crawl.inputs import (
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.seeds import seeds_from
+from periplus.collection.shards import ShardMaker, open_machine
+from periplus.engine.inputs import (
     Adopted,
     AdoptionEnded,
     Answer,
@@ -24,8 +25,8 @@ from periplus.crawl.inputs import (
     Restarted,
     Tick,
 )
-from periplus.crawl.machine import Machine
-from periplus.crawl.machine_settings import ShardMeta
+from periplus.engine.machine import Machine
+from periplus.engine.machine_settings import ShardMeta
 from periplus.model import (
     Discovery,
     Event,

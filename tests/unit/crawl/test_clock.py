@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.crawl.clock import RateLimiter, SystemClock, Timescale, TokenBucket
+from periplus.engine.clock import RateLimiter, SystemClock, Timescale, TokenBucket
 
 HOUR = 3600.0
 

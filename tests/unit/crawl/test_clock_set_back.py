@@ -9,13 +9,16 @@ import pytest
 from msgspec.structs import replace
 from tests.each_case import each_case
 
-from periplus.crawl.frontier import SiteRecords
-from periplus.crawl.revisit import PageComparer, Revisits, Watching
-from periplus.crawl.revisit.freshness import CLOCK_ERROR
-from periplus.crawl.sitemaps.store import clamped_to
+from periplus.engine.frontier import SiteRecords
 from periplus.model import Lane, Queued, Url, UrlRecord
-from periplus.policy.refresh import DAY, PageEvidence, RefreshSettings, unpack_page
-from periplus.policy.sitemaps import Origin, SitemapNode
+from periplus.parts.revisit.budget import Watching
+from periplus.parts.revisit.comparison import PageComparer
+from periplus.parts.revisit.evidence import DAY, PageEvidence, unpack_page
+from periplus.parts.revisit.freshness import CLOCK_ERROR
+from periplus.parts.revisit.revisits import Revisits
+from periplus.parts.sitemaps.store import clamped_to
+from periplus.parts.sitemaps.trees import Origin, SitemapNode
+from periplus.policy.settings import RefreshSettings
 from periplus.store import MemoryState
 from periplus.urls import site_of
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from periplus.crawl.frontier import Domains
+from periplus.engine.frontier import Domains
 from periplus.model import Discovery, Site, Source, Url
-from periplus.policy.reputation import KnownReputation, base_at, domain_hash
+from periplus.parts.reputation.policy import KnownReputation, base_at, domain_hash
 from periplus.policy.settings import DomainBudgets
 from periplus.store import MemoryState, SiteState
 

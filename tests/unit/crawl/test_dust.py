@@ -6,11 +6,13 @@ import pytest
 from bench.world_crawl import WorldCrawl, hurried
 from tests.each_case import each_case
 
-from periplus.lab.web import Answer, Request
-from periplus.lab.web.spam_web import Dust, HostileWorld
-from periplus.lab.web.spam_web.dust import page_of
+from periplus.apps.lab import Answer, Request
+from periplus.apps.lab.spam_web import Dust, HostileWorld
+from periplus.apps.lab.spam_web.dust import page_of
 from periplus.model import Judged, Refused
-from periplus.policy.dust import DustSettings, GivenRule, RuleFile, is_probe
+from periplus.parts.dust.given import GivenRule, RuleFile
+from periplus.parts.dust.renaming import is_probe
+from periplus.parts.dust.settings import DustSettings
 
 WORLD = HostileWorld(7, 2, pages=20, parts=(Dust,))
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.each_case import each_case
 
-from periplus.crawl.clock import RateLimiter, TokenBucket
+from periplus.engine.clock import RateLimiter, TokenBucket
 
 DURATION = 40.0
 """Seconds of virtual time in which most of a rate is used."""

@@ -10,23 +10,25 @@ from pathlib import Path
 import pytest
 from tests.lab.scripted_web import ScriptedWeb, page, urlset
 
-from periplus.assembly import Layout, ShardMaker, open_shard, seeds_from
-from periplus.config import Config
+from periplus.apps.lab import World
+from periplus.apps.lab.server import RunningLab, Server, SteppedClock
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.seeds import seeds_from
+from periplus.collection.shards import ShardMaker, open_shard
 from periplus.content import ChurnRecord
-from periplus.crawl.clock import SystemClock
-from periplus.crawl.inputs import Answered, Input
-from periplus.crawl.log import InputLog
-from periplus.crawl.machine_settings import ShardMeta
-from periplus.crawl.shard import Shard, Status
-from periplus.crawl.sitemaps.store import SitemapStore
-from periplus.lab.web import World
-from periplus.lab.web.server import RunningLab, Server, SteppedClock
+from periplus.engine.clock import SystemClock
+from periplus.engine.inputs import Answered, Input
+from periplus.engine.log import InputLog
+from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.shard import Shard, Status
 from periplus.model import Discovery, FetchOutcome, Lane, Purpose, Queued, Site, Source, Url
-from periplus.policy.refresh import SiteGains, unpack_page_gains
+from periplus.parts.revisit.gains import SiteGains, unpack_page_gains
+from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
 from periplus.urls import site_of
 
-pytest_plugins = ["periplus.lab.pytest_plugin"]
+pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 
 HOME = "http://a.test"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 from tests.typed_seeds import guard_of
 
-from periplus.crawl.fetch import AddressGuard, WireSettings, opened_by, special_block
+from periplus.engine.fetch import AddressGuard, WireSettings, opened_by, special_block
 from periplus.model import ConfigError, Site, Url
 from periplus.urls import canonical, site_of
 

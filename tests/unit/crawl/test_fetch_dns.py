@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import pytest
 from tests.each_case import each_case
 
-from periplus.crawl.fetch import Address, NoAddress, Resolver, ResolverSettings
-from periplus.lab.web.server import SteppedClock
+from periplus.apps.lab.server import SteppedClock
+from periplus.engine.fetch import Address, NoAddress, Resolver, ResolverSettings
 from periplus.model import ConfigError
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.each_case import each_case
 
-from periplus.crawl.fetch.head import STOP, Head, WantedTypes
+from periplus.engine.fetch.head import STOP, Head, WantedTypes
 
 
 def fed(*lines: bytes, max_bytes: int = 10_000, max_fields: int = 100, welcome: bool = True) -> tuple[Head, list[int]]:

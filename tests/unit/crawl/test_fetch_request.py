@@ -6,8 +6,8 @@ import pytest
 from tests.each_case import each_case
 
 from periplus import __version__
-from periplus.crawl.fetch import Identity, WireSettings
-from periplus.crawl.fetch.request import Requests
+from periplus.engine.fetch import Identity, WireSettings
+from periplus.engine.fetch.request import Requests
 from periplus.formats.robots import product_token
 from periplus.model import ConfigError, FetchTask, Lane, Purpose, Site, Url, Validators
 

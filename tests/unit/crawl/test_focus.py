@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from tests.each_case import each_case
 
-from periplus.assembly import Layout, ShardMaker, seeds_from
-from periplus.assembly.shards import open_machine
-from periplus.assembly.wording import dried_up, harvest
-from periplus.config import Config
-from periplus.crawl.focus import DRY_PAGES, FocusState
-from periplus.crawl.inputs import Answer, Answered, Discovered, Effect, Emit, Fetch, Flushed, Granted
-from periplus.crawl.machine import Machine
-from periplus.crawl.stats import CrawlStats
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.seeds import seeds_from
+from periplus.collection.shards import ShardMaker, open_machine
+from periplus.collection.wording import dried_up, harvest
+from periplus.engine.inputs import Answer, Answered, Discovered, Effect, Emit, Fetch, Flushed, Granted
+from periplus.engine.machine import Machine
+from periplus.engine.stats import CrawlStats
 from periplus.model import (
     ConfigError,
     Discovery,
@@ -27,8 +27,9 @@ from periplus.model import (
     Source,
     Url,
 )
+from periplus.parts.focus.part import DRY_PAGES, FocusState
+from periplus.parts.revisit.weights import PageWeights
 from periplus.policy.ordering import potential_of
-from periplus.policy.refresh import PageWeights
 from periplus.store import MemoryState
 
 HOME = "http://a.test/"

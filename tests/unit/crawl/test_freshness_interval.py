@@ -12,8 +12,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from tests.unit.crawl.poisson_web import Moment, PoissonWeb
 
-from periplus.lab.simulate.histories import DAY, Histories, read_histories
-from periplus.policy.refresh import RefreshSettings
+from periplus.apps.simulate.histories import DAY, Histories, read_histories
+from periplus.policy.settings import RefreshSettings
 
 FEW = (31,)
 """A generated site that is watched quickly: nightly changes."""

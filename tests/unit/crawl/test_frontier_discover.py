@@ -5,20 +5,8 @@ from __future__ import annotations
 from tests.reference.event_sink import MemoryEventSink
 from tests.unit.crawl.opened_frontier import FrontierOptions, open_frontier
 
-from periplus.crawl.frontier import Frontier
-from periplus.model import (
-    Accept,
-    Discovered,
-    Discovery,
-    Lane,
-    Refused,
-    Reject,
-    Rewrite,
-    Site,
-    Source,
-    Url,
-    Verdict,
-)
+from periplus.engine.frontier import Frontier
+from periplus.model import Accept, Discovered, Discovery, Lane, Refused, Reject, Rewrite, Site, Source, Url, Verdict
 from periplus.policy.filters import Chain
 from periplus.store import MemoryState
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier
 
-from periplus.crawl.frontier import Lease, Leases, PolitenessSettings, RetrySettings
+from periplus.engine.frontier import Lease, Leases, PolitenessSettings, RetrySettings
 from periplus.model import Discovery, Fetched, FetchTask, InvariantError, Lane, Located, Purpose, Site, Source, Url
 from periplus.store import MemoryState
 

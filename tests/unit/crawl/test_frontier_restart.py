@@ -6,7 +6,7 @@ import pytest
 from tests.properties.simulated_web import ScriptedRobots, World
 from tests.properties.watched_crawl import START, Crawl
 
-from periplus.crawl.frontier import Frontier, PolitenessSettings, Stage, file_name
+from periplus.engine.frontier import Frontier, PolitenessSettings, Stage, file_name
 from periplus.model import Delegation, Discovery, FetchTask, Purpose, Site, Source, Url
 
 DAY = 86_400.0

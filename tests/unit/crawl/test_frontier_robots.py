@@ -8,7 +8,7 @@ import pytest
 from tests.properties.simulated_web import ScriptedRobots
 from tests.properties.watched_crawl import START, Crawl
 
-from periplus.crawl.frontier import PolitenessSettings
+from periplus.engine.frontier import PolitenessSettings
 from periplus.model import Discovery, Purpose, Site, Source, Url
 
 S0, S1, S2 = Site("s0.test"), Site("s1.test"), Site("s2.test")

@@ -7,8 +7,8 @@ import gzip
 import pytest
 from tests.each_case import each_case
 
-from periplus.crawl.frontier import RobotsGate
-from periplus.crawl.frontier.robots import (
+from periplus.engine.frontier import RobotsGate
+from periplus.engine.frontier.robots import (
     FRESH,
     LEAST_FRESH,
     MAX_ROBOTS_REDIRECTS,

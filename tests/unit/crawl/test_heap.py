@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.crawl.frontier import IndexedHeap
+from periplus.engine.frontier import IndexedHeap
 
 
 def test_smallest_key_first_and_equal_keys_by_name() -> None:

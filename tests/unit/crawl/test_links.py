@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 
 from periplus.content import RawPage, read_pages, version_of
-from periplus.crawl.links import LinkMemory, LinkState, PageReader
-from periplus.crawl.pipeline import redirection
-from periplus.crawl.settings import ReadingSettings
+from periplus.engine.links import LinkMemory, LinkState, PageReader
+from periplus.engine.pipeline import redirection
+from periplus.engine.settings import ReadingSettings
 from periplus.model import (
     Fetched,
     FetchTask,

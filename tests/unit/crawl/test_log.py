@@ -10,7 +10,7 @@ from random import Random
 import pytest
 import xxhash
 
-from periplus.crawl.inputs import (
+from periplus.engine.inputs import (
     Acknowledged,
     AddressesReviewed,
     Adopted,
@@ -32,7 +32,7 @@ from periplus.crawl.inputs import (
     Tick,
     VisitBudgetSet,
 )
-from periplus.crawl.log import InputLog
+from periplus.engine.log import InputLog
 from periplus.model import (
     Batch,
     ChangeFreq,

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from periplus.assembly import Layout, ShardMaker, seeds_from
-from periplus.assembly.shards import open_machine
-from periplus.config import Config
-from periplus.crawl.inputs import Discovered, Effect, Fetch, Granted, Learnt, Restarted
-from periplus.crawl.links import LinkMemory
-from periplus.crawl.machine import Machine
-from periplus.crawl.pipeline import PagePipeline
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.seeds import seeds_from
+from periplus.collection.shards import ShardMaker, open_machine
+from periplus.engine.inputs import Discovered, Effect, Fetch, Granted, Learnt, Restarted
+from periplus.engine.links import LinkMemory
+from periplus.engine.machine import Machine
+from periplus.engine.pipeline import PagePipeline
 from periplus.model import Discovery, Site, Source, Url
-from periplus.policy.dust import GivenRule, RuleFile, write_rule_file
-from periplus.policy.spam.scores import written
+from periplus.parts.dust.given import GivenRule, RuleFile, write_rule_file
+from periplus.parts.spam.scores import written
 from periplus.store import LearntFiles, MemoryState, SiteState
 
 SEEDS = ("http://a.test/", "http://b.test/")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from periplus.crawl.sitemaps.parser import IncrementalSitemapParser
 from periplus.formats import metadata_archive
 from periplus.formats.metadata_archive import ArchiveEntry, lists_named
 from periplus.formats.sitemap import Child, Entry
 from periplus.model import EntryColumns
+from periplus.parts.sitemaps.parser import IncrementalSitemapParser
 from periplus.policy.filters import MediaSettings, MediaTypes
 
 IMAGES = MediaTypes(MediaSettings(types=("image/*",)))

@@ -10,11 +10,10 @@ from tests.each_case import each_case
 from tests.reference.event_sink import MemoryEventSink
 
 from periplus.content import version_of
-from periplus.crawl.frontier import SiteRecords
-from periplus.crawl.inputs import Answer
-from periplus.crawl.links import PageReader
-from periplus.crawl.pipeline import Deduplicator, PagePipeline
-from periplus.crawl.revisit import PageComparer
+from periplus.engine.frontier import SiteRecords
+from periplus.engine.inputs import Answer
+from periplus.engine.links import PageReader
+from periplus.engine.pipeline import Deduplicator, PagePipeline
 from periplus.model import (
     ChangeLevel,
     ChangeSeen,
@@ -37,6 +36,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
+from periplus.parts.revisit.comparison import PageComparer
 from periplus.store import MemoryState
 
 ONE, TWO = ("https://a.test/one", "https://a.test/two")

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.crawl.router import Placement, owner_of
+from periplus.engine.router import Placement, owner_of
 from periplus.model import Site
 
 SITES = [Site(f"host{number}.test") for number in range(4000)]

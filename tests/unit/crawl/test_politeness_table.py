@@ -11,16 +11,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.each_case import each_case
 
-from periplus.crawl.fetch import reasons as wire
-from periplus.crawl.frontier import PolitenessSettings, RetrySettings, reason_of, retry_for
-from periplus.crawl.frontier.politeness import (
-    MAX_DELAY,
-    RETRIES,
-    back_off,
-    delay_after,
-    is_temporary,
-    visits_of,
-)
+from periplus.engine.fetch import reasons as wire
+from periplus.engine.frontier import PolitenessSettings, RetrySettings, reason_of, retry_for
+from periplus.engine.frontier.politeness import MAX_DELAY, RETRIES, back_off, delay_after, is_temporary, visits_of
 from periplus.model import Failed, Fetched, FetchTask, Lane, Purpose, Rendering, Site, Url
 
 ROOT = Path(__file__).resolve().parents[3]

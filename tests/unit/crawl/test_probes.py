@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from periplus.assembly import Layout, ShardMaker, seeds_from
-from periplus.assembly.shards import open_machine
-from periplus.config import Config
-from periplus.crawl.inputs import Answer, Answered, Discovered, Emit, Fetch, Granted, Learnt
-from periplus.crawl.machine import Machine
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.seeds import seeds_from
+from periplus.collection.shards import ShardMaker, open_machine
+from periplus.engine.inputs import Answer, Answered, Discovered, Emit, Fetch, Granted, Learnt
+from periplus.engine.machine import Machine
 from periplus.model import (
     Discovery,
     Event,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bench.archive_refresh import BEGAN, SITE, Watched, bandwidth_of_round_robin, published, refreshed
 
-from periplus.policy.refresh import ArchiveProof
+from periplus.parts.revisit.signals import ArchiveProof
 
 EXACT = ArchiveProof(right=300.0, quiet=300.0)
 DAY, HOUR = 86_400.0, 3_600.0

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from tests.each_case import each_case
 from tests.typed_seeds import guard_of
 
-from periplus.crawl.clock import SystemClock
-from periplus.crawl.fetch import Resolver, ResolverSettings
-from periplus.crawl.render.gate import Gate, Names, Passage, Target, is_supported_proxy, read_target
+from periplus.engine.clock import SystemClock
+from periplus.engine.fetch import Resolver, ResolverSettings
 from periplus.model import Url
+from periplus.parts.render.gate import Gate, Names, Passage, Target, is_supported_proxy, read_target
 
 HOST = "open.example"
 

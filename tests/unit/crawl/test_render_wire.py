@@ -8,14 +8,15 @@ from typing import Any
 from tests.each_case import each_case
 
 from periplus.content import RawPage, read_pages
-from periplus.crawl.inputs import Answer
-from periplus.crawl.pipeline import Processed
-from periplus.crawl.render.pool import Rendered
-from periplus.crawl.render.wire import may_be_rendered, plain_page, with_document
-from periplus.crawl.script_needs import ScriptNeeds
+from periplus.engine.inputs import Answer
+from periplus.engine.pipeline import Processed
 from periplus.model import Event, Fetched, FetchTask, Judged, Lane, Purpose, Render, Rendering, Url
+from periplus.parts.render.pages import completed
+from periplus.parts.render.part import ScriptNeeds
+from periplus.parts.render.pool import Rendered
+from periplus.parts.render.settings import RenderSettings
+from periplus.parts.render.wire import may_be_rendered, plain_page, with_document
 from periplus.policy.filters import FilterStates
-from periplus.policy.rendering import RenderSettings, completed
 from periplus.urls import site_of
 
 HTML = (("Content-Type", "text/html"),)

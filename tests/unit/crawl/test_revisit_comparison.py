@@ -5,11 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from periplus.content import NO_CHURN, ChurnRecord, ChurnSettings, RawPage, likeness, read_from, read_pages, version_of
-from periplus.crawl.frontier.site import SiteRecords
-from periplus.crawl.revisit import PageComparer
+from periplus.engine.frontier.site import SiteRecords
 from periplus.model import ChangeLevel, FirstSeen, Page, ReadFrom, Site, Source, Url, UrlRecord
-from periplus.policy.refresh import SignalKind, SiteEvidence, unpack_page
-from periplus.policy.refresh.signals import KindEvidence
+from periplus.parts.revisit.comparison import PageComparer
+from periplus.parts.revisit.evidence import SignalKind, unpack_page
+from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.store import MemoryState
 
 DAY = 86_400.0

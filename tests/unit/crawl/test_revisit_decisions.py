@@ -9,19 +9,16 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.crawl.revisited_pages import DAY, START, ChangingPage, RevisitedWeb, unchanging
 
-from periplus.crawl.frontier.site import SiteRecords
-from periplus.crawl.revisit import Revisits, UpcomingVisits, VisitValuer, Watching
+from periplus.engine.frontier.site import SiteRecords
 from periplus.model import ConfigError, Lane, Site, Source
-from periplus.policy.refresh import (
-    NO_EVIDENCE,
-    NO_SITE_GAINS,
-    KindEvidence,
-    PageWeights,
-    RefreshSettings,
-    SignalKind,
-    SiteEvidence,
-    unpack_page_gains,
-)
+from periplus.parts.revisit.budget import Watching
+from periplus.parts.revisit.evidence import SignalKind
+from periplus.parts.revisit.gains import NO_SITE_GAINS, unpack_page_gains
+from periplus.parts.revisit.revisits import Revisits
+from periplus.parts.revisit.signals import NO_EVIDENCE, KindEvidence, SiteEvidence
+from periplus.parts.revisit.visit_value import UpcomingVisits, VisitValuer
+from periplus.parts.revisit.weights import PageWeights
+from periplus.policy.settings import RefreshSettings
 from periplus.store import MemoryState, SiteState
 
 NEW_SITE = SiteState(Site("a.test"))

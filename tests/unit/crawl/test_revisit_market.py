@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from tests.unit.crawl.revisited_pages import DAY, ChangingPage, RevisitedWeb
 
-from periplus.policy.refresh import Market
+from periplus.parts.revisit.market import Market
 
 DAYS = 24
 """Days for which pages are visited; freshness is measured in the second half."""

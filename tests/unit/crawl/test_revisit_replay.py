@@ -11,9 +11,13 @@ from msgspec.structs import replace
 from tests.hypothesis_depth import examples
 from tests.unit.crawl.revisited_pages import DAY, ChangingPage, RevisitedWeb
 
-from periplus.crawl.revisit import FreshnessEstimator, Watching
 from periplus.model import FirstSeen, Site, Source, Url, UrlRecord
-from periplus.policy.refresh import PageEvidence, PageWeights, RefreshSettings, SiteEvidence
+from periplus.parts.revisit.budget import Watching
+from periplus.parts.revisit.evidence import PageEvidence
+from periplus.parts.revisit.freshness import FreshnessEstimator
+from periplus.parts.revisit.signals import SiteEvidence
+from periplus.parts.revisit.weights import PageWeights
+from periplus.policy.settings import RefreshSettings
 from periplus.store import MemoryState
 
 Input = Callable[[RevisitedWeb], object]

@@ -6,10 +6,13 @@ import pytest
 from msgspec.structs import replace
 from tests.each_case import each_case
 
-from periplus.crawl.frontier.site import SiteRecords
-from periplus.crawl.revisit import NextVisit, UpcomingVisits
+from periplus.engine.frontier.site import SiteRecords
 from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord
-from periplus.policy.refresh import KindEvidence, PageEvidence, PageWeights, RefreshSettings, SignalKind, SiteEvidence
+from periplus.parts.revisit.evidence import PageEvidence, SignalKind
+from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
+from periplus.parts.revisit.visit_value import NextVisit, UpcomingVisits
+from periplus.parts.revisit.weights import PageWeights
+from periplus.policy.settings import RefreshSettings
 from periplus.store import MemoryState, SiteState
 
 DAY = 86_400.0

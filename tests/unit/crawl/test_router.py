@@ -9,8 +9,8 @@ import pytest
 from tests.reference.event_sink import MemoryEventSink
 from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier
 
-from periplus.config import Config
-from periplus.crawl.router import FULL, WINDOW, Outbound, ShardRouter, owner_of
+from periplus.collection.config.settings import Config
+from periplus.engine.router import FULL, WINDOW, Outbound, ShardRouter, owner_of
 from periplus.model import Batch, Discovery, FetchTask, Lane, Purpose, Redirected, Refused, Site, Source, Url
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.store import DiskState
@@ -115,7 +115,7 @@ def test_discoveries_out_of_scope_are_refused_here(shard: Shard) -> None:
 def test_batches_under_way_are_bounded(shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch goes to the state when it is full; at most `WINDOW` are offered, and the rest follows."""
     size = 100
-    monkeypatch.setattr("periplus.crawl.router.MAX_DISCOVERIES_PER_BATCH", size)
+    monkeypatch.setattr("periplus.engine.router.MAX_DISCOVERIES_PER_BATCH", size)
     for start in range(0, (WINDOW + 6) * size, 50):
         shard.router.deliver([link(FOREIGN, start + number) for number in range(50)], 0.0)
         assert sum(map(len, shard.router._foreign.values())) < size

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from tests.unit.crawl.scheduled_sites import DELAY, ScheduledSites
 
-from periplus.crawl.frontier import ActiveSite, Move, Stage
-from periplus.crawl.frontier.politeness import MAX_DELAY
+from periplus.engine.frontier import ActiveSite, Move, Stage
+from periplus.engine.frontier.politeness import MAX_DELAY
 from periplus.model import InvariantError, Lane, Queued, Site, Url
 
 IP = "192.0.2.1"

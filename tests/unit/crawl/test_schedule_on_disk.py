@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.crawl.frontier import Schedule, SiteRecords, Stage
+from periplus.engine.frontier import Schedule, SiteRecords, Stage
 from periplus.model import Lane, Queued, Site, Url
 from periplus.policy.ordering import BreadthFirst
 from periplus.store import DiskState, SiteState, State

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from periplus.config import Config
-from periplus.crawl.frontier.scores import PriorityIndex
+from periplus.collection.config.settings import Config
+from periplus.engine.frontier.scores import PriorityIndex
 from periplus.model import Discovery, Lane, Queued, Source, Url
 from periplus.store import MemoryState
 from periplus.urls import site_of

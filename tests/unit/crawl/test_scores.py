@@ -10,8 +10,8 @@ import pytest
 from tests.reference.event_sink import MemoryEventSink
 from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier
 
-from periplus.crawl.frontier import Frontier, PolitenessSettings
-from periplus.crawl.stats import frontier_stats
+from periplus.engine.frontier import Frontier, PolitenessSettings
+from periplus.engine.stats import frontier_stats
 from periplus.model import (
     Accept,
     Discovery,

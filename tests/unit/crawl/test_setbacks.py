@@ -5,20 +5,10 @@ from __future__ import annotations
 from tests.reference.event_sink import MemoryEventSink
 from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier, open_frontier
 
-from periplus.crawl.frontier import Frontier
-from periplus.crawl.frontier.politeness import MAX_SETBACKS
-from periplus.crawl.stats import frontier_stats
-from periplus.model import (
-    Discovery,
-    Excluded,
-    Failed,
-    Fetched,
-    FetchEnded,
-    FetchTask,
-    Located,
-    Source,
-    Url,
-)
+from periplus.engine.frontier import Frontier
+from periplus.engine.frontier.politeness import MAX_SETBACKS
+from periplus.engine.stats import frontier_stats
+from periplus.model import Discovery, Excluded, Failed, Fetched, FetchEnded, FetchTask, Located, Source, Url
 from periplus.store import MemoryState
 
 PAGE = Url("http://a.test/page")

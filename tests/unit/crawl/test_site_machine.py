@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 from tests.each_case import each_case
 
-from periplus.crawl.frontier import TRANSITIONS, ActiveSite, Move, Request, Stage, transition_table
-from periplus.crawl.frontier import site as module
-from periplus.crawl.frontier.site import MAX_ADDRESS_AGE, MAX_ROBOTS_AGE
+from periplus.engine.frontier import TRANSITIONS, ActiveSite, Move, Request, Stage, transition_table
+from periplus.engine.frontier import site as module
+from periplus.engine.frontier.site import MAX_ADDRESS_AGE, MAX_ROBOTS_AGE
 from periplus.model import Delegation, InvariantError, Lane, Queued, Site, SiteVisits, Url
 from periplus.policy.settings import BalanceSettings
 from periplus.store import MemoryState, SiteState

@@ -8,21 +8,15 @@ import msgspec
 import pytest
 from tests.reference.sitemap_writing import write
 
-from periplus.crawl.sitemaps import SitemapFile, UnfinishedFile, unpack_slice
 from periplus.formats.sitemap import Entry
 from periplus.model import Fetched, FetchTask, Lane, Purpose, Site, SitemapEntry, Source, Stored, Url
-from periplus.policy.sitemaps import (
-    AuthoritySettings,
-    DifferenceSettings,
-    FileMemory,
-    Origin,
-    Priorities,
-    ScoreSettings,
-    SitemapAuthority,
-    SitemapNode,
-    sitemap_score,
-    unpack,
-)
+from periplus.parts.sitemaps.difference import FileMemory, unpack
+from periplus.parts.sitemaps.file import SitemapFile, unpack_slice
+from periplus.parts.sitemaps.scores import Priorities, sitemap_score
+from periplus.parts.sitemaps.settings import DifferenceSettings, ScoreSettings
+from periplus.parts.sitemaps.store import UnfinishedFile
+from periplus.parts.sitemaps.trees import Origin, SitemapNode
+from periplus.parts.sitemaps.visits import AuthoritySettings, SitemapAuthority
 from periplus.store.crawl_state import MemoryListings
 
 FILE = Url("http://a.test/sitemap.xml")

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.unit.formats.linear_time import assert_linear
 
-from periplus.crawl.sitemaps.parser import ARCHIVE, PARSER_LIMITS, IncrementalSitemapParser, Part, Value
 from periplus.formats import metadata_archive
 from periplus.formats.metadata_archive import ArchiveEntry
 from periplus.formats.sitemap import Child, Entry, Kind, Limits, read
 from periplus.model import EntryColumns, Problem
+from periplus.parts.sitemaps.parser import ARCHIVE, PARSER_LIMITS, IncrementalSitemapParser, Part, Value
 
 BASE = "https://example.com/sitemap.xml"
 HEAD = b'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'

@@ -5,18 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.crawl.sitemaps.file import LENGTH, pack, unpack_slice
-from periplus.model import (
-    ChangeFreq,
-    Discovery,
-    EntryColumns,
-    Granularity,
-    Hints,
-    Lastmod,
-    SitemapEntry,
-    Source,
-    Url,
-)
+from periplus.model import ChangeFreq, Discovery, EntryColumns, Granularity, Hints, Lastmod, SitemapEntry, Source, Url
+from periplus.parts.sitemaps.file import LENGTH, pack, unpack_slice
 from periplus.policy.ordering import level_of
 
 FILE = Url("http://a.test/sitemap.xml")

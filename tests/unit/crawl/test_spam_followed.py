@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from periplus.crawl.frontier import Domains
+from periplus.engine.frontier import Domains
 from periplus.model import Site, Url
-from periplus.policy.refresh import PageWeights
+from periplus.parts.revisit.weights import PageWeights
+from periplus.parts.spam.scores import SpamScores, written
 from periplus.policy.settings import DomainBudgets
-from periplus.policy.spam import SpamScores
-from periplus.policy.spam.scores import written
 from periplus.store import MemoryState
 
 

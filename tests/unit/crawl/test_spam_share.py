@@ -7,12 +7,11 @@ from collections.abc import Iterable
 import pytest
 from tests.unit.crawl.scheduled_sites import ScheduledSites
 
-from periplus.crawl.frontier import Domains, PassState, Stage
-from periplus.crawl.frontier.domains import MAX_SPAM_SITES, SPAM_REST
+from periplus.engine.frontier import Domains, PassState, Stage
+from periplus.engine.frontier.domains import MAX_SPAM_SITES, SPAM_REST
 from periplus.model import Delegation, Site, Url
+from periplus.parts.spam.scores import SpamScores, written
 from periplus.policy.settings import DomainBudgets
-from periplus.policy.spam import SpamScores
-from periplus.policy.spam.scores import written
 from periplus.store import MemoryState
 
 IP = "192.0.2.1"

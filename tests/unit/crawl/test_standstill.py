@@ -10,11 +10,12 @@ import pytest
 from tests.lab.crawling import rows
 from tests.lab.scripted_web import ScriptedWeb, page
 
-from periplus.assembly import open_crawl, seeds_from, settle
-from periplus.config import Config
-from periplus.crawl.frontier import ActiveSite, Schedule
-from periplus.crawl.inputs import Emit
-from periplus.crawl.standstill import Standstill
+from periplus.collection.config.settings import Config
+from periplus.collection.opening import open_crawl, settle
+from periplus.collection.seeds import seeds_from
+from periplus.engine.frontier import ActiveSite, Schedule
+from periplus.engine.inputs import Emit
+from periplus.engine.standstill import Standstill
 from periplus.model import CrawlStalled
 
 HOME = "http://a.test/"
@@ -37,7 +38,7 @@ class Forgetful:
                 place(schedule, active, until)
 
         monkeypatch.setattr(Schedule, "place", forget)
-        monkeypatch.setattr("periplus.crawl.engine.PATIENCE", 0.3)
+        monkeypatch.setattr("periplus.engine.engine.PATIENCE", 0.3)
 
 
 def crawl(folder: Path, web: ScriptedWeb) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from periplus.crawl.stats import CrawlStats
+from periplus.engine.stats import CrawlStats
 from periplus.model import (
     ChangeLevel,
     ChangeSeen,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.crawl.test_scores import NOW, SITE, Begin, begin, url
 
-from periplus.crawl.clock import RateLimiter
-from periplus.crawl.frontier.steering import MAX_LOOKED_AT, Preview, Steering, SteeringState, preview
+from periplus.engine.clock import RateLimiter
+from periplus.engine.frontier.steering import MAX_LOOKED_AT, Preview, Steering, SteeringState, preview
 from periplus.model import ConfigError, Discovered, FetchEnded, Lane, Queued, Refused, Url
 from periplus.store import MemoryState
 

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from periplus.crawl.shard import Status
-from periplus.crawl.sharding.messages import Orders, StatusReport
-from periplus.crawl.sharding.processes import ProcessTeam
-from periplus.crawl.stats import CrawlStats, FrontierStats
-from periplus.policy.refresh import Bid
+from periplus.engine.shard import Status
+from periplus.engine.sharding.messages import Orders, StatusReport
+from periplus.engine.sharding.processes import ProcessTeam
+from periplus.engine.stats import CrawlStats, FrontierStats
+from periplus.parts.revisit.market import Bid
 
 DAY = 86_400.0
 NOW = 1.7e9

@@ -6,11 +6,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from periplus.crawl.frontier import Setback
-from periplus.crawl.frontier.politeness import MAX_SETBACKS
-from periplus.crawl.shard import Status
-from periplus.crawl.sharding.crawl import are_unreachable, has_begun
-from periplus.crawl.stats import CrawlStats, FrontierStats
+from periplus.engine.frontier import Setback
+from periplus.engine.frontier.politeness import MAX_SETBACKS
+from periplus.engine.shard import Status
+from periplus.engine.sharding.crawl import are_unreachable, has_begun
+from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Site, Url
 
 A, B = Site("a.test"), Site("b.test")

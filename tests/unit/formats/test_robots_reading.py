@@ -8,16 +8,7 @@ import pytest
 from tests.each_case import each_case
 from tests.unit.formats.linear_time import assert_linear
 
-from periplus.formats.robots import (
-    MAX_BYTES,
-    CleanParam,
-    Group,
-    RequestRate,
-    Rule,
-    VisitTime,
-    looks_like_html,
-    parse,
-)
+from periplus.formats.robots import MAX_BYTES, CleanParam, Group, RequestRate, Rule, VisitTime, looks_like_html, parse
 
 
 def reasons(body: bytes) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.assembly.seeds import read_seeds
+from periplus.collection.seeds import read_seeds
 from periplus.formats.url_lists import read_urls
 from periplus.model import UsageError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.each_case import each_case
 from tests.unit.insight.asked_collection import Made, at
 
-from periplus.insight.audit import (
+from periplus.apps.audit import (
     KINDS,
     QUESTIONS,
     Area,
@@ -22,8 +22,8 @@ from periplus.insight.audit import (
     audit,
     page,
 )
-from periplus.insight.audit.html_page import sized, summary
-from periplus.insight.audit.site_audit import check_robots
+from periplus.apps.audit.html_page import sized, summary
+from periplus.apps.audit.site_audit import check_robots
 from periplus.model import RobotsFile, Site
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "audit.md").read_text()

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 from tests.unit.insight.test_audit_catalogue import audit_of
 
-from periplus.insight.audit import KINDS, Audit, Example, Finding, Severity, compare, to_csv, to_junit, to_sarif
-from periplus.insight.audit.finding_kinds import Kind
+from periplus.apps.audit import KINDS, Audit, Example, Finding, Severity, compare, to_csv, to_junit, to_sarif
+from periplus.apps.audit.finding_kinds import Kind
 
 EVIL = 'http://a.test/"><script>&\x00'
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.insight.changes import Difference, Mark, diff
-from periplus.insight.changes.difference import Budget, matches, pieces_of, words_of
+from periplus.apps.changes import Difference, Mark, diff
+from periplus.apps.changes.difference import Budget, matches, pieces_of, words_of
 
 
 def marked(difference: Difference) -> str:

@@ -1,4 +1,4 @@
-"""`insight.changes.changes_since`: what appeared, changed and vanished, from the tables."""
+"""`apps.changes.changes_since`: what appeared, changed and vanished, from the tables."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from tests.each_case import each_case
 from tests.unit.insight.kept_versions import KeptVersions, article
 
-from periplus.insight.changes import Kind, changes_since, detail_of, usual_beginning
-from periplus.insight.changes.window import Piece, runs_of
+from periplus.apps.changes import Kind, changes_since, detail_of, usual_beginning
+from periplus.apps.changes.window import Piece, runs_of
 from periplus.model import Url
 from periplus.store.tables import SCHEMAS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.insight.kept_versions import KeptVersions, article
 
-from periplus.insight.changes import Mark, diff_of, version_at, versions
+from periplus.apps.changes import Mark, diff_of, version_at, versions
 from periplus.model import Url, UsageError
 
 A = Url("http://a.test/")

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from periplus.assembly import Layout
-from periplus.assembly.collection import Collection
-from periplus.assembly.judging import judge
-from periplus.config import Config
+from periplus.collection.collection import Collection
+from periplus.collection.config.settings import Config
+from periplus.collection.judging import judge
+from periplus.collection.layout import Layout
 from periplus.insight.views.kept import write_verdicts
 from periplus.model import ConfigError, Judged
-from periplus.policy.dust import GivenRule, Rule, RuleFile, describe, read_rule_file, write_rule_file
+from periplus.parts.dust.given import GivenRule, RuleFile, read_rule_file, write_rule_file
+from periplus.parts.dust.rules import Rule, describe
 from periplus.store import LearntFiles
 
 REF = Rule("drop-param", "ref")

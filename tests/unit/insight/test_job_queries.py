@@ -11,11 +11,12 @@ import pyarrow as pa
 import pytest
 
 from periplus.content import read_page
-from periplus.insight.mirrors import judge_hosts
-from periplus.insight.spam import SpamJob
 from periplus.insight.views import Views
 from periplus.model import Discovered, Discovery, PageRead, Source, Url
-from periplus.policy.spam import SpamSettings, shipped
+from periplus.parts.mirrors.job import judge_hosts
+from periplus.parts.spam.job import SpamJob
+from periplus.parts.spam.model import shipped
+from periplus.parts.spam.verdict import SpamSettings
 from periplus.store.tables import Tables
 
 DOMAINS = 3000

@@ -16,10 +16,10 @@ from tests.each_case import each_case
 from tests.markup import elements
 from tests.unit.insight.asked_collection import Made, at
 
-from periplus.insight.report import Budget, CrawlState, KnownFreshness, Report, Trust, gather_report, page
-from periplus.insight.report.drawing import FIGURES
-from periplus.insight.report.few_sites import FEW
-from periplus.insight.report.figures import (
+from periplus.apps.report import Budget, CrawlState, KnownFreshness, Report, Trust, gather_report, page
+from periplus.apps.report.drawing import FIGURES
+from periplus.apps.report.few_sites import FEW
+from periplus.apps.report.figures import (
     LETTER,
     TITLE,
     WIDTH,
@@ -31,8 +31,8 @@ from periplus.insight.report.figures import (
     logarithmic,
     scatter_plot,
 )
-from periplus.insight.report.questions import BY_CHAPTER, CHAPTERS
-from periplus.insight.report.wording import clean, link, prose, share
+from periplus.apps.report.questions import BY_CHAPTER, CHAPTERS
+from periplus.apps.report.wording import clean, link, prose, share
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'\u202e\x07"
 DOCUMENTED = (Path(__file__).resolve().parents[3] / "docs" / "report.md").read_text()
@@ -289,7 +289,7 @@ def test_the_report_needs_no_plotting_library(tmp_path: Path) -> None:
     program = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from pathlib import Path\n"
-        "from periplus.insight.report import gather_report, page\n"
+        "from periplus.apps.report import gather_report, page\n"
         "from periplus.insight.views import Views\n"
         f"with Views(Path({str(made.folder)!r})) as views: print(page(gather_report(views, 'a', 0.0)).count('<svg'))"
     )

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from periplus.insight.reputation import DomainGraph, ReputationSettings, learn_reputation
 from periplus.model import Url
+from periplus.parts.reputation.job import DomainGraph, ReputationSettings, learn_reputation
 from periplus.store.tables import SCHEMAS
 
 SUFFIXES = ("lab.test",)

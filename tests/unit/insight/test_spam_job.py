@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from periplus.apps.lab import traps
+from periplus.apps.lab.http import Request
+from periplus.apps.lab.world import World
 from periplus.content import read_page
-from periplus.insight.spam import SpamJob
 from periplus.insight.views import QUESTIONS, Views
 from periplus.insight.views.kept import write_verdicts
-from periplus.lab.web import traps
-from periplus.lab.web.http import Request
-from periplus.lab.web.world import World
 from periplus.model import Discovered, Discovery, PageRead, Source, Url
-from periplus.policy.spam import SpamScores, SpamSettings, shipped
+from periplus.parts.spam.job import SpamJob
+from periplus.parts.spam.model import shipped
+from periplus.parts.spam.scores import SpamScores
+from periplus.parts.spam.verdict import SpamSettings
 from periplus.store.tables import Tables
 
 SUFFIXES = ("lab.test",)

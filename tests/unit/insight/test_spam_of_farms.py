@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from periplus.apps.lab.http import Request
+from periplus.apps.lab.spam_web import Farm, HostileWorld
 from periplus.content import read_page
-from periplus.insight.reputation import ReputationSettings, learn_reputation
-from periplus.insight.spam import SpamJob, SpamJudgement
 from periplus.insight.views import Views
-from periplus.lab.web.http import Request
-from periplus.lab.web.spam_web import Farm, HostileWorld
 from periplus.model import Discovered, Discovery, PageRead, Source, Url
-from periplus.policy.spam import SpamScores, SpamSettings, shipped
+from periplus.parts.reputation.job import ReputationSettings, learn_reputation
+from periplus.parts.spam.job import SpamJob, SpamJudgement
+from periplus.parts.spam.model import shipped
+from periplus.parts.spam.scores import SpamScores
+from periplus.parts.spam.verdict import SpamSettings
 from periplus.store.tables import Tables
 
 SUFFIXES = ("lab.test",)

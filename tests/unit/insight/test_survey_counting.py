@@ -9,7 +9,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.insight.survey import Distribution, NameCounts
+from periplus.apps.survey import Distribution, NameCounts
 
 FILES = st.lists(st.dictionaries(st.sampled_from("abcdefghijkl"), st.integers(1, 9), max_size=6), max_size=60)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.each_case import each_case
 
-from periplus.insight.survey import FileFact, RobotsFact, agent_name, facts_of_collection, robots_fact
+from periplus.apps.survey import FileFact, RobotsFact, agent_name, facts_of_collection, robots_fact
 from periplus.model import (
     ChangeFreq,
     Excluded,

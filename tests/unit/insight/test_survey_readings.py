@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.hypothesis_depth import examples
 
-from periplus.insight.survey.readings import FileReading, Readings
+from periplus.apps.survey.readings import FileReading, Readings
 from periplus.store.tables import SCHEMAS
 
 SCHEMA = SCHEMAS["sitemap_entries"]

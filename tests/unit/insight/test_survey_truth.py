@@ -10,7 +10,7 @@ from tests.lab.surveyed_collection import PlayedSurvey
 from tests.lab.surveyed_domains import SurveyedDomains
 from tests.lab.surveyed_truth import differences, truth
 
-from periplus.insight.survey import FileFact, RobotsFact, Survey, facts_of_collection, tables_of
+from periplus.apps.survey import FileFact, RobotsFact, Survey, facts_of_collection, tables_of
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.insight.survey import (
-    Figure,
-    FileFact,
-    RobotsFact,
-    Survey,
-    figures_of,
-    summary_of,
-    tables_of,
-    write_survey,
-)
+from periplus.apps.survey import Figure, FileFact, RobotsFact, Survey, figures_of, summary_of, tables_of, write_survey
 
 HOSTILE = "](http://evil.test)<script>|\n\x1b[31m`"
 

@@ -7,7 +7,7 @@ import random
 import pytest
 from tests.each_case import each_case
 
-from periplus.insight.ulinks import Sample, Ulink, tree_statistics, ulinks
+from periplus.apps.ulinks import Sample, Ulink, tree_statistics, ulinks
 
 BIG = [
     *(f"http://big.com/books/fiction/{number}" for number in range(6)),

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from tests.each_case import each_case
 
-from periplus.insight.ulinks import Listed, Ulink, ulinks
-from periplus.insight.ulinks.branches import shape_of
-from periplus.insight.ulinks.sampling import repaired
-from periplus.insight.ulinks.titles import anchors_of, without_site
+from periplus.apps.ulinks import Listed, Ulink, ulinks
+from periplus.apps.ulinks.branches import shape_of
+from periplus.apps.ulinks.sampling import repaired
+from periplus.apps.ulinks.titles import anchors_of, without_site
 from periplus.model import Url
 
 DAY = 86_400.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from periplus.lab.simulate.balance import (
+from periplus.apps.simulate.balance import (
     BEST,
     KINDS,
     WAYS,

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.formats.metadata_archive import SEGMENT, needed, write
-from periplus.lab.simulate.brandman import (
+from periplus.apps.simulate.brandman import (
     MIXES,
     Figure6,
     archive_findings,
@@ -22,7 +21,8 @@ from periplus.lab.simulate.brandman import (
     reproduce_brandman,
     waste,
 )
-from periplus.lab.simulate.findings import Finding
+from periplus.apps.simulate.findings import Finding
+from periplus.formats.metadata_archive import SEGMENT, needed, write
 
 SEEDS = (0, 1)
 BUDGETS = tuple(level / 100 for level in (*range(4, 20, 2), *range(20, 36), 38, 41))

@@ -8,25 +8,17 @@ from math import inf, isfinite, nan
 import numpy as np
 import pytest
 
-from periplus.lab.simulate.batches import batch_activity
-from periplus.lab.simulate.castillo import in_proportion, plots_of, reproduce_castillo, web_settings
-from periplus.lab.simulate.castillo_evidence import (
-    LINES,
-    SHARES,
-    WEBS,
-    Case,
-    Evidence,
-    cases,
-    depth_profile,
-)
-from periplus.lab.simulate.castillo_findings import findings_of, relation
-from periplus.lab.simulate.findings import Finding
-from periplus.lab.simulate.generated import WebSettings, generate
-from periplus.lab.simulate.graph_files import ranked
-from periplus.lab.simulate.network import NetworkSettings
-from periplus.lab.simulate.plots import draw
-from periplus.lab.simulate.runs import run_ordering
-from periplus.lab.simulate.web import web_from_edges
+from periplus.apps.simulate.batches import batch_activity
+from periplus.apps.simulate.castillo import in_proportion, plots_of, reproduce_castillo, web_settings
+from periplus.apps.simulate.castillo_evidence import LINES, SHARES, WEBS, Case, Evidence, cases, depth_profile
+from periplus.apps.simulate.castillo_findings import findings_of, relation
+from periplus.apps.simulate.findings import Finding
+from periplus.apps.simulate.generated import WebSettings, generate
+from periplus.apps.simulate.graph_files import ranked
+from periplus.apps.simulate.network import NetworkSettings
+from periplus.apps.simulate.plots import draw
+from periplus.apps.simulate.runs import run_ordering
+from periplus.apps.simulate.web import web_from_edges
 from periplus.model import ConfigError, InvariantError, Site
 
 

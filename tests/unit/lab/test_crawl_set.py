@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.lab.simulate.crawl_set import HISTORIES, HOSTS, IMPORTANCE, PAGES, read_crawl_set
-from periplus.lab.simulate.edge_lists import stream_lines
-from periplus.lab.simulate.freshness import simulate_freshness
-from periplus.lab.simulate.histories import DAY
+from periplus.apps.simulate.crawl_set import HISTORIES, HOSTS, IMPORTANCE, PAGES, read_crawl_set
+from periplus.apps.simulate.edge_lists import stream_lines
+from periplus.apps.simulate.freshness import simulate_freshness
+from periplus.apps.simulate.histories import DAY
 from periplus.model import ConfigError
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from periplus.lab.simulate.freshness import simulate_freshness
-from periplus.lab.simulate.histories import HistorySettings, Window, generate_histories, window
-from periplus.lab.simulate.learned_refresh import day_signals
-from periplus.lab.simulate.noisy_refresh import SignalQuality
+from periplus.apps.simulate.freshness import simulate_freshness
+from periplus.apps.simulate.histories import HistorySettings, Window, generate_histories, window
+from periplus.apps.simulate.learned_refresh import day_signals
+from periplus.apps.simulate.noisy_refresh import SignalQuality
 from periplus.model import ConfigError
 
 

@@ -12,15 +12,15 @@ from msgspec.structs import replace
 from tests.each_case import each_case
 from tests.unit.lab.worker_jobs import end_at_once, halve
 
+from periplus.apps.simulate.crawl import Trace
+from periplus.apps.simulate.generated import WebSettings, generate
+from periplus.apps.simulate.graph_files import ranked, store_web, stored_web
+from periplus.apps.simulate.network import NetworkSettings
+from periplus.apps.simulate.orderings import OrderingResult, compare_orderings, mean_curves, summarise
+from periplus.apps.simulate.runs import CURVE_POINTS, PolicyChoice, Value, mass_of, oracle_of, run_ordering
+from periplus.apps.simulate.web import Web, web_from_edges
+from periplus.apps.simulate.workers import run_jobs
 from periplus.graph import pagerank
-from periplus.lab.simulate.crawl import Trace
-from periplus.lab.simulate.generated import WebSettings, generate
-from periplus.lab.simulate.graph_files import ranked, store_web, stored_web
-from periplus.lab.simulate.network import NetworkSettings
-from periplus.lab.simulate.orderings import OrderingResult, compare_orderings, mean_curves, summarise
-from periplus.lab.simulate.runs import CURVE_POINTS, PolicyChoice, Value, mass_of, oracle_of, run_ordering
-from periplus.lab.simulate.web import Web, web_from_edges
-from periplus.lab.simulate.workers import run_jobs
 from periplus.model import ConfigError, Site, Url, UsageError
 from periplus.policy.ordering import RandomOrder
 

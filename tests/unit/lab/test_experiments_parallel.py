@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from periplus.lab.simulate.batches import batch_activity, form_batch, part_of, robots_at_work, waiting_pages
-from periplus.lab.simulate.crawl import SimulatedCrawl, Trace
-from periplus.lab.simulate.generated import WebSettings, generate
-from periplus.lab.simulate.network import NetworkSettings
-from periplus.lab.simulate.speedup import TABLE_I, SpeedupResult, bounds, speedups
-from periplus.lab.simulate.web import Web, web_from_edges
+from periplus.apps.simulate.batches import batch_activity, form_batch, part_of, robots_at_work, waiting_pages
+from periplus.apps.simulate.crawl import SimulatedCrawl, Trace
+from periplus.apps.simulate.generated import WebSettings, generate
+from periplus.apps.simulate.network import NetworkSettings
+from periplus.apps.simulate.speedup import TABLE_I, SpeedupResult, bounds, speedups
+from periplus.apps.simulate.web import Web, web_from_edges
 from periplus.model import ConfigError, Site
 from periplus.policy.ordering import LargestSite
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.each_case import each_case
 
-from periplus.lab.simulate.findings import finding, mean_curve, mean_interval
+from periplus.apps.simulate.findings import finding, mean_curve, mean_interval
 
 
 def test_interval_is_students() -> None:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.hypothesis_depth import examples
 from tests.reference.visit_frequencies import expected_freshness
 
-from periplus.lab.simulate.freshness import WARM_UP, FreshnessResult, simulate_freshness
-from periplus.lab.simulate.histories import DAY, Histories, HistorySettings, generate_histories, window
-from periplus.lab.simulate.refresh import RefreshSettings, refresh_policies
+from periplus.apps.simulate.freshness import WARM_UP, FreshnessResult, simulate_freshness
+from periplus.apps.simulate.histories import DAY, Histories, HistorySettings, generate_histories, window
+from periplus.apps.simulate.refresh import RefreshSettings, refresh_policies
 from periplus.model import ConfigError
-from periplus.policy.refresh.allocation import frequencies_for_freshness
+from periplus.parts.revisit.allocation import frequencies_for_freshness
 
 NO_COST = RefreshSettings(archives=0)
 

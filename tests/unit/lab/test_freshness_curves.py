@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from periplus.lab.simulate.freshness import (
+from periplus.apps.simulate.freshness import (
     FreshnessResult,
     budget_for,
     freshness_curves,
@@ -18,8 +18,8 @@ from periplus.lab.simulate.freshness import (
     run_freshness,
     saved,
 )
-from periplus.lab.simulate.histories import Histories, HistorySettings, generate_histories, read_histories
-from periplus.lab.simulate.refresh import RefreshSettings, refresh_policies
+from periplus.apps.simulate.histories import Histories, HistorySettings, generate_histories, read_histories
+from periplus.apps.simulate.refresh import RefreshSettings, refresh_policies
 from periplus.model import ConfigError
 
 BUDGETS = np.array([0.1, 0.2, 0.3])

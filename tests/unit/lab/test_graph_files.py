@@ -14,11 +14,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from periplus.lab.simulate.edge_lists import edge_list, gaps
-from periplus.lab.simulate.graph_files import read_graph, read_ranks
-from periplus.lab.simulate.orderings import compare_orderings
-from periplus.lab.simulate.runs import PolicyChoice
-from periplus.lab.simulate.web import Web
+from periplus.apps.simulate.edge_lists import edge_list, gaps
+from periplus.apps.simulate.graph_files import read_graph, read_ranks
+from periplus.apps.simulate.orderings import compare_orderings
+from periplus.apps.simulate.runs import PolicyChoice
+from periplus.apps.simulate.web import Web
 from periplus.model import ConfigError
 
 LINKS = {(0, 1), (0, 2), (1, 2), (2, 0), (3, 0)}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.each_case import each_case
 
-from periplus.lab.simulate.histories import DAY, HistorySettings, generate_histories, read_histories
+from periplus.apps.simulate.histories import DAY, HistorySettings, generate_histories, read_histories
 from periplus.model import ConfigError
 
 TEXT = "#site\tpage\tin_head\ttimes\na.org\tx\t1\t100 300 200\na.org\ty\t0\t50\nb.org\tz\t1\t7.5 8\n"

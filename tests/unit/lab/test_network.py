@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from tests.hypothesis_depth import examples
 
-from periplus.lab.simulate.network import FreeLine, NetworkSettings, SharedLine, line_of
+from periplus.apps.simulate.network import FreeLine, NetworkSettings, SharedLine, line_of
 
 
 class Fetch(Struct, frozen=True):

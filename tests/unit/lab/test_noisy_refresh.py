@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from periplus.lab.simulate.noisy_refresh import POLICIES, NoisySettings, compare_noisy, simulate_noisy
+from periplus.apps.simulate.noisy_refresh import POLICIES, NoisySettings, compare_noisy, simulate_noisy
 from periplus.model import ConfigError
 
 

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 from tests.hypothesis_depth import examples
 
-from periplus.lab.simulate.findings import Curve
-from periplus.lab.simulate.plots import Mark, Plot, draw, save, sparkline
-from periplus.lab.simulate.plots.axes import rounded_text, spread, text_width, time_step, value_text, wrapped
-from periplus.lab.simulate.plots.plot import COLOURS, GROUND, pen
-from periplus.lab.simulate.plots.traces import thin
+from periplus.apps.simulate.findings import Curve
+from periplus.apps.simulate.plots import Mark, Plot, draw, save, sparkline
+from periplus.apps.simulate.plots.axes import rounded_text, spread, text_width, time_step, value_text, wrapped
+from periplus.apps.simulate.plots.plot import COLOURS, GROUND, pen
+from periplus.apps.simulate.plots.traces import thin
 from periplus.model import UsageError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -62,8 +62,8 @@ def test_the_same_plot_gives_the_same_bytes_wherever_it_is_drawn(tmp_path: Path)
     blocked.write_text("")
     code = (
         "import sys\n"
-        "from periplus.lab.simulate.findings import Curve\n"
-        "from periplus.lab.simulate.plots import Plot, draw\n"
+        "from periplus.apps.simulate.findings import Curve\n"
+        "from periplus.apps.simulate.plots import Plot, draw\n"
         "assert 'matplotlib' not in sys.modules\n"
         "y = [0.0, 2.0, 1.0]\n"
         "print(draw(Plot('t', 'x', 'y', (Curve('a', [1.0, 2.0, 3.0], y, y, y),))), end='')\n"

@@ -12,7 +12,7 @@ from bench import policy_pages
 from bench.policy_pages import BEGIN, END, PAGE, PLOTS, measure, section_of, write_pages
 from tests.each_case import each_case
 
-from periplus.lab.simulate.generated import WebSettings
+from periplus.apps.simulate.generated import WebSettings
 from periplus.model import UsageError
 from periplus.policy.ordering import ordering, orderings
 

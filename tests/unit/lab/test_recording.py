@@ -7,12 +7,12 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pytest
 
-from periplus.lab.simulate.generated import WebSettings, generate
-from periplus.lab.simulate.graph_files import ranked
-from periplus.lab.simulate.histories import HistorySettings, generate_histories
-from periplus.lab.simulate.network import NetworkSettings
-from periplus.lab.simulate.recording import record_crawl, record_refresh
-from periplus.lab.simulate.runs import PolicyChoice
+from periplus.apps.simulate.generated import WebSettings, generate
+from periplus.apps.simulate.graph_files import ranked
+from periplus.apps.simulate.histories import HistorySettings, generate_histories
+from periplus.apps.simulate.network import NetworkSettings
+from periplus.apps.simulate.recording import record_crawl, record_refresh
+from periplus.apps.simulate.runs import PolicyChoice
 from periplus.model import UsageError
 from periplus.store.tables import SCHEMAS, read
 

@@ -11,8 +11,8 @@ from bench.policy_pages import BEGIN, END
 from bench.refresh_pages import PAGE, PLOTS, measure_refreshing, write_refresh_pages
 from tests.each_case import each_case
 
-from periplus.lab.simulate.histories import HistorySettings
-from periplus.lab.simulate.refresh import refresh_policies
+from periplus.apps.simulate.histories import HistorySettings
+from periplus.apps.simulate.refresh import refresh_policies
 from periplus.model import UsageError
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"

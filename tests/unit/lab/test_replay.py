@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.lab.crawling import by_proxy, crawl, rows, standing
 
-from periplus.lab.simulate.recording import web_of_collection
-from periplus.lab.simulate.web import NO_ANSWER, Web
-from periplus.lab.web import World
+from periplus.apps.lab import World
+from periplus.apps.simulate.recording import web_of_collection
+from periplus.apps.simulate.web import NO_ANSWER, Web
 from periplus.model import CollectionError
 
 VISITED = """(select * from fetches where purpose = 'page' and outcome <> 'excluded'

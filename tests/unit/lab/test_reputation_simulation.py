@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from periplus.lab.simulate.reputation import (
+from periplus.apps.simulate.reputation import (
     FARMS,
     HONEST,
     SCORES,

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from tests.each_case import each_case
 from tests.hypothesis_depth import examples
 
-from periplus.crawl.router import owner_of
-from periplus.lab.simulate.scaling import (
+from periplus.apps.simulate.scaling import (
     CoordinatorSettings,
     ScalingSettings,
     coordinator_share,
@@ -20,7 +19,7 @@ from periplus.lab.simulate.scaling import (
     saturated_at,
     scaling,
 )
-from periplus.lab.simulate.scaling_traffic import (
+from periplus.apps.simulate.scaling_traffic import (
     ExchangeSettings,
     PaceSettings,
     ScalingWeb,
@@ -32,7 +31,8 @@ from periplus.lab.simulate.scaling_traffic import (
     pace,
     traffic,
 )
-from periplus.lab.simulate.web import owners, site_name
+from periplus.apps.simulate.web import owners, site_name
+from periplus.engine.router import owner_of
 from periplus.model import ConfigError
 
 SMALL = ScalingSettings(web=ScalingWebSettings(pages=20_000, sites=400, largest_site=2_000))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from periplus.lab.simulate.noisy_refresh import VARIED, NoisySettings, run_signals, signal_curves
+from periplus.apps.simulate.noisy_refresh import VARIED, NoisySettings, run_signals, signal_curves
 from periplus.model import ConfigError
 
 SMALL = NoisySettings(sites=3, pages=12, days=12)

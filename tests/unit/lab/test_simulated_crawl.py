@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 from tests.hypothesis_depth import examples
 
-from periplus.lab.simulate.crawl import SimulatedCrawl, Trace
-from periplus.lab.simulate.generated import WebSettings, generate, small_settings
-from periplus.lab.simulate.graph_files import RankedWeb, ranked
-from periplus.lab.simulate.network import NetworkSettings
-from periplus.lab.simulate.runs import PolicyChoice, crawl_of, run_ordering
-from periplus.lab.simulate.web import Web
+from periplus.apps.simulate.crawl import SimulatedCrawl, Trace
+from periplus.apps.simulate.generated import WebSettings, generate, small_settings
+from periplus.apps.simulate.graph_files import RankedWeb, ranked
+from periplus.apps.simulate.network import NetworkSettings
+from periplus.apps.simulate.runs import PolicyChoice, crawl_of, run_ordering
+from periplus.apps.simulate.web import Web
 from periplus.policy.ordering import ordering, orderings
 
 DELAY = 15.0

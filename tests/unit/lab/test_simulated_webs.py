@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from tests.each_case import each_case
 
-from periplus.lab.simulate.generated import WebSettings, generate, paper_settings, site_sizes, small_settings
-from periplus.lab.simulate.web import NO_ANSWER, OK, Web
+from periplus.apps.simulate.generated import WebSettings, generate, paper_settings, site_sizes, small_settings
+from periplus.apps.simulate.web import NO_ANSWER, OK, Web
 from periplus.model import ConfigError
 
 

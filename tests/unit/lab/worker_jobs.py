@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from periplus.lab.simulate.workers import Progress
+from periplus.apps.simulate.workers import Progress
 from periplus.model import ConfigError
 
 

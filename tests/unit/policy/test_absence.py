@@ -6,7 +6,7 @@ from tests.each_case import each_case
 
 from periplus.content import sketch_of
 from periplus.model import Domain, Url
-from periplus.policy.absence import (
+from periplus.parts.absence.policy import (
     HomePage,
     ReadPage,
     SiteAbsence,
@@ -24,7 +24,7 @@ from periplus.policy.absence import (
     suspect_page,
     suspect_redirect,
 )
-from periplus.policy.not_found_words import LANGUAGES, says_not_found
+from periplus.parts.absence.words import LANGUAGES, says_not_found
 from periplus.policy.settings import AbsenceSettings
 
 SETTINGS = AbsenceSettings(enabled=True)

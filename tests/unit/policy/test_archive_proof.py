@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from periplus.policy.refresh import NO_PROOF, ArchiveProof, RefreshSettings
+from periplus.parts.revisit.signals import NO_PROOF, ArchiveProof
+from periplus.policy.settings import RefreshSettings
 
 SETTINGS = RefreshSettings()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from periplus.content import read_page
 from periplus.model import Url
-from periplus.policy.cloaking import (
+from periplus.parts.cloaking.policy import (
     Copy,
     Kind,
     SiteProbes,

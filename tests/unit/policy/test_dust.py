@@ -7,32 +7,24 @@ import pytest
 from tests.each_case import each_case
 
 from periplus.model import ConfigError, Discovery, Rewrite, Source, Url
-from periplus.policy.dust import (
-    DustSettings,
+from periplus.parts.dust.discarder import from_discarder
+from periplus.parts.dust.evidence import lower_quantile
+from periplus.parts.dust.given import clean_params, priors_of, read_rule_file
+from periplus.parts.dust.learning import (
     Observation,
     Pair,
-    Rule,
     SiteDust,
-    apply,
     checked,
-    clean_params,
     count_pair,
-    describe,
-    from_discarder,
     is_looked_up,
-    is_probe,
     learn,
-    lower_quantile,
     note_target,
-    operation_between,
-    operations,
-    parse_rule,
-    priors_of,
-    read_rule_file,
     redirected_back,
-    renamed,
     target_failed,
 )
+from periplus.parts.dust.renaming import is_probe, renamed
+from periplus.parts.dust.rules import Rule, apply, describe, operation_between, operations, parse_rule
+from periplus.parts.dust.settings import DustSettings
 from periplus.policy.filters import FilterStates, Renames, path_template_of
 
 SITE = "http://a.net"

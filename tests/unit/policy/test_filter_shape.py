@@ -6,14 +6,7 @@ import pytest
 from tests.each_case import each_case
 
 from periplus.model import Accept, ConfigError, Discovery, Reject, Rewrite, Source, Url, Verdict
-from periplus.policy.filters import (
-    Extensions,
-    ExtensionSettings,
-    Sessions,
-    SessionSettings,
-    Shape,
-    ShapeSettings,
-)
+from periplus.policy.filters import Extensions, ExtensionSettings, Sessions, SessionSettings, Shape, ShapeSettings
 
 
 def reason(verdict: Verdict) -> str | None:

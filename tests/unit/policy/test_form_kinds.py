@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.each_case import each_case
 
 from periplus.content import read_page
-from periplus.policy.forms import FormKind, kind_of
+from periplus.parts.forms.kinds import FormKind, kind_of
 
 
 def kind(html: str) -> FormKind:

@@ -10,27 +10,24 @@ import pytest
 from bench.form_probing import Probed, floor, probe
 from tests.each_case import each_case
 
+from periplus.apps.lab.database import Database
+from periplus.apps.lab.world import World
 from periplus.content import read_page
-from periplus.lab.web.database import Database
-from periplus.lab.web.world import World
 from periplus.model import ConfigError, Form, FormRow, Site, Url
-from periplus.policy.forms import (
-    FormSettings,
-    Prober,
-    ProberState,
-    Use,
-    Words,
+from periplus.parts.forms.kinds import Use, inputs_of
+from periplus.parts.forms.prober import Prober, ProberState, Template
+from periplus.parts.forms.settings import FormSettings
+from periplus.parts.forms.submitting import (
+    REASONS,
     asks_for_captcha,
     bounded,
     count_request,
-    inputs_of,
     is_query,
     max_requests,
     refusal,
     submission,
 )
-from periplus.policy.forms.prober import Template
-from periplus.policy.forms.submitting import REASONS
+from periplus.parts.forms.words import Words
 
 PAGE = Url("http://a.test/")
 

@@ -13,9 +13,9 @@ from functools import partial
 import pytest
 from msgspec.structs import replace
 
+from periplus.apps.lab import Answer, Request, World
+from periplus.apps.lab.traps import CALENDAR, CLOAKER, DOUBLING, FACETS, FARM, SESSIONS
 from periplus.content import read_page
-from periplus.lab.web import Answer, Request, World
-from periplus.lab.web.traps import CALENDAR, CLOAKER, DOUBLING, FACETS, FARM, SESSIONS
 from periplus.model import Discovery, Page, Reject, Rewrite, Site, Source, Url
 from periplus.policy.filters import (
     BudgetSettings,

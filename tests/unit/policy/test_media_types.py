@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.each_case import each_case
 
-from periplus.config import Config
+from periplus.collection.config.settings import Config
 from periplus.model import ConfigError, Discovery, Reject, Source, Url
 from periplus.policy.filters import Extensions, MediaSettings, MediaTypes
 

@@ -6,8 +6,7 @@ from msgspec.structs import replace
 
 from periplus.content import sketch_of
 from periplus.model import Accept, Discovery, Reject, Site, Source, Url
-from periplus.policy.duplicates import brief_of
-from periplus.policy.mirrors import (
+from periplus.parts.mirrors.policy import (
     HostFacts,
     HostRule,
     LearntHosts,
@@ -23,6 +22,7 @@ from periplus.policy.mirrors import (
     rules_of,
     verify,
 )
+from periplus.policy.duplicates import brief_of
 from periplus.policy.settings import MirrorSettings
 
 A, B, C = Site("a.org"), Site("b.org"), Site("c.org")

@@ -12,11 +12,7 @@ from numpy.typing import NDArray
 from tests.hypothesis_depth import examples
 from tests.reference.visit_frequencies import expected_age, expected_freshness, frequencies_for_age
 
-from periplus.policy.refresh.allocation import (
-    frequencies_for_freshness,
-    harmonic_frequencies,
-    random_frequencies,
-)
+from periplus.parts.revisit.allocation import frequencies_for_freshness, harmonic_frequencies, random_frequencies
 
 FIVE = np.arange(1.0, 6.0)
 MIX = np.repeat(1 / np.array([1.0, 7, 30, 120, 365]), [23, 15, 16, 16, 30])

@@ -5,18 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from periplus.policy.refresh import (
-    Appraiser,
-    Hub,
-    KindEvidence,
-    PageEvidence,
-    RefreshSettings,
-    SignalKind,
-    SiteEvidence,
-    certainty,
-    learnt,
-)
-from periplus.policy.refresh.evidence import DAY
+from periplus.parts.revisit.evidence import DAY, PageEvidence, SignalKind
+from periplus.parts.revisit.page_value import Appraiser, Hub, certainty, learnt
+from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
+from periplus.policy.settings import RefreshSettings
 
 NOW = 1.7e9
 HONEST = SiteEvidence(rate=0.01, signals=0.1, pages=50).with_kind(

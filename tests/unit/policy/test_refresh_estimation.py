@@ -8,21 +8,29 @@ import pytest
 from numpy.typing import NDArray
 
 from periplus.model import CollectionDamaged
-from periplus.policy.refresh import (
+from periplus.parts.revisit.estimation import Estimates, SiteBeliefs, estimate_pages, parts
+from periplus.parts.revisit.evidence import (
+    DAY,
+    KINDS,
+    MOST_SIGNALS,
     PAGE,
-    Estimates,
-    KindEvidence,
+    RING,
     PageEvidence,
     SignalKind,
-    SiteBeliefs,
-    SiteEvidence,
-    estimate_pages,
     observation,
-    parts,
+    observations_of,
     unpack_page,
 )
-from periplus.policy.refresh.evidence import DAY, KINDS, MOST_SIGNALS, RING, observations_of
-from periplus.policy.refresh.signals import ALWAYS_NOW, BUILD_TIME, HONEST, SILENT, UNKNOWN, USELESS
+from periplus.parts.revisit.signals import (
+    ALWAYS_NOW,
+    BUILD_TIME,
+    HONEST,
+    SILENT,
+    UNKNOWN,
+    USELESS,
+    KindEvidence,
+    SiteEvidence,
+)
 
 NOW = 1.7e9
 

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from periplus.policy.refresh import DAY, PageEvidence, SignalKind, SiteEvidence, fit_site
-from periplus.policy.refresh.evidence import PAGE, days_of, signals_of
-from periplus.policy.refresh.fresh_share import _draws, fresh_share
-from periplus.policy.refresh.ledger import pages_of
-from periplus.policy.refresh.page_value import certainty, chance_of_no_unseen_change, is_disproved, learnt, rate_of
-from periplus.policy.refresh.signals import NO_EVIDENCE
+from periplus.parts.revisit.evidence import DAY, PAGE, PageEvidence, SignalKind, days_of, signals_of
+from periplus.parts.revisit.fresh_share import _draws, fresh_share
+from periplus.parts.revisit.ledger import fit_site, pages_of
+from periplus.parts.revisit.page_value import certainty, chance_of_no_unseen_change, is_disproved, learnt, rate_of
+from periplus.parts.revisit.signals import NO_EVIDENCE, SiteEvidence
 
 NOW = 1.7e9
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from periplus.model import CollectionDamaged
-from periplus.policy.refresh import PageGains, SiteGains, unpack_page_gains, worth_its_cost
+from periplus.parts.revisit.gains import PageGains, SiteGains, unpack_page_gains
+from periplus.parts.revisit.weights import worth_its_cost
 
 
 def test_what_is_kept_of_a_page_without_gains_takes_no_room() -> None:

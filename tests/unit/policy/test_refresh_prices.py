@@ -5,20 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from periplus.policy.refresh import (
-    CrawlValue,
-    Price,
+from periplus.parts.revisit.crawl_value import CrawlValue
+from periplus.parts.revisit.evidence import DAY
+from periplus.parts.revisit.page_value import Price, price_for
+from periplus.parts.revisit.weights import (
     RefreshRetirementSettings,
     Yield,
     after_setback,
     hub_ripe_age,
     hub_worth,
     new_page_worth,
-    price_for,
     why_worthless,
     worth_its_cost,
 )
-from periplus.policy.refresh.evidence import DAY
 
 NOW = 1.7e9
 

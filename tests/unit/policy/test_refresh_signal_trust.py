@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from periplus.policy.refresh import DAY, PAGE, Estimates, SignalKind, SiteBeliefs, estimate_pages, observation
-from periplus.policy.refresh.evidence import observations_of, shift_of
-from periplus.policy.refresh.signals import believed, likelihoods, without_signals
+from periplus.parts.revisit.estimation import Estimates, SiteBeliefs, estimate_pages
+from periplus.parts.revisit.evidence import DAY, PAGE, SignalKind, observation, observations_of, shift_of
+from periplus.parts.revisit.signals import believed, likelihoods, without_signals
 
 NOW = 1.7e9
 

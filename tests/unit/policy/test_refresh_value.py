@@ -13,18 +13,15 @@ from tests.reference.signal_model import SignalModel
 from tests.reference.visit_frequencies import expected_freshness, frequencies_for_age
 
 from periplus.model import ConfigError
-from periplus.policy.refresh import (
+from periplus.parts.revisit.allocation import (
     AdaptiveSettings,
-    CrawlValue,
     adapted,
-    objective,
-)
-from periplus.policy.refresh.allocation import (
     frequencies_for_freshness,
     harmonic_frequencies,
     random_frequencies,
 )
-from periplus.policy.refresh.objectives import age_cost, binary_cost, harmonic_cost, objectives
+from periplus.parts.revisit.crawl_value import CrawlValue
+from periplus.parts.revisit.objectives import age_cost, binary_cost, harmonic_cost, objective, objectives
 
 NOISY = SignalModel(1.0, recall=0.6, false_signals=0.3)
 

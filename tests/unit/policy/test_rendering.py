@@ -9,36 +9,20 @@ from msgspec.structs import replace
 from tests.each_case import each_case
 
 from periplus.content import RawPage, read_page, read_pages
-from periplus.model import (
-    ConfigError,
-    Fetched,
-    FetchTask,
-    Lane,
-    Page,
-    Purpose,
-    ReadFrom,
-    Render,
-    Rendering,
-    Url,
-)
-from periplus.policy.rendering import (
+from periplus.model import ConfigError, Fetched, FetchTask, Lane, Page, Purpose, ReadFrom, Render, Rendering, Url
+from periplus.parts.render.pages import completed, escaped, hash_routes, script_data, script_need, unescaped
+from periplus.parts.render.settings import RenderSettings
+from periplus.parts.render.templates import (
     MAX_TEMPLATES,
-    RenderSettings,
     SiteRendering,
     TemplateDecision,
     TemplateTest,
-    completed,
     count_flagged,
     count_rendered,
     decision_for,
-    escaped,
     forget_decision,
     gains,
-    hash_routes,
-    script_need,
-    unescaped,
 )
-from periplus.policy.rendering.pages import script_data
 from periplus.urls import site_of
 
 URL = Url("https://app.example/item/1")

@@ -10,7 +10,7 @@ from tests.each_case import each_case
 
 from periplus.graph import pagerank
 from periplus.model import CollectionDamaged
-from periplus.policy.reputation import (
+from periplus.parts.reputation.policy import (
     MAX_CREDIT,
     KnownReputation,
     SpamCredit,

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 
 from periplus.model import CollectionDamaged, ConfigError, Url
-from periplus.policy.sitemaps import (
+from periplus.parts.sitemaps.difference import (
+    ALL,
     NOTHING,
     Change,
     Compared,
     Comparison,
-    DifferenceSettings,
     FileMemory,
     is_appended,
     prints_of,
     times_at,
     unpack,
 )
-from periplus.policy.sitemaps.difference import ALL
+from periplus.parts.sitemaps.settings import DifferenceSettings
 
 NOW = 1_800_000_000
 READINGS = st.dictionaries(st.integers(0, 60), st.integers(0, 5), max_size=40)

@@ -9,17 +9,8 @@ from tests.each_case import each_case
 
 from periplus.formats.sitemap import Child
 from periplus.model import ConfigError, Granularity, Lastmod, Site, Url
-from periplus.policy.sitemaps import (
-    AuthoritySettings,
-    Followed,
-    Origin,
-    SitemapAuthority,
-    SitemapNode,
-    TreeLimits,
-    TreeSpending,
-    follow,
-    twin_key,
-)
+from periplus.parts.sitemaps.trees import Followed, Origin, SitemapNode, TreeLimits, TreeSpending, follow, twin_key
+from periplus.parts.sitemaps.visits import AuthoritySettings, SitemapAuthority
 
 ROOT = Url("http://a.test/index.xml")
 INDEX = SitemapNode(ROOT, ROOT, Origin.ROBOTS, 0.0)

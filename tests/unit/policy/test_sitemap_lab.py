@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
+from periplus.apps.lab import Request, World
+from periplus.apps.lab.sites import Profile
 from periplus.formats import sitemap
 from periplus.formats.sitemap import Child, Entry
-from periplus.lab.web import Request, World
-from periplus.lab.web.sites import Profile
 from periplus.model import Problem, Url
-from periplus.policy.sitemaps import (
+from periplus.parts.sitemaps.difference import (
     NOTHING,
     Change,
     Compared,

@@ -9,19 +9,15 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 
 from periplus.model import ConfigError, Granularity, Lastmod, Url
-from periplus.policy.sitemaps import (
+from periplus.parts.sitemaps.revisit import IndexTrust, Rate, RevisitSettings, interval
+from periplus.parts.sitemaps.trees import Origin, SitemapNode
+from periplus.parts.sitemaps.visits import (
     FileReading,
-    IndexTrust,
-    Origin,
-    Rate,
     RetirementSettings,
-    RevisitSettings,
-    SitemapNode,
     after_failure,
     after_reading,
     after_same,
     dated,
-    interval,
     trust_after,
     unlisted,
     woken,

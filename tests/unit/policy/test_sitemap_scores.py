@@ -9,15 +9,9 @@ from tests.each_case import each_case
 
 from periplus.graph import SitemapFile
 from periplus.model import ConfigError, Url
+from periplus.parts.sitemaps.scores import UNRANKED, Priorities, SitemapScore, entry_ranks, sitemap_score
+from periplus.parts.sitemaps.settings import ScoreSettings
 from periplus.policy.ordering import level_of
-from periplus.policy.sitemaps import (
-    UNRANKED,
-    Priorities,
-    ScoreSettings,
-    SitemapScore,
-    entry_ranks,
-    sitemap_score,
-)
 
 URL = Url("http://a.test/x")
 

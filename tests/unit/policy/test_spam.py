@@ -10,28 +10,21 @@ from bench.spam_hosts import farm_host, features_of, honest_host
 
 from periplus.model import UsageError
 from periplus.model.types import Url
-from periplus.policy.ordering import lowered
-from periplus.policy.spam import (
-    SpamScores,
+from periplus.parts.spam.features import name_features, suffix_kind
+from periplus.parts.spam.link_features import DomainGraph, anti_trust_of, link_features, supporter_penalties, trust_of
+from periplus.parts.spam.model import Curve, Model, decoded, encoded, loudest, probability, shipped
+from periplus.parts.spam.scores import SpamScores, written
+from periplus.parts.spam.training import Example, TrainingSettings, cross_validated, evaluated, train
+from periplus.parts.spam.verdict import (
     SpamSettings,
     budget_multiplier,
-    decoded,
     domain_score,
-    encoded,
     is_retired,
-    loudest,
-    name_features,
     overridden,
-    probability,
-    shipped,
-    suffix_kind,
     word_of,
     worth_multiplier,
 )
-from periplus.policy.spam.link_features import DomainGraph, anti_trust_of, link_features, supporter_penalties, trust_of
-from periplus.policy.spam.model import Curve, Model
-from periplus.policy.spam.scores import written
-from periplus.policy.spam.training import Example, TrainingSettings, cross_validated, evaluated, train
+from periplus.policy.ordering import lowered
 
 EDGES = [(0, 1), (1, 0), (0, 2), (1, 2), (2, 3), (3, 0), (2, 4), (4, 5), (5, 4), (4, 6), (6, 4), (5, 6), (6, 5)]
 

@@ -13,29 +13,20 @@ from tests.each_case import each_case
 
 from periplus.content import read_page
 from periplus.model import ConfigError, Page, UsageError
-from periplus.policy.topic import (
+from periplus.parts.focus.classifier import (
     LAYERS,
-    Examples,
     Judge,
     LayerClassifier,
-    LinkLearner,
-    Topic,
-    TopicExamples,
-    TopicTerms,
-    TopicWords,
     Vector,
     counts_of,
     distances,
-    examples_of,
-    link_words,
-    nearness,
     train,
     vector_of,
-    words_of,
 )
-from periplus.policy.topic.learning import LearnerState
-from periplus.policy.topic.topic import TopicState
-from periplus.policy.topic.words import CALIBRATED, DEFAULT_C
+from periplus.parts.focus.examples import Examples, TopicExamples, examples_of
+from periplus.parts.focus.learning import LearnerState, LinkLearner
+from periplus.parts.focus.topic import Topic, TopicState, link_words, nearness
+from periplus.parts.focus.words import CALIBRATED, DEFAULT_C, TopicTerms, TopicWords, words_of
 
 SPIDERS = "Spiders crawl the web. A spider trap is a set of pages that a crawler never leaves."
 COOKING = "Cut the onions and cook them in butter. Add salt, pepper and a glass of wine, and let it rest."

@@ -6,8 +6,8 @@ import os
 import random
 from pathlib import Path
 
-from periplus.publish import FolderInventory, Published, Publisher, PublishSettings, settings_for
-from periplus.publish.settings import SitemapSettings, SiteSettings
+from periplus.apps.publish import FolderInventory, Published, Publisher, PublishSettings, settings_for
+from periplus.apps.publish.settings import SitemapSettings, SiteSettings
 
 DAY = 86_400.0
 BASE = "https://www.example.org/"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.unit.publish.small_site import BASE, DAY, Site
 
-from periplus.publish import Resource
+from periplus.apps.publish import Resource
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.unit.insight.asked_collection import NOW, Made, at
 
-from periplus.assembly.publishing import collection_rows, inventories
+from periplus.apps.publish import Published, Publisher, PublishSettings
+from periplus.apps.publish.collections import collection_rows, inventories
+from periplus.apps.publish.settings import SiteSettings, SourceSettings
 from periplus.model import UsageError
-from periplus.publish import Published, Publisher, PublishSettings
-from periplus.publish.settings import SiteSettings, SourceSettings
 
 BASE = "http://a.test/"
 DAY = 86_400

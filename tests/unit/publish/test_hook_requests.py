@@ -13,11 +13,11 @@ import pytest
 from tests.each_case import each_case
 from tests.unit.publish.small_site import BASE, Site
 
+from periplus.apps.publish import Publisher, PublishSettings
+from periplus.apps.publish.hook_requests import LARGEST_REPORT
+from periplus.apps.publish.settings import HookSettings, SiteSettings
+from periplus.apps.publish.trial_server import folder_app
 from periplus.model import ConfigError
-from periplus.publish import Publisher, PublishSettings
-from periplus.publish.hook_requests import LARGEST_REPORT
-from periplus.publish.settings import HookSettings, SiteSettings
-from periplus.publish.trial_server import folder_app
 
 TOKEN = "a-secret-of-this-test"
 PATH = "/.periplus/changes"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tests.unit.publish.small_site import BASE, Site
 
+from periplus.apps.publish import PublishSettings
+from periplus.apps.publish.settings import LlmsSettings, SiteSettings
 from periplus.formats.llms_txt import read
-from periplus.publish import PublishSettings
-from periplus.publish.settings import LlmsSettings, SiteSettings
 
 
 def test_a_published_site_has_a_guide(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from tests.each_case import each_case
 from tests.unit.publish.log_lines import BROWSER, GOOGLEBOT
 
-from periplus.publish.logs.agents import MOST_CACHED, AgentTable, longest_literal
+from periplus.apps.logs.agents import MOST_CACHED, AgentTable, longest_literal
 
 
 @each_case(

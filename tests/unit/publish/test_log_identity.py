@@ -8,9 +8,8 @@ from pathlib import Path
 
 from tests.each_case import each_case
 
-from periplus.publish.ledger import Ledger
-from periplus.publish.logs.agents import Crawler
-from periplus.publish.logs.identity import (
+from periplus.apps.logs.agents import Crawler
+from periplus.apps.logs.identity import (
     KEPT_FOR,
     Answer,
     LedgerAnswers,
@@ -23,6 +22,7 @@ from periplus.publish.logs.identity import (
     read_ranges,
     verdict,
 )
+from periplus.apps.publish.ledger import Ledger
 
 GOOGLE = Crawler("Googlebot", suffixes=("googlebot.com",), ranges=("https://a.test/googlebot.json",))
 LISTED = Crawler("GPTBot", ranges=("https://a.test/gptbot.json",))

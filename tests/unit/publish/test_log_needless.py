@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.each_case import each_case
 
-from periplus.publish.logs.findings import ChangeTimes, VisitTable, min_needless
+from periplus.apps.logs.findings import ChangeTimes, VisitTable, min_needless
 
 
 @each_case(("changes", "requests", "needless"), [(5, 10, 4), (0, 5, 4), (9, 10, 0), (20, 10, 0), (0, 1, 0), (0, 0, 0)])

@@ -19,16 +19,16 @@ from typing import Any
 import pytest
 from tests.unit.publish.small_site import Site
 
-from periplus.publish import FolderInventory, Publisher, PublishSettings
-from periplus.publish.hooks import observe
-from periplus.publish.ledger import Ledger
-from periplus.publish.settings import RobotsSettings, ServingSettings, SiteSettings
-from periplus.publish.trial_server import folder_app
+from periplus.apps.publish import FolderInventory, Publisher, PublishSettings
+from periplus.apps.publish.hooks import observe
+from periplus.apps.publish.ledger import Ledger
+from periplus.apps.publish.settings import RobotsSettings, ServingSettings, SiteSettings
+from periplus.apps.publish.trial_server import folder_app
 
 APPLICATION = """
 from pathlib import Path
 from periplus.publish import Publisher, PublishSettings
-from periplus.publish.settings import RobotsSettings, ServingSettings, SiteSettings
+from periplus.apps.publish.settings import RobotsSettings, ServingSettings, SiteSettings
 settings = PublishSettings(
     SiteSettings("https://www.example.org/"), robots=RobotsSettings(manage=True),
     serving=ServingSettings(observe=1.0, trust_for=1e12))

@@ -12,11 +12,11 @@ from tests.each_case import each_case
 from tests.unit.publish.receiver import Receiver, receiving
 from tests.unit.publish.small_site import BASE, Site
 
+from periplus.apps.publish import FolderInventory, Publisher, PublishSettings
+from periplus.apps.publish.push.sender import outcome
+from periplus.apps.publish.settings import FeedSettings, PushSettings, SiteSettings
 from periplus.formats.indexnow import read_batch
 from periplus.model import UsageError
-from periplus.publish import FolderInventory, Publisher, PublishSettings
-from periplus.publish.push.sender import outcome
-from periplus.publish.settings import FeedSettings, PushSettings, SiteSettings
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pytest
 from tests.unit.publish.log_lines import BROWSER, GOOGLEBOT, line
 from tests.unit.publish.small_site import DAY, Site
 
+from periplus.apps.logs import AgentTable, Answer, LogReport, read_logs
+from periplus.apps.logs.visits import MANY_PAGES, STEADY_PAGES, Tally
 from periplus.model import UsageError
-from periplus.publish.logs import AgentTable, Answer, LogReport, read_logs
-from periplus.publish.logs.visits import MANY_PAGES, STEADY_PAGES, Tally
 
 BING = "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)"
 START = 1_750_000_000.0

@@ -8,11 +8,11 @@ import pytest
 from lxml import etree
 from tests.unit.publish.small_site import BASE, Site
 
+from periplus.apps.publish import PublishSettings, archives
+from periplus.apps.publish.settings import ResyncSettings, SiteSettings
+from periplus.apps.publish.trial_server import folder_app
 from periplus.formats.resourcesync import RS_NS
 from periplus.formats.sitemap.values import SITEMAP_NS
-from periplus.publish import PublishSettings, archives
-from periplus.publish.settings import ResyncSettings, SiteSettings
-from periplus.publish.trial_server import folder_app
 
 SETTINGS = PublishSettings(SiteSettings(BASE), resync=ResyncSettings(enabled=True))
 NAMES = {"s": SITEMAP_NS, "rs": RS_NS}

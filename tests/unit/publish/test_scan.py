@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.unit.publish.small_site import BASE, DAY, Site
 
+from periplus.apps.publish import RowInventory, TooManyGone, read_rows
 from periplus.formats import sitemap
 from periplus.model import Problem, UsageError
-from periplus.publish import RowInventory, TooManyGone, read_rows
 from periplus.store.folders import FolderLock, FolderLocked
 
 

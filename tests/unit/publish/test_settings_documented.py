@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from periplus.config import settings_of
-from periplus.config.toml_files import written
-from periplus.publish import PublishSettings
+from periplus.apps.publish import PublishSettings
+from periplus.collection.config.fields import settings_of
+from periplus.collection.config.toml_files import written
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "publish.md"
 

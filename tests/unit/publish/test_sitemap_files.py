@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from tests.unit.publish.small_site import BASE, DAY, Site
 
+from periplus.apps.publish import Publisher, RowInventory
+from periplus.apps.publish.settings import PublishSettings, SitemapSettings, SiteSettings
 from periplus.formats import sitemap
-from periplus.publish import Publisher, RowInventory
-from periplus.publish.settings import PublishSettings, SitemapSettings, SiteSettings
 
 
 def in_files_of(urls: int) -> PublishSettings:

@@ -10,12 +10,12 @@ from lxml import etree
 from tests.unit.publish.sitemap_schemas import sitemap_schema
 from tests.unit.publish.small_site import BASE, Site
 
+from periplus.apps.publish import PublishSettings, RowInventory
+from periplus.apps.publish.settings import NewsSettings, SitemapSettings, SiteSettings
 from periplus.formats.sitemap import Alternate, Entry, Image, News, Video
 from periplus.formats.sitemap.values import Restriction
 from periplus.formats.sitemap.writing import url_record, write_urlset
 from periplus.model import ChangeFreq, Granularity, Lastmod
-from periplus.publish import PublishSettings, RowInventory
-from periplus.publish.settings import NewsSettings, SitemapSettings, SiteSettings
 
 AT = Lastmod(1_750_000_000.0, Granularity.SECOND)
 

@@ -13,11 +13,11 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.publish.small_site import Site
 
-from periplus.assembly import publishing
+from periplus.apps.publish import collections as publishing
+from periplus.apps.publish import settings_for, watching
+from periplus.apps.publish.settings import SourceSettings
+from periplus.apps.publish.watching import fingerprint, folder_changes
 from periplus.model import UsageError
-from periplus.publish import settings_for, watching
-from periplus.publish.settings import SourceSettings
-from periplus.publish.watching import fingerprint, folder_changes
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 from hypothesis import given
 from tests.each_case import each_case
 
-from periplus.search.analysis import _WORD, is_stop_word, language_of, places_of, terms_of, words_of
+from periplus.apps.search.analysis import _WORD, is_stop_word, language_of, places_of, terms_of, words_of
 
 
 def test_words_are_lower_case_and_split_at_punctuation() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hypothesis.strategies as st
 from hypothesis import given
 
-from periplus.search.query import MAX_LENGTH, MAX_PHRASES, MAX_WORDS, Query, parse_query
+from periplus.apps.search.query import MAX_LENGTH, MAX_PHRASES, MAX_WORDS, Query, parse_query
 
 
 def test_words_phrases_and_conditions() -> None:

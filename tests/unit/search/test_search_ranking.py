@@ -5,11 +5,20 @@ from __future__ import annotations
 import pytest
 from tests.each_case import each_case
 
-from periplus.search.engine import Match, Weights
-from periplus.search.evaluation import Judged, average_precision, evaluate, ndcg
-from periplus.search.query import corrected
-from periplus.search.ranking import Candidate, Ranked, grouped, is_name_of, rank, rounded, site_looked_for, sitelinks
-from periplus.search.snippets import snippet_of
+from periplus.apps.search.engine import Match, Weights
+from periplus.apps.search.evaluation import Judged, average_precision, evaluate, ndcg
+from periplus.apps.search.query import corrected
+from periplus.apps.search.ranking import (
+    Candidate,
+    Ranked,
+    grouped,
+    is_name_of,
+    rank,
+    rounded,
+    site_looked_for,
+    sitelinks,
+)
+from periplus.apps.search.snippets import snippet_of
 
 DAY = 86_400
 

@@ -11,16 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.model import (
-    CollectionDamaged,
-    Discovery,
-    Granularity,
-    Hints,
-    Lastmod,
-    Purpose,
-    Source,
-    Url,
-)
+from periplus.model import CollectionDamaged, Discovery, Granularity, Hints, Lastmod, Purpose, Source, Url
 from periplus.store import Claim, Inbox
 
 CLAIM = Claim("a.test", "abcdefgh", "http://a.test/abcdefgh.txt")

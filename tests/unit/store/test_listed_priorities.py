@@ -8,7 +8,7 @@ import pytest
 from tests.unit.store.test_known_ranks import write
 
 from periplus.model import Url
-from periplus.policy.sitemaps import ScoreSettings
+from periplus.parts.sitemaps.settings import ScoreSettings
 from periplus.store import listed_priorities
 
 SETTINGS = ScoreSettings(least_entries=2)

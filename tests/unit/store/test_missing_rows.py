@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.assembly.rebuilding import AnswerTimes, MissingRows
+from periplus.collection.rebuilding import AnswerTimes, MissingRows
 from periplus.model import (
     ChangeLevel,
     ChangeSeen,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.assembly.collection import held
+from periplus.collection.collection import held
 from periplus.model import CollectionDamaged, CollectionInUse, FirstSeen, Source, Url, UrlRecord
 from periplus.store import DiskState, Replica, bring_home
 from periplus.store.state.environment import Environment
@@ -155,7 +155,7 @@ def test_deleting_lock_files_lets_no_second_writer_in(tmp_path: Path) -> None:
 
 def test_deleting_the_lock_file_lets_no_second_crawl_in(tmp_path: Path) -> None:
     """The same for the folder of a collection."""
-    code = "from periplus.assembly.collection import held\nholding = held(folder)\nholding.__enter__()"
+    code = "from periplus.collection.collection import held\nholding = held(folder)\nholding.__enter__()"
     with another_process(code, tmp_path):
         (tmp_path / "crawl.lock").unlink()
         with pytest.raises(CollectionInUse, match="in use by process"), held(tmp_path):

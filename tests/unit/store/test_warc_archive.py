@@ -10,27 +10,9 @@ from typing import Any
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from periplus.model import (
-    Fetched,
-    FetchTask,
-    Lane,
-    NotModified,
-    Purpose,
-    Redirected,
-    Site,
-    Stored,
-    Url,
-)
+from periplus.model import Fetched, FetchTask, Lane, NotModified, Purpose, Redirected, Site, Stored, Url
 from periplus.store import MemoryPayloads
-from periplus.store.warc import (
-    Archive,
-    WarcEnd,
-    WarcSettings,
-    merge_indexes,
-    original,
-    read_record,
-    read_records,
-)
+from periplus.store.warc import Archive, WarcEnd, WarcSettings, merge_indexes, original, read_record, read_records
 from periplus.store.warc.reading import WarcRecord
 from periplus.store.warc.records import Answer
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.assembly.collection import existing, held, planned, tally_of
+from periplus.collection.collection import existing, held, planned, tally_of
 from periplus.model import CollectionInUse
 
 from .answers import CrawlJob, Refusal

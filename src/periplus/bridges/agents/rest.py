@@ -20,10 +20,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from periplus.web.auth import Audience
-from periplus.web.rendering import json_response
-from periplus.web.routing import Operation, Parameter, json_of, route
-from periplus.web.served import Served
+from periplus.apps.serve.auth import Audience
+from periplus.apps.serve.rendering import json_response
+from periplus.apps.serve.routing import Operation, Parameter, json_of, route
+from periplus.apps.serve.served import Served
 
 from .answers import Refusal
 from .verbs import VERBS, AgentVerbs

@@ -1,6 +1,6 @@
 """The verbs: each takes its arguments and returns an answer or a refusal. Any thread may call them.
 
-Reasons of a refusal, beside those of `assembly.fresh_pages`: `bad-argument`, `no-collection`, `no-index`,
+Reasons of a refusal, beside those of `collection.fresh_pages`: `bad-argument`, `no-collection`, `no-index`,
 `not-archived` (the collection has no such page), `no-such-part`, `not-a-url`, `private-address`, `no-site`,
 `already-running`, `unknown-job`, `sql-off`, `bad-query`, `collection-error`.
 """
@@ -17,21 +17,21 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from periplus.assembly.fresh_pages import FreshPages, NotFetched
-from periplus.assembly.options import moment_of
-from periplus.assembly.reporting import Wanted, ulinks_of
-from periplus.assembly.seeds import seeds_from
+from periplus.apps.changes import Change, Mark, Passage, changes_since, detail_of
+from periplus.apps.report.making import Wanted, ulinks_of
+from periplus.apps.search import Hit, parse_query
+from periplus.apps.serve.browse_tables import reader_of
+from periplus.apps.serve.served import Served, ServedCollection
+from periplus.collection.fresh_pages import FreshPages, NotFetched
+from periplus.collection.options import moment_of
+from periplus.collection.seeds import seeds_from
 from periplus.content import without_hidden
-from periplus.insight.changes import Change, Mark, Passage, changes_since, detail_of
 from periplus.library.mapping import map_found
 from periplus.model import NO_PREFERENCES, ConfigError, Page, PeriplusError, Preference, Preferences, Url, UsageError
-from periplus.search import Hit, parse_query
 from periplus.store.export import markdown_of
 from periplus.store.export.captures import StatedPreferences
 from periplus.store.export.documents import last_document
 from periplus.urls import canonical, host_of, site_of
-from periplus.web.browse_tables import reader_of
-from periplus.web.served import Served, ServedCollection
 
 from . import arguments as asked
 from .answers import (

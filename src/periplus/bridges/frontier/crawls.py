@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
-from periplus.crawl.client_frontier import ClientFrontier
+from periplus.engine.client_frontier import ClientFrontier
 from periplus.model import CollectionError, CollectionInUse, UsageError
 from periplus.store.durable import move
 from periplus.store.folders import FolderLock, FolderLocked, sync_folder

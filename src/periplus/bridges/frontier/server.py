@@ -14,9 +14,9 @@ from typing import Any, Final
 import grpc
 from msgspec import Struct
 
-from periplus.crawl.clock import SystemClock
+from periplus.apps.serve.served import ServeSettings
+from periplus.engine.clock import SystemClock
 from periplus.model import Clock, CollectionError, UsageError
-from periplus.web.served import ServeSettings
 
 from .crawls import Crawls
 from .messages import CALLS, MESSAGES, SERVICE

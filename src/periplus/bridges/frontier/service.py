@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from periplus.crawl.client_frontier import (
+from periplus.engine.client_frontier import (
     MAX_GRANTED,
     MAX_GRANTED_BYTES,
     ClientFrontier,

@@ -13,7 +13,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
-from periplus.assembly.collection import existing
+from periplus.collection.collection import existing
 from periplus.model import CollectionDamaged, PeriplusError, Url
 from periplus.store.export.captures import Capture, latest_captures
 from periplus.store.warc import read_record

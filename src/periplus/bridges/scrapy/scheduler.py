@@ -15,12 +15,13 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import CallLaterResult, call_later
 from scrapy.utils.defer import deferred_from_coro
 
-from periplus.assembly import Layout, settle
-from periplus.assembly.collection import held, planned
-from periplus.assembly.parts import OwnParts
-from periplus.assembly.shards import ShardMaker, opened_engine
-from periplus.crawl.clock import SystemClock
-from periplus.crawl.frontier import is_tried_again
+from periplus.collection.collection import held, planned
+from periplus.collection.layout import Layout
+from periplus.collection.opening import settle
+from periplus.collection.parts import OwnParts
+from periplus.collection.shards import ShardMaker, opened_engine
+from periplus.engine.clock import SystemClock
+from periplus.engine.frontier import is_tried_again
 from periplus.formats.robots import product_token
 from periplus.model import Discovery, Failed, FetchTask, Redirected, Source, Url
 from periplus.policy.found import Found
@@ -30,7 +31,7 @@ from .middleware import TASK, ReportMiddleware, SpiderOutputMiddleware, head_of,
 from .wire import Requests, ScrapyWire, encoded
 
 if TYPE_CHECKING:
-    from periplus.crawl.engine import Engine
+    from periplus.engine.engine import Engine
 
 _OPTIONS: dict[str, object] = {
     "scope.kind": "any",

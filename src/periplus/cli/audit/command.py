@@ -24,13 +24,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.collection import Collection, existing, held, planned, tally_of
-from periplus.assembly.facts.site_list import is_collection
-from periplus.assembly.options import duration, wire_settings
-from periplus.assembly.reporting import audited, judged, still_referred
-from periplus.assembly.wording import count, counted
-from periplus.insight.audit import Audit, Comparison, Example, Finding
-from periplus.insight.audit.html_page import SIGNS, limits, seen, sized, summary
+from periplus.apps.audit import Audit, Comparison, Example, Finding
+from periplus.apps.audit.html_page import SIGNS, limits, seen, sized, summary
+from periplus.apps.report.making import audited, judged, still_referred
+from periplus.collection.collection import Collection, existing, held, planned, tally_of
+from periplus.collection.facts.site_list import is_collection
+from periplus.collection.options import duration, wire_settings
+from periplus.collection.wording import count, counted
 from periplus.model import UsageError
 from periplus.policy.settings import nearest
 
@@ -39,7 +39,7 @@ from ..app import INTERRUPTED
 from ..consoles import one_line, stderr_console, stdout_console
 
 if TYPE_CHECKING:
-    from periplus.insight.audit import AuditSettings
+    from periplus.apps.audit import AuditSettings
 
 _STYLES = {"error": "bold red", "warning": "yellow", "notice": "cyan", "good": "green", "unknown": "dim"}
 _CHANGES = 10
@@ -226,8 +226,8 @@ def audit(
 
     Example: periplus audit docs.example.org --html audit.html
     """
-    from periplus.insight.audit import AuditSettings
-    from periplus.insight.audit.comparison import MAX_FAULTS
+    from periplus.apps.audit import AuditSettings
+    from periplus.apps.audit.comparison import MAX_FAULTS
 
     wanted = _wanted(fail_on or [])
     before = _baseline(baseline)
@@ -265,7 +265,7 @@ def audit(
 
 
 def _baseline(path: Path | None) -> Audit | None:
-    from periplus.insight.audit.comparison import read_audit
+    from periplus.apps.audit.comparison import read_audit
 
     if path is None:
         return None
@@ -277,7 +277,7 @@ def _baseline(path: Path | None) -> Audit | None:
 
 def _compared(collection: Collection, found: Audit, before: Audit | None) -> Comparison | None:
     """Compare with the baseline, or else with the last audit of the collection; keep this one as the last."""
-    from periplus.insight.audit import compare, load_last, save_last
+    from periplus.apps.audit import compare, load_last, save_last
 
     before = before or load_last(collection.folder, found.site)
     if found.pages:
@@ -288,7 +288,7 @@ def _compared(collection: Collection, found: Audit, before: Audit | None) -> Com
 
 def _wanted(asked: Sequence[str]) -> frozenset[str]:
     """Names of findings and severities to fail on; a severity includes those that are worse."""
-    from periplus.insight.audit import KINDS, Severity
+    from periplus.apps.audit import KINDS, Severity
 
     severities = [severity.value for severity in Severity]
     wanted: set[str] = set()
@@ -337,8 +337,7 @@ def _ask_again(collection: Collection, title: str) -> bool:
 
     Pages that were gone are asked for again only if the site still refers to them.
     """
-    from periplus.assembly import end_refresh
-    from periplus.assembly.refreshing import ask_again, ask_gone, gone_before
+    from periplus.apps.changes.refreshing import ask_again, ask_gone, end_refresh, gone_before
 
     from ..crawl.running import run
 
@@ -354,7 +353,7 @@ def _ask_again(collection: Collection, title: str) -> bool:
 
 def _checked(collection: Collection, site: str | None, settings: AuditSettings, limit: int, *, external: bool) -> Audit:
     """The audit of a site, after requests for what it embeds and links to."""
-    from periplus.insight.audit import load_checks, save_checks
+    from periplus.apps.audit import load_checks, save_checks
 
     from .requests import check_urls, look_again, merged
 
@@ -378,7 +377,7 @@ def _write_files(
     found: Audit, failed: Sequence[str] | None, comparison: Comparison | None, files: dict[Path, str]
 ) -> None:
     """Write the audit in every format that was asked for; `-` is standard output."""
-    from periplus.insight.audit import page, to_csv, to_junit, to_sarif
+    from periplus.apps.audit import page, to_csv, to_junit, to_sarif
 
     for path, kind in files.items():
         match kind:

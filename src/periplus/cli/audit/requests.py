@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from periplus.assembly.collection import Collection, held
-from periplus.assembly.wording import counted
+from periplus.collection.collection import Collection, held
+from periplus.collection.wording import counted
 from periplus.model import Url
 from periplus.urls import site_of
 
@@ -25,7 +25,7 @@ from ..crawl.running import run
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from periplus.insight.audit import Checks, SitemapLook, UrlCheck
+    from periplus.apps.audit import Checks, SitemapLook, UrlCheck
 
 _MAX_REDIRECTS = 10
 """Redirects that are followed from a checked URL: the limit of most clients is 10 or 20."""
@@ -61,7 +61,7 @@ def check_urls(collection: Collection, urls: Sequence[str], seconds: float, cons
 
 
 def _answers(urls: Sequence[str], rows: list[dict[str, object]]) -> Iterator[UrlCheck]:
-    from periplus.insight.audit import UrlCheck
+    from periplus.apps.audit import UrlCheck
 
     pages = {str(row["url"]): row for row in rows if row["purpose"] == "page"}
     hosts = {site_of(Url(str(row["url"]))): row for row in rows if row["outcome"] == "failed"}
@@ -82,7 +82,7 @@ def _answers(urls: Sequence[str], rows: list[dict[str, object]]) -> Iterator[Url
 
 def look_again(collection: Collection, site: str, console: Console) -> tuple[SitemapLook, ...]:
     """Read the sitemaps of a site a second time, without fetching pages."""
-    from periplus.insight.audit import SitemapLook
+    from periplus.apps.audit import SitemapLook
     from periplus.insight.views import Views
 
     asked: dict[str, object] = {
@@ -114,7 +114,7 @@ def _crawled(
 
 def merged(before: Checks, urls: Sequence[UrlCheck], looks: Sequence[SitemapLook], *, external: bool) -> Checks:
     """Earlier answers and new ones; of the same URL the new one counts, and answers older than a day are dropped."""
-    from periplus.insight.audit import Checks
+    from periplus.apps.audit import Checks
 
     oldest = time() - 86_400
     known = {check.url: check for check in before.urls if check.checked_at >= oldest}

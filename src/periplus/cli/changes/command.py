@@ -1,6 +1,6 @@
 """`periplus changes`: what appeared, changed and vanished in a collection, for people, programs and readers of feeds.
 
-The work is done by `insight.changes`. With a URL it shows one page: all visits to it, and what differs between two of
+The work is done by `apps.changes`. With a URL it shows one page: all visits to it, and what differs between two of
 its versions.
 """
 
@@ -21,9 +21,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from periplus.assembly.collection import Collection, existing
-from periplus.assembly.options import moment_of
-from periplus.insight.changes import (
+from periplus.apps.changes import (
     Beginning,
     Change,
     Detail,
@@ -38,6 +36,8 @@ from periplus.insight.changes import (
     version_at,
     versions,
 )
+from periplus.collection.collection import Collection, existing
+from periplus.collection.options import moment_of
 from periplus.model import Url, UsageError
 from periplus.urls import canonical
 

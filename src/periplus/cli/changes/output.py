@@ -18,9 +18,9 @@ import msgspec
 from msgspec import Struct
 
 from periplus import __version__
-from periplus.assembly.collection import Collection
+from periplus.apps.changes import Change, Detail, Kind, Mark, Passage, Version
+from periplus.collection.collection import Collection
 from periplus.formats import feed
-from periplus.insight.changes import Change, Detail, Kind, Mark, Passage, Version
 from periplus.model import Granularity, Lastmod, UsageError
 from periplus.store.durable import write_file
 

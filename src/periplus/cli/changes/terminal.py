@@ -16,8 +16,8 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from periplus.assembly.wording import count, counted
-from periplus.insight.changes import Change, Detail, Difference, Kind, Mark, Passage
+from periplus.apps.changes import Change, Detail, Difference, Kind, Mark, Passage
+from periplus.collection.wording import count, counted
 from periplus.insight.reasons import explained
 
 _PROBLEMS = {

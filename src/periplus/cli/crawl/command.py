@@ -1,7 +1,7 @@
 """`periplus crawl`: make a collection from seeds, or continue one.
 
-This file turns what was typed into settings; `running` runs the crawl that `assembly` makes of them while `live` shows
-it, and `summary` prints at the end what there is.
+This file turns what was typed into settings; `running` runs the crawl that `collection` makes of them while `live`
+shows it, and `summary` prints at the end what there is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .. import options
 from ..consoles import stderr_console
 
 if TYPE_CHECKING:
-    from periplus.assembly.collection import Collection
+    from periplus.collection.collection import Collection
     from periplus.library.extracting import Extraction
 
 
@@ -61,15 +61,15 @@ def crawl(
 
     Example: periplus crawl https://docs.example.org -o docs --limit 1000
     """
-    from periplus.assembly.collection import (  # all that a crawl needs is loaded after the options are read
+    from periplus.collection.collection import (  # all that a crawl needs is loaded after the options are read
         held,
         planned,
     )
-    from periplus.assembly.mapping import estimate
-    from periplus.assembly.options import crawl_settings, wire_settings
-    from periplus.assembly.parts import own_parts
-    from periplus.assembly.seeds import read_seeds
-    from periplus.assembly.topic_examples import with_examples
+    from periplus.collection.mapping import estimate
+    from periplus.collection.options import crawl_settings, wire_settings
+    from periplus.collection.parts import own_parts
+    from periplus.collection.seeds import read_seeds
+    from periplus.collection.topic_examples import with_examples
 
     from .resizing import gathering
     from .running import exit_code, run

@@ -20,11 +20,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.progress import Progress
-from periplus.assembly.summary import failure_of
-from periplus.assembly.wording import by_source, count, counted, harvest, lasting, pace, size, top
-from periplus.crawl.frontier import Setback
-from periplus.crawl.stats import CrawlStats
+from periplus.collection.progress import Progress
+from periplus.collection.summary import failure_of
+from periplus.collection.wording import by_source, count, counted, harvest, lasting, pace, size, top
+from periplus.engine.frontier import Setback
+from periplus.engine.stats import CrawlStats
 from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.urls import site_of

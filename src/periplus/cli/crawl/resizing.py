@@ -16,11 +16,12 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from periplus.assembly import MAX_SHARDS, Layout, Resized, Step, requested, resize
-from periplus.assembly.collection import Collection
-from periplus.assembly.wording import counted, lasting
-from periplus.crawl.shard import Status
-from periplus.crawl.sharding import Crawl, Gather
+from periplus.collection.collection import Collection
+from periplus.collection.layout import Layout
+from periplus.collection.resizing import MAX_SHARDS, Resized, Step, requested, resize
+from periplus.collection.wording import counted, lasting
+from periplus.engine.shard import Status
+from periplus.engine.sharding import Crawl, Gather
 from periplus.model import CollectionInUse
 
 from ..consoles import stderr_console
@@ -36,7 +37,7 @@ def gathering(address: str | None, collection: Collection) -> Iterator[tuple[Col
     if address is None:
         yield collection, None, MAX_SHARDS
         return
-    from periplus.cluster import gathered
+    from periplus.apps.cluster import gathered
 
     words = "Ray begins on this machine ..." if address == "local" else f"connecting to Ray at {address} ..."
     stderr_console().print(words, style="dim", highlight=False)

@@ -16,15 +16,15 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 from rich.console import Console
 
-from periplus.assembly import MAX_SHARDS
-from periplus.assembly.collection import Collection
-from periplus.assembly.parts import NO_PARTS, OwnParts
-from periplus.assembly.progress import Progress
-from periplus.assembly.running import CrawlRun
-from periplus.assembly.summary import Summary
-from periplus.assembly.wording import dried_up
-from periplus.crawl.shard import Status
-from periplus.crawl.sharding import Crawl, Gather, tune_garbage_collection
+from periplus.collection.collection import Collection
+from periplus.collection.parts import NO_PARTS, OwnParts
+from periplus.collection.progress import Progress
+from periplus.collection.resizing import MAX_SHARDS
+from periplus.collection.running import CrawlRun
+from periplus.collection.summary import Summary
+from periplus.collection.wording import dried_up
+from periplus.engine.shard import Status
+from periplus.engine.sharding import Crawl, Gather, tune_garbage_collection
 
 from .. import INTERRUPTED, NOTHING_FETCHED
 from .live import PAGES, Display, SeedFailures, View, words_of

@@ -10,10 +10,10 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from periplus.assembly.collection import Collection
-from periplus.assembly.mapping import CrawlCost
-from periplus.assembly.summary import Summary
-from periplus.assembly.wording import by_source, count, counted, lasting, pace, size, top
+from periplus.collection.collection import Collection
+from periplus.collection.mapping import CrawlCost
+from periplus.collection.summary import Summary
+from periplus.collection.wording import by_source, count, counted, lasting, pace, size, top
 from periplus.insight.reasons import explained
 
 from ..consoles import stdout_console

@@ -13,10 +13,10 @@ from typing import Annotated
 import msgspec
 import typer
 
-from periplus.assembly.options import duration
+from periplus.apps.logs import KINDS, LogReport, SystemResolver, read_logs
+from periplus.collection.options import duration
 from periplus.model import UsageError
 from periplus.policy.settings import nearest
-from periplus.publish.logs import KINDS, LogReport, SystemResolver, read_logs
 
 from .. import options
 from ..consoles import stderr_console, stdout_console
@@ -128,8 +128,8 @@ def _wanted(asked: Sequence[str]) -> frozenset[str]:
 
 def _refresh_ranges(ledger: Path) -> None:
     """Fetch the address ranges that operators publish; failures are printed, and the older file is used."""
-    from periplus.assembly.publishing import range_requests, refresh_ranges
-    from periplus.publish.logs.identity import range_urls
+    from periplus.apps.logs.identity import range_urls
+    from periplus.apps.publish.collections import range_requests, refresh_ranges
 
     if not ledger.is_dir():
         return  # read_logs says what is wrong

@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from periplus.publish.logs import CrawlerReport, LogReport
+from periplus.apps.logs import CrawlerReport, LogReport
 from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
 
 _PARTS = ("needless", "identity")

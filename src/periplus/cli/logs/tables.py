@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from periplus.insight.report import Column, Part
-from periplus.insight.report.page import html_file, table_of
-from periplus.insight.report.wording import byte_size, clean, count, moment, share
-from periplus.publish.logs import CrawlerReport, LogFinding, LogReport
-from periplus.publish.logs.findings import needless_of
+from periplus.apps.logs import CrawlerReport, LogFinding, LogReport
+from periplus.apps.logs.findings import needless_of
+from periplus.apps.report import Column, Part
+from periplus.apps.report.page import html_file, table_of
+from periplus.apps.report.wording import byte_size, clean, count, moment, share
 
 MOST_ROWS = 200
 """Crawlers, or days, in a table of the HTML page; `--json` has all."""

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from periplus.assembly.wording import count, counted
-from periplus.insight.report import Part
-from periplus.insight.report.wording import byte_size, clean, written
-from periplus.publish.logs import LogReport
+from periplus.apps.logs import LogReport
+from periplus.apps.report import Part
+from periplus.apps.report.wording import byte_size, clean, written
+from periplus.collection.wording import count, counted
 
 from .tables import crawlers, days, kinds, paper_lines
 

@@ -10,10 +10,10 @@ from .ordering import seeds_words
 from .output import Column, ExperimentProgress, Files, Sheet, per_cent, print_json, say, stoppable, warn, write
 
 if TYPE_CHECKING:
-    from periplus.lab.simulate.findings import Curve
-    from periplus.lab.simulate.plots import Plot
-    from periplus.lab.simulate.results import BatchRow
-    from periplus.lab.simulate.scenario import Scenario
+    from periplus.apps.simulate.findings import Curve
+    from periplus.apps.simulate.plots import Plot
+    from periplus.apps.simulate.results import BatchRow
+    from periplus.apps.simulate.scenario import Scenario
 
 FIRST_WEB: dict[str, object] = {"web.pages": 20_000, "web.sites": 1_000, "web.largest_site": 200}
 """Sites: large enough that some have many pages of a batch, and enough of them that most robots find one."""
@@ -70,8 +70,8 @@ def batch(
 
 def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
     """The rows, and the robots at work in the first repetition."""
-    from periplus.lab.simulate.batches import BANDWIDTHS, PAGES_PER_VISIT, batch_activity
-    from periplus.lab.simulate.results import batch_rows
+    from periplus.apps.simulate.batches import BANDWIDTHS, PAGES_PER_VISIT, batch_activity
+    from periplus.apps.simulate.results import batch_rows
 
     asked, webs, runs = scenario.experiment, scenario.webs(warn), []
     for number, seed in enumerate(scenario.seeds, 1):
@@ -92,7 +92,7 @@ def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
 
 
 def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Plot:
-    from periplus.lab.simulate.plots import Plot
+    from periplus.apps.simulate.plots import Plot
 
     return Plot(
         title="How many robots does a batch keep busy?",
@@ -107,8 +107,8 @@ def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curv
 
 
 def _sheet(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Sheet:
-    from periplus.assembly.wording import lasting
-    from periplus.lab.simulate.plots import sparkline
+    from periplus.apps.simulate.plots import sparkline
+    from periplus.collection.wording import lasting
 
     columns = (
         Column("k"),

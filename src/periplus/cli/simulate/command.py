@@ -1,7 +1,7 @@
 """`periplus simulate`: compares policies in virtual time, and reproduces the experiments of papers.
 
 The group of commands, with the verbs `balance` and `reputation`; the other verbs are in the modules beside this one.
-The experiments are in `lab.simulate`, which is imported only when one begins.
+The experiments are in `apps.simulate`, which is imported only when one begins.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .scaling import scaling
 from .speedup import speedup
 
 if TYPE_CHECKING:
-    from periplus.lab.simulate.balance import BalanceRow
-    from periplus.lab.simulate.reputation import ReputationRow
+    from periplus.apps.simulate.balance import BalanceRow
+    from periplus.apps.simulate.reputation import ReputationRow
 
 
 def reputation(
@@ -38,7 +38,7 @@ def reputation(
 
     Example: periplus simulate reputation --repetitions 5
     """
-    from periplus.lab.simulate.reputation import run_reputation
+    from periplus.apps.simulate.reputation import run_reputation
 
     seeds = range(seed or 0, (seed or 0) + (repetitions or 1))
     run_small(
@@ -51,7 +51,7 @@ def reputation(
 
 
 def _reputation_sheet(rows: Sequence[ReputationRow]) -> Sheet:
-    from periplus.lab.simulate.reputation import FARMS, HONEST, SEEDS
+    from periplus.apps.simulate.reputation import FARMS, HONEST, SEEDS
 
     first, plain = rows[0], FARMS[0]
     farms = list(dict.fromkeys(row.farm for row in rows))
@@ -89,7 +89,7 @@ def balance(
 
     Example: periplus simulate balance --repetitions 5
     """
-    from periplus.lab.simulate.balance import run_balance
+    from periplus.apps.simulate.balance import run_balance
 
     seeds = range(seed or 0, (seed or 0) + (repetitions or 1))
     run_small(

@@ -14,11 +14,11 @@ from .ordering import seeds_words
 from .output import Column, ExperimentProgress, Files, Sheet, per_cent, print_json, say, share_name, stoppable, write
 
 if TYPE_CHECKING:
-    from periplus.lab.simulate.freshness import FreshnessResult
-    from periplus.lab.simulate.noisy_refresh import SignalsRow
-    from periplus.lab.simulate.plots import Plot
-    from periplus.lab.simulate.results import FreshnessRow
-    from periplus.lab.simulate.scenario import Scenario
+    from periplus.apps.simulate.freshness import FreshnessResult
+    from periplus.apps.simulate.noisy_refresh import SignalsRow
+    from periplus.apps.simulate.plots import Plot
+    from periplus.apps.simulate.results import FreshnessRow
+    from periplus.apps.simulate.scenario import Scenario
 
 _X_LABELS = {
     "": "visits a day, as a share of the pages",
@@ -49,7 +49,7 @@ def signals(
 
     Example: periplus simulate signals --vary precision --plot precision.svg
     """
-    from periplus.lab.simulate.noisy_refresh import (
+    from periplus.apps.simulate.noisy_refresh import (
         BUDGETS,
         FIRST_POLICIES,
         POLICIES,
@@ -82,8 +82,8 @@ def signals(
 
 
 def _signals_picture(rows: Sequence[SignalsRow]) -> Plot:
-    from periplus.lab.simulate.noisy_refresh import signal_curves
-    from periplus.lab.simulate.plots import Plot
+    from periplus.apps.simulate.noisy_refresh import signal_curves
+    from periplus.apps.simulate.plots import Plot
 
     varied = rows[0].varied
     at = f"; {share_name(rows[0].budget)} visited a day" if varied else ""
@@ -181,10 +181,10 @@ def freshness(
 
 def _run(scenario: Scenario, against: str | None) -> tuple[list[FreshnessRow], list[FreshnessResult], tuple[str, ...]]:
     """The rows, the runs behind them, and what is to be known of what was read."""
-    from periplus.lab.simulate.freshness import run_freshness
-    from periplus.lab.simulate.histories import Histories
-    from periplus.lab.simulate.results import freshness_rows
-    from periplus.lab.simulate.scenario import FRESHNESS_BUDGETS
+    from periplus.apps.simulate.freshness import run_freshness
+    from periplus.apps.simulate.histories import Histories
+    from periplus.apps.simulate.results import freshness_rows
+    from periplus.apps.simulate.scenario import FRESHNESS_BUDGETS
 
     asked, histories = scenario.experiment, scenario.histories()
     policies = scenario.refreshes()
@@ -209,8 +209,8 @@ def _run(scenario: Scenario, against: str | None) -> tuple[list[FreshnessRow], l
 def _picture(
     scenario: Scenario, rows: Sequence[FreshnessRow], results: Sequence[FreshnessResult], against: str | None
 ) -> Plot:
-    from periplus.lab.simulate.freshness import freshness_curves
-    from periplus.lab.simulate.plots import Plot
+    from periplus.apps.simulate.freshness import freshness_curves
+    from periplus.apps.simulate.plots import Plot
 
     curves = freshness_curves(results, baseline=against or "conventional", measure="freshness")
     signals = f" Signals: {rows[0].signals}." if rows[0].signals else ""
@@ -226,7 +226,7 @@ def _picture(
 
 
 def _sheet(scenario: Scenario, rows: Sequence[FreshnessRow], known: tuple[str, ...], against: str | None) -> Sheet:
-    from periplus.lab.simulate.plots import sparkline
+    from periplus.apps.simulate.plots import sparkline
 
     budgets = sorted({row.budget for row in rows})
     lines = []
@@ -258,7 +258,7 @@ def _cells(own: Sequence[FreshnessRow], plain: Sequence[FreshnessRow]) -> list[s
     """Freshness at each budget; or, where there is one to compare with, the gain over it, repetition by repetition."""
     if not plain:
         return [per_cent(row.freshness, row.low, row.high) for row in own]
-    from periplus.lab.simulate.findings import mean_interval
+    from periplus.apps.simulate.findings import mean_interval
 
     base = {row.budget: row.values for row in plain}
     gains = [

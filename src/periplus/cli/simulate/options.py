@@ -17,7 +17,7 @@ from periplus.model import UsageError
 from ..consoles import checked_plot
 
 if TYPE_CHECKING:
-    from periplus.lab.simulate.scenario import Scenario
+    from periplus.apps.simulate.scenario import Scenario
 
 
 class Paper(StrEnum):
@@ -252,7 +252,7 @@ def scenario_of(
     config: Path | None, options: dict[str, object], first_web: dict[str, object] | None = None
 ) -> Scenario:
     """The settings of a file, overridden by options. `first_web` is generated where neither names a web."""
-    from periplus.lab.simulate.scenario import PAGES_A_SITE, Scenario
+    from periplus.apps.simulate.scenario import PAGES_A_SITE, Scenario
 
     names = ("input.graph", "input.collection", "web.pages", "web.sites")
     if first_web and config is None and not any(options.get(name) for name in names):
@@ -265,7 +265,7 @@ def scenario_of(
 
 def policies(text: str | None) -> list[str] | None:
     """The names of `--policy`."""
-    from periplus.lab.simulate.scenario import split_policies
+    from periplus.apps.simulate.scenario import split_policies
 
     if text is None:
         return None
@@ -298,7 +298,7 @@ def _share(text: str) -> float:
 
 def counts(option: str, text: str | None) -> list[int] | None:
     """The numbers of an option that takes several, with a prefix or without: `1,64` or `2M,200k`."""
-    from periplus.config import parse_size
+    from periplus.collection.config.fields import parse_size
     from periplus.model import ConfigError
 
     if text is None:
@@ -314,7 +314,7 @@ def counts(option: str, text: str | None) -> list[int] | None:
 
 def duration(option: str, text: str | None) -> float | None:
     """The seconds of an option that takes a length of time."""
-    from periplus.config import parse_duration
+    from periplus.collection.config.fields import parse_duration
     from periplus.model import ConfigError
 
     try:

@@ -31,12 +31,12 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from periplus.lab.simulate.findings import Curve
-    from periplus.lab.simulate.focused import FocusedRow
-    from periplus.lab.simulate.network import NetworkSettings
-    from periplus.lab.simulate.plots import Plot
-    from periplus.lab.simulate.results import OrderingRow
-    from periplus.lab.simulate.scenario import Scenario
+    from periplus.apps.simulate.findings import Curve
+    from periplus.apps.simulate.focused import FocusedRow
+    from periplus.apps.simulate.network import NetworkSettings
+    from periplus.apps.simulate.plots import Plot
+    from periplus.apps.simulate.results import OrderingRow
+    from periplus.apps.simulate.scenario import Scenario
 
 
 _WIDTH = 16
@@ -99,9 +99,9 @@ def ordering(
 
 
 def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
-    from periplus.lab.simulate.orderings import compare_orderings, mean_curves
-    from periplus.lab.simulate.results import Setting, ordering_rows
-    from periplus.lab.simulate.scenario import ORDERING_BUDGETS
+    from periplus.apps.simulate.orderings import compare_orderings, mean_curves
+    from periplus.apps.simulate.results import Setting, ordering_rows
+    from periplus.apps.simulate.scenario import ORDERING_BUDGETS
 
     asked = scenario.experiment
     chosen = scenario.orderings()
@@ -128,7 +128,7 @@ def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
 
 
 def _picture(scenario: Scenario, curves: Sequence[Curve]) -> Plot:
-    from periplus.lab.simulate.plots import Plot
+    from periplus.apps.simulate.plots import Plot
 
     return Plot(
         title="Which ordering has the important pages first?",
@@ -143,8 +143,8 @@ def _picture(scenario: Scenario, curves: Sequence[Curve]) -> Plot:
 
 
 def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[Curve]) -> Sheet:
-    from periplus.assembly.wording import lasting
-    from periplus.lab.simulate.plots import sparkline
+    from periplus.apps.simulate.plots import sparkline
+    from periplus.collection.wording import lasting
 
     pictures = {curve.name: sparkline(curve.y, _WIDTH, low=0.0, high=1.0) for curve in curves}
     budgets = sorted({row.budget for row in rows})
@@ -167,8 +167,8 @@ def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[Cur
 
 def _record(scenario: Scenario, folder: Path, files: Files) -> None:
     """The tables of every policy, in a folder of its own; the first repetition is run once more for it."""
-    from periplus.lab.simulate.graph_files import ranked
-    from periplus.lab.simulate.recording import record_crawl
+    from periplus.apps.simulate.graph_files import ranked
+    from periplus.apps.simulate.recording import record_crawl
 
     asked = scenario.experiment
     web = ranked(scenario.webs()(asked.seed))
@@ -224,8 +224,8 @@ def focused(
 
     Example: periplus simulate focused --collection docs --topic "regular expressions" --policy shark,focused
     """
-    from periplus.lab.simulate.focused import run_focused, topical_collection
-    from periplus.lab.simulate.runs import PolicyChoice
+    from periplus.apps.simulate.focused import run_focused, topical_collection
+    from periplus.apps.simulate.runs import PolicyChoice
 
     chosen = [PolicyChoice.parse(name) for name in options.policies(policy or FIRST_POLICIES) or ()]
     files = Files()
@@ -243,8 +243,8 @@ def focused(
 
 def picture(rows: Sequence[FocusedRow]) -> Plot:
     """Recall by pages, a line for each ordering."""
-    from periplus.lab.simulate.focused import mean_recall
-    from periplus.lab.simulate.plots import Plot
+    from periplus.apps.simulate.focused import mean_recall
+    from periplus.apps.simulate.plots import Plot
 
     first = rows[0]
     topics = list(dict.fromkeys(row.topic for row in rows))

@@ -26,8 +26,8 @@ from ..app import INTERRUPTED
 from ..consoles import stderr_console, stdout_console
 
 if TYPE_CHECKING:
-    from periplus.lab.simulate.plots import Plot
-    from periplus.lab.simulate.results import Row
+    from periplus.apps.simulate.plots import Plot
+    from periplus.apps.simulate.results import Row
 
 R = TypeVar("R", bound="Row")
 
@@ -95,7 +95,7 @@ def _table(sheet: Sheet) -> Table:
 
 def print_json(rows: Sequence[Row]) -> None:
     """Print a JSON line for each result."""
-    from periplus.lab.simulate.results import json_line
+    from periplus.apps.simulate.results import json_line
 
     sys.stdout.buffer.write(b"".join(map(json_line, rows)))
     sys.stdout.buffer.flush()
@@ -138,7 +138,7 @@ class ExperimentProgress:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total)
             return
-        from periplus.assembly.wording import lasting
+        from periplus.collection.wording import lasting
 
         from ..crawl.live import PLAIN_EVERY
 
@@ -168,13 +168,13 @@ class Files:
 
 def write(rows: Sequence[Row], picture: Callable[[], Plot], csv: Path | None, plot: Path | None, files: Files) -> None:
     """Put results into the files that were asked for."""
-    from periplus.lab.simulate.results import csv_text, write_whole
+    from periplus.apps.simulate.results import csv_text, write_whole
 
     if csv:
         write_whole(csv, csv_text(rows))
         files.add(csv)
     if plot:
-        from periplus.lab.simulate.plots import draw
+        from periplus.apps.simulate.plots import draw
 
         write_whole(plot, draw(picture()))
         files.add(plot)
@@ -185,7 +185,7 @@ def run_small(
     json: bool, csv: Path | None,
 ) -> None:  # fmt: skip
     """Run an experiment whose only results are its rows; print them, and write them if that is asked for."""
-    from periplus.lab.simulate.results import csv_text, write_whole
+    from periplus.apps.simulate.results import csv_text, write_whole
 
     files = Files()
     with stoppable(files):

@@ -24,8 +24,8 @@ from .options import Paper
 from .output import Column, ExperimentProgress, Files, Sheet, print_json, say, stoppable
 
 if TYPE_CHECKING:
-    from periplus.lab.simulate.findings import Finding
-    from periplus.lab.simulate.plots import Plot
+    from periplus.apps.simulate.findings import Finding
+    from periplus.apps.simulate.plots import Plot
 
 PAGES = 100_000
 """Pages of the web of `castillo` by default; the paper had 3.5 million."""
@@ -59,7 +59,7 @@ class Outcome(Struct, frozen=True):
 
 def run(paper: Paper, out: Path | None, asked: ReproduceOptions, *, is_json: bool) -> None:
     """Run the experiments, write the files, and print what agrees and what does not."""
-    from periplus.lab.simulate.results import finding_rows
+    from periplus.apps.simulate.results import finding_rows
 
     folder = out or Path(f"{paper.value}-results")
     if paper is Paper.BRANDMAN and asked.scale:
@@ -127,8 +127,8 @@ def _reproduced(paper: Paper, folder: Path, asked: ReproduceOptions, progress: E
 
 
 def _sitemaps(folder: Path, asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
-    from periplus.lab.simulate.schonfeld import PAGES as LAB_PAGES
-    from periplus.lab.simulate.schonfeld import reproduce_schonfeld
+    from periplus.apps.simulate.schonfeld import PAGES as LAB_PAGES
+    from periplus.apps.simulate.schonfeld import reproduce_schonfeld
 
     seeds = range(asked.seed, asked.seed + (asked.repetitions or 1))
     done = reproduce_schonfeld(folder / _CRAWLS, asked.scale or LAB_PAGES, seeds=seeds, progress=progress)
@@ -136,7 +136,7 @@ def _sitemaps(folder: Path, asked: ReproduceOptions, progress: ExperimentProgres
 
 
 def _castillo(asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
-    from periplus.lab.simulate.castillo import reproduce_castillo
+    from periplus.apps.simulate.castillo import reproduce_castillo
 
     done = reproduce_castillo(
         asked.scale or PAGES,
@@ -149,7 +149,7 @@ def _castillo(asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
 
 
 def _brandman(asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
-    from periplus.lab.simulate.brandman import figures, reproduce_brandman, rows_of
+    from periplus.apps.simulate.brandman import figures, reproduce_brandman, rows_of
 
     seeds = range(asked.seed, asked.seed + (asked.repetitions or 5))
     done = reproduce_brandman(seeds, progress=progress)
@@ -157,8 +157,8 @@ def _brandman(asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
 
 
 def _write(folder: Path, paper: Paper, outcome: Outcome, files: Files) -> None:
-    from periplus.lab.simulate.plots import draw
-    from periplus.lab.simulate.results import csv_text, finding_rows, write_whole
+    from periplus.apps.simulate.plots import draw
+    from periplus.apps.simulate.results import csv_text, finding_rows, write_whole
 
     for name, rows in (("findings", finding_rows(outcome.findings, paper.value)), ("measured", outcome.rows)):
         write_whole(folder / f"{name}.csv", csv_text(rows))
@@ -186,9 +186,9 @@ def _record(folder: Path, paper: Paper, asked: ReproduceOptions) -> Path:
 
 def _record_sitemaps(folder: Path, asked: ReproduceOptions) -> Path:
     """Write the report of the first crawl: it has the paper's figures 2 to 5 and 7."""
-    from periplus.insight.report import gather_report, page
+    from periplus.apps.report import gather_report, page
+    from periplus.apps.simulate.results import write_whole
     from periplus.insight.views import Views
-    from periplus.lab.simulate.results import write_whole
 
     file = folder / "report.html"
     with Views(folder / _CRAWLS / str(asked.seed)) as views:
@@ -197,12 +197,12 @@ def _record_sitemaps(folder: Path, asked: ReproduceOptions) -> Path:
 
 
 def _record_castillo(folder: Path, asked: ReproduceOptions) -> str:
-    from periplus.lab.simulate.castillo import in_proportion, web_settings
-    from periplus.lab.simulate.generated import generate
-    from periplus.lab.simulate.graph_files import ranked
-    from periplus.lab.simulate.network import NetworkSettings
-    from periplus.lab.simulate.recording import record_crawl
-    from periplus.lab.simulate.runs import PolicyChoice
+    from periplus.apps.simulate.castillo import in_proportion, web_settings
+    from periplus.apps.simulate.generated import generate
+    from periplus.apps.simulate.graph_files import ranked
+    from periplus.apps.simulate.network import NetworkSettings
+    from periplus.apps.simulate.recording import record_crawl
+    from periplus.apps.simulate.runs import PolicyChoice
 
     pages = min(asked.scale or PAGES, MOST_RECORDED)
     web = ranked(generate(web_settings(pages, asked.seed, "80 % ok")))
@@ -214,8 +214,8 @@ def _record_castillo(folder: Path, asked: ReproduceOptions) -> str:
 
 
 def _record_brandman(folder: Path, asked: ReproduceOptions) -> str:
-    from periplus.lab.simulate.histories import HistorySettings, generate_histories
-    from periplus.lab.simulate.recording import record_refresh
+    from periplus.apps.simulate.histories import HistorySettings, generate_histories
+    from periplus.apps.simulate.recording import record_refresh
 
     histories = generate_histories(HistorySettings(seed=asked.seed))
     record_refresh(folder, histories, "metadata", 0.2, seed=asked.seed)

@@ -12,8 +12,8 @@ from . import options
 from .output import Column, ExperimentProgress, Files, Sheet, print_json, say, stoppable, write
 
 if TYPE_CHECKING:
-    from periplus.lab.simulate.plots import Plot
-    from periplus.lab.simulate.scaling import ScalingRow, ScalingSettings
+    from periplus.apps.simulate.plots import Plot
+    from periplus.apps.simulate.scaling import ScalingRow, ScalingSettings
 
 ShardsList = Annotated[
     str | None, typer.Option("--shards", metavar="N,...", help="Numbers of shards; by default 1,10,100,1000.")
@@ -77,8 +77,8 @@ def scaling(
 
     Example: periplus simulate scaling --pages 10000000 --rate 40 --plot scaling.svg
     """
-    from periplus.lab.simulate.scaling import SHARDS
-    from periplus.lab.simulate.scaling import scaling as divide
+    from periplus.apps.simulate.scaling import SHARDS
+    from periplus.apps.simulate.scaling import scaling as divide
 
     settings = _settings(
         config,
@@ -106,15 +106,15 @@ def scaling(
 
 
 def _settings(config: Path | None, asked: dict[str, object]) -> ScalingSettings:
-    from periplus.config.toml_files import load, with_options
-    from periplus.lab.simulate.scaling import ScalingSettings
+    from periplus.apps.simulate.scaling import ScalingSettings
+    from periplus.collection.config.toml_files import load, with_options
 
     return with_options(load(ScalingSettings, config) if config else ScalingSettings(), asked, "the options")
 
 
 def _picture(rows: Sequence[ScalingRow]) -> Plot:
-    from periplus.lab.simulate.findings import Curve
-    from periplus.lab.simulate.plots import Plot
+    from periplus.apps.simulate.findings import Curve
+    from periplus.apps.simulate.plots import Plot
 
     x = [float(row.shards) for row in rows]
     named = (
@@ -144,7 +144,7 @@ def _circumstances(row: ScalingRow) -> str:
 def _sheet(settings: ScalingSettings, rows: Sequence[ScalingRow]) -> Sheet:
     from msgspec.structs import replace
 
-    from periplus.lab.simulate.scaling import saturated_at
+    from periplus.apps.simulate.scaling import saturated_at
 
     coordinator = settings.coordinator
     names = (
@@ -165,7 +165,7 @@ def _sheet(settings: ScalingSettings, rows: Sequence[ScalingRow]) -> Sheet:
 
 
 def _cells(row: ScalingRow) -> list[str]:
-    from periplus.assembly.wording import lasting
+    from periplus.collection.wording import lasting
 
     return [
         f"{row.shards:,}",

@@ -13,10 +13,10 @@ from .ordering import seeds_words
 from .output import Column, ExperimentProgress, Files, Sheet, print_json, say, stoppable, warn, write
 
 if TYPE_CHECKING:
-    from periplus.lab.simulate.plots import Plot
-    from periplus.lab.simulate.results import SpeedupRow
-    from periplus.lab.simulate.runs import PolicyChoice
-    from periplus.lab.simulate.scenario import Scenario
+    from periplus.apps.simulate.plots import Plot
+    from periplus.apps.simulate.results import SpeedupRow
+    from periplus.apps.simulate.runs import PolicyChoice
+    from periplus.apps.simulate.scenario import Scenario
 
 FIRST_WEB: dict[str, object] = {"web.pages": 8_000, "web.sites": 2_000, "web.largest_site": 5}
 """Sites so small that connections and the line are felt before politeness is."""
@@ -83,8 +83,8 @@ def one_policy(scenario: Scenario) -> PolicyChoice:
 
 
 def _run(scenario: Scenario, policy: PolicyChoice) -> list[SpeedupRow]:
-    from periplus.lab.simulate.results import speedup_rows
-    from periplus.lab.simulate.speedup import BANDWIDTHS, CONNECTIONS, speedups
+    from periplus.apps.simulate.results import speedup_rows
+    from periplus.apps.simulate.speedup import BANDWIDTHS, CONNECTIONS, speedups
 
     asked, webs, results = scenario.experiment, scenario.webs(warn), []
     for number, seed in enumerate(scenario.seeds, 1):
@@ -104,8 +104,8 @@ def _run(scenario: Scenario, policy: PolicyChoice) -> list[SpeedupRow]:
 
 
 def _picture(scenario: Scenario, rows: Sequence[SpeedupRow]) -> Plot:
-    from periplus.lab.simulate.findings import Curve
-    from periplus.lab.simulate.plots import Plot
+    from periplus.apps.simulate.findings import Curve
+    from periplus.apps.simulate.plots import Plot
 
     curves = []
     for line in dict.fromkeys(row.bandwidth for row in rows):
@@ -124,7 +124,7 @@ def _picture(scenario: Scenario, rows: Sequence[SpeedupRow]) -> Plot:
 
 
 def _sheet(scenario: Scenario, policy: PolicyChoice, rows: Sequence[SpeedupRow]) -> Sheet:
-    from periplus.assembly.wording import lasting
+    from periplus.collection.wording import lasting
 
     columns = (
         Column("bytes/s"),

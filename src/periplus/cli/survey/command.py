@@ -2,7 +2,7 @@
 
 A survey is a crawl that fetches no pages (`sitemaps.only`): only robots.txt files, also under `www.`, and the sitemaps
 they name. It is as polite as any crawl, and the same command continues it. At its end, and at any time with
-`--tables-only`, the results are counted (`insight.survey`) and written to `DIR/survey`.
+`--tables-only`, the results are counted (`apps.survey`) and written to `DIR/survey`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rich.console import Console
 
-from periplus.assembly import Layout
-from periplus.assembly.collection import Collection, existing, held, planned
-from periplus.assembly.options import duration, wire_settings
-from periplus.assembly.seeds import MAX_SEEDS
-from periplus.config import Config
-from periplus.insight.survey import Survey, facts_of_collection, summary_of, write_survey
+from periplus.apps.survey import Survey, facts_of_collection, summary_of, write_survey
+from periplus.collection.collection import Collection, existing, held, planned
+from periplus.collection.config.settings import Config
+from periplus.collection.layout import Layout
+from periplus.collection.options import duration, wire_settings
+from periplus.collection.seeds import MAX_SEEDS
 from periplus.model import Url, UsageError
 from periplus.urls import canonical, site_of
 

@@ -11,12 +11,12 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from periplus.assembly.collection import Collection, states, tally_of
-from periplus.assembly.progress import Progress
-from periplus.assembly.summary import Summary
-from periplus.assembly.wording import count, counted, lasting, pace, size
-from periplus.insight.survey import Figure, Survey, tables_of
-from periplus.insight.survey.tables import Table, Value
+from periplus.apps.survey import Figure, Survey, tables_of
+from periplus.apps.survey.tables import Table, Value
+from periplus.collection.collection import Collection, states, tally_of
+from periplus.collection.progress import Progress
+from periplus.collection.summary import Summary
+from periplus.collection.wording import count, counted, lasting, pace, size
 
 from ..consoles import can_draw, one_line, stdout_console
 from ..crawl.live import Row, View, host_rows, hosts
@@ -197,8 +197,8 @@ def _sheet(table: Table) -> Sheet:
 
 def drawn(figure: Figure) -> str:
     """A figure as SVG."""
-    from periplus.lab.simulate.findings import Curve
-    from periplus.lab.simulate.plots import Plot, draw
+    from periplus.apps.simulate.findings import Curve
+    from periplus.apps.simulate.plots import Plot, draw
 
     return draw(
         Plot(

@@ -12,10 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from .columns import (
-    Columns,
-    EventKind,
-)
+from .columns import Columns, EventKind
 
 __all__ = [
     "READER",

@@ -26,21 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from .hints import (
-    ASIDE,
-    BY_ID,
-    BY_NAME,
-    CAPTION,
-    CLUTTER,
-    COMMENT,
-    HIDDEN,
-    KIND,
-    LEAD,
-    PICTURE,
-    SECTION,
-    SIDE,
-    TEASER,
-)
+from .hints import ASIDE, BY_ID, BY_NAME, CAPTION, CLUTTER, COMMENT, HIDDEN, KIND, LEAD, PICTURE, SECTION, SIDE, TEASER
 from .tags import NUMBERS, numbers_of
 
 LEAST_PROSE: Final = 25

@@ -26,19 +26,7 @@ from .stack import (
     push,
 )
 from .state import NONE, Page
-from .tags import (
-    BLOCK,
-    CLOSES_P,
-    FLAGS,
-    FORM_PART,
-    HEAD_PART,
-    MEDIA,
-    NUMBERS,
-    PUSH,
-    RAW,
-    RCDATA,
-    numbers_of,
-)
+from .tags import BLOCK, CLOSES_P, FLAGS, FORM_PART, HEAD_PART, MEDIA, NUMBERS, PUSH, RAW, RCDATA, numbers_of
 from .tokens import is_complete
 
 _P: Final = NUMBERS["p"]

@@ -14,10 +14,10 @@ from itertools import islice
 
 from lxml import etree
 
-from periplus.formats import dates
 from periplus.model import Lastmod, Problem
 from periplus.urls import whatwg
 
+from .. import dates
 from .source import balanced, open_source
 from .values import Feed, Item, Kind, folded, plain
 

@@ -18,8 +18,9 @@ from html.entities import html5
 
 from msgspec import Struct
 
-from periplus.formats.encodings import codec_of
 from periplus.model import Problem
+
+from ..encodings import codec_of
 
 LONGEST = 10 * 1024 * 1024
 """Bytes of a feed that are looked at."""

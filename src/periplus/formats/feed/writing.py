@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from html import escape as escape_html
 from xml.sax.saxutils import escape, quoteattr
 
-from periplus.formats import dates
 from periplus.model import Granularity, Lastmod
 
+from .. import dates
 from .values import Feed, Item, Kind, plain
 
 _ATOM = "http://www.w3.org/2005/Atom"

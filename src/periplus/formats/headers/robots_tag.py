@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from periplus.formats import dates
 from periplus.model import Directives
 
+from .. import dates
 from .fields import LONGEST_VALUE
 
 _PREVIEWS = ("none", "standard", "large")

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from ...model import Problem, Url
-from ...urls import canonical
+from periplus.model import Problem, Url
+from periplus.urls import canonical
+
 from .patterns import RuleSet, path_of, patterns_of
 from .values import CleanParam, Group, RequestRate, Rule, Ruling, UsageRule, VisitTime
 

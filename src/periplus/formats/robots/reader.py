@@ -12,7 +12,8 @@ from itertools import accumulate
 
 from msgspec.structs import replace
 
-from ...model import Problem
+from periplus.model import Problem
+
 from .document import Robots, slower_delay, slower_rate
 from .fields import (
     USUAL_SPELLINGS,

@@ -27,19 +27,7 @@ from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from .reading import Reading, read, read_columns
-    from .values import (
-        TITLE_NS,
-        Alternate,
-        Child,
-        Entry,
-        Image,
-        Kind,
-        Limits,
-        News,
-        Restriction,
-        Video,
-        in_scope,
-    )
+    from .values import TITLE_NS, Alternate, Child, Entry, Image, Kind, Limits, News, Restriction, Video, in_scope
 else:
     __getattr__ = lazy_exports(__name__)
 

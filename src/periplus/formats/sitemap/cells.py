@@ -20,9 +20,9 @@ from msgspec import Struct
 from msgspec.structs import astuple
 from numpy.typing import NDArray
 
-from periplus.formats.dates import read_w3c
 from periplus.model import FREQUENCY_CODES, ChangeFreq, EntryColumns, Granularity, Lastmod
 
+from ..dates import read_w3c
 from .extensions import Extensions
 from .fields import ODD, NotRegularError, clean_changefreq, clean_priority, clean_text
 from .values import Child, Entry

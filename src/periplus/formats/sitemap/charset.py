@@ -16,8 +16,7 @@ import re
 from collections.abc import Generator, Iterable, Iterator
 from itertools import chain
 
-from periplus.formats.encodings import codec_of
-
+from ..encodings import codec_of
 from .outbox import Outbox
 
 _HEAD = 1024

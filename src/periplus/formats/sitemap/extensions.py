@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from periplus.formats.dates import read_any
-
+from ..dates import read_any
 from .fields import EDGES, Fields, NotRegularError, clean_text
 from .values import Alternate, Image, News, Restriction, Video
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from html.entities import html5
 
-from periplus.formats.dates import read_any, read_w3c
 from periplus.model import ChangeFreq, Lastmod
 from periplus.urls import whatwg
 
+from ..dates import read_any, read_w3c
 from .outbox import Outbox
 from .values import Limits
 

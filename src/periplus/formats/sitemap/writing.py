@@ -15,9 +15,9 @@ from math import floor
 
 from isal import isal_zlib
 
-from periplus.formats.dates import write_w3c
 from periplus.model import Granularity, Lastmod
 
+from ..dates import write_w3c
 from .values import (
     IMAGE_NS,
     NEWS_NS,

@@ -30,10 +30,7 @@ from msgspec import Struct
 from periplus.model import CollectionDamaged, Executor, UsageError
 from periplus.store.folders import repair_hint
 from periplus.store.items import item_files
-from periplus.store.tables import (
-    Spooled,
-    pandas_import,  # noqa: F401 - before the first array is made
-)
+from periplus.store.tables import Spooled, pandas_import  # noqa: F401 - before the first array is made
 from periplus.store.tables.reader import (
     count_spooled,
     damaged_files,

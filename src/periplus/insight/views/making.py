@@ -24,11 +24,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from periplus.insight.clusters import clusters_of
-from periplus.insight.executors import ProcessExecutor, Workplace
-from periplus.insight.graph import Ranked, Seen, places, ranked
 from periplus.store.tables import count_rows
 from periplus.urls import domain_of, fingerprints
+
+from ..clusters import clusters_of
+from ..executors import ProcessExecutor, Workplace
+from ..graph import Ranked, Seen, places, ranked
 
 if TYPE_CHECKING:
     from .connection import Views

@@ -19,7 +19,8 @@ import re
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from ...model import Discovery, Reject, Source, Url, Verdict
+from periplus.model import Discovery, Reject, Source, Url, Verdict
+
 from .reasons import ACCEPT
 from .site_states import FilterStates, SiteFilterState
 from .templates import key_of, template_of

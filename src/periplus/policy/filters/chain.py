@@ -23,8 +23,10 @@ from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
-from ...model import Accept, Discovery, Filter, Purpose, Reject, Rewrite, Site, Url, Verdict
-from ..dust import GivenRules, Operation
+from periplus.model import Accept, Discovery, Filter, Purpose, Reject, Rewrite, Site, Url, Verdict
+from periplus.parts.dust.given import GivenRules
+from periplus.parts.dust.rules import Operation
+
 from ..found import Want, failed_call, found_of
 from .calendars import Calendars
 from .media import Extensions, MediaTypes

@@ -14,7 +14,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
+from periplus.model import ConfigError, Discovery, Reject, Source, Url, Verdict
+
 from .reasons import ACCEPT
 
 PAGE_TYPES: Final = ("text/html", "application/xhtml+xml", "text/plain")

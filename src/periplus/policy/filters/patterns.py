@@ -24,7 +24,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from ...model import ConfigError, Discovery, Reject, Source, Verdict
+from periplus.model import ConfigError, Discovery, Reject, Source, Verdict
+
 from .reasons import ACCEPT
 
 

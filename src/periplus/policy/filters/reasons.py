@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...model import Accept
+from periplus.model import Accept
 
 REASONS: Final = {
     "scheme": "neither http nor https",

@@ -1,4 +1,4 @@
-"""Renames URLs by the rules that were learnt of their site, or given (`policy.dust`).
+"""Renames URLs by the rules that were learnt of their site, or given (`parts.dust`).
 
 Rewrites; the rule is what was applied, in words. A small share of the URLs that a learnt rule would rename keep their
 name, to check the rule. Seeds keep theirs, and so does the target of a redirect from the new name: under that there is
@@ -7,24 +7,14 @@ nothing else to be had.
 
 from __future__ import annotations
 
-from ...model import Discovery, Rewrite, Source, Url, Verdict
-from ...urls import site_of
-from ..dust import (
-    PREFIXES,
-    DustSettings,
-    GivenRules,
-    Operation,
-    Renamed,
-    SiteDust,
-    clean_params,
-    is_probe,
-    looked_for,
-    note_target,
-    open_operations,
-    operations,
-    remember,
-    renamed,
-)
+from periplus.model import Discovery, Rewrite, Source, Url, Verdict
+from periplus.parts.dust.given import GivenRules, clean_params
+from periplus.parts.dust.learning import SiteDust, note_target, remember
+from periplus.parts.dust.renaming import Renamed, is_probe, looked_for, open_operations, renamed
+from periplus.parts.dust.rules import PREFIXES, Operation, operations
+from periplus.parts.dust.settings import DustSettings
+from periplus.urls import site_of
+
 from .reasons import ACCEPT
 from .site_states import FilterStates, SiteFilterState
 from .templates import path_template_of

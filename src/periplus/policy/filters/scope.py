@@ -22,8 +22,9 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from ...model import ConfigError, Discovery, Domain, Reject, Site, Source, Url, Verdict
-from ...urls import domain_of, site_of
+from periplus.model import ConfigError, Discovery, Domain, Reject, Site, Source, Url, Verdict
+from periplus.urls import domain_of, site_of
+
 from ..settings import nearest
 from .reasons import ACCEPT
 

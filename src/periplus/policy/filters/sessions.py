@@ -22,8 +22,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ...model import ConfigError, Discovery, Rewrite, Source, Url, Verdict
-from ...urls import canonical
+from periplus.model import ConfigError, Discovery, Rewrite, Source, Url, Verdict
+from periplus.urls import canonical
+
 from .reasons import ACCEPT
 
 _NAME = re.compile(r"[A-Za-z0-9_.\[\]-]{1,64}\*?", re.ASCII)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ...model import ConfigError
-from ..dust import DustSettings
+from periplus.model import ConfigError
+from periplus.parts.dust.settings import DustSettings
+
 from ..settings import DomainBudgets, check_score
 from .media import ExtensionSettings, MediaSettings
 from .patterns import PatternSettings

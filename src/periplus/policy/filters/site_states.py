@@ -17,10 +17,11 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
-from ...model import InvariantError, Site, Url
-from ...urls import site_of
-from ..dust import SiteDust
-from ..rendering import SiteRendering
+from periplus.model import InvariantError, Site, Url
+from periplus.parts.dust.learning import SiteDust
+from periplus.parts.render.templates import SiteRendering
+from periplus.urls import site_of
+
 from .templates import PageChain
 
 MAX_STEPS = 9

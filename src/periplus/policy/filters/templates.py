@@ -21,7 +21,8 @@ from typing import Final
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
-from ...model import Url
+from periplus.model import Url
+
 from ..duplicates import brief_of, likenesses
 
 MAX_PARAMETERS = 16

@@ -35,7 +35,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from ...model import ConfigError, Discovery, Reject, Source, Url, Verdict
+from periplus.model import ConfigError, Discovery, Reject, Source, Url, Verdict
+
 from .reasons import ACCEPT
 from .settings import TrapSettings
 from .site_states import MAX_STEPS, MAX_WINDOW, FilterStates, Parameter, Paths, SiteFilterState, Values, Window

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .focused import (
+    from periplus.parts.focus.ordering import (
         RELEVANT,
         Focused,
         Focusing,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         shark,
         worth_of,
     )
+
     from .importance import (
         LAST_LEVEL,
         ZERO_LEVEL,

@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from ...model import ConfigError, Discovery, InvariantError, KnownLinks, Source, Stage, Url, UsageError
+from periplus.model import ConfigError, Discovery, InvariantError, KnownLinks, Source, Stage, Url, UsageError
+
 from ..found import Score, failed_call, found_of
 
 OCTAVES = 32
@@ -202,7 +203,7 @@ class PartialPageRank(ByRank):
 
     def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
         """PageRank over the known links, in multiples of its mean, starting from the last result."""
-        from ...graph import pagerank  # its libraries take a second to load, and most crawls never rank
+        from periplus.graph import pagerank  # its libraries take a second to load, and most crawls never rank
 
         count = len(known.worth)
         start = np.maximum(known.worth, 1e-3)

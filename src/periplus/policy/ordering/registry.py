@@ -11,9 +11,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
-from ...model import ConfigError, Ordering, Url
+from periplus.model import ConfigError, Ordering, Url
+from periplus.parts.focus.ordering import BestFirst, ContextGraph, Focused, NBest, Shark
+
 from ..settings import nearest
-from .focused import BestFirst, ContextGraph, Focused, NBest, Shark
 from .importance import (
     AdaptiveOpic,
     BatchPageRank,

@@ -9,7 +9,7 @@ Memory grows with the collection only by a few numbers a fetch.
 looks at tables and images first and puts blocks below each other, `marks` writes inline text, cells and single blocks.
 
 `chunks` cuts the main text for retrieval, `bulk` writes documents for other search engines (both for
-`assembly.retrieval`), `captures` reads what sites say about the use of pages.
+`apps.search.retrieval`), `captures` reads what sites say about the use of pages.
 
 Nothing here changes a collection.
 """

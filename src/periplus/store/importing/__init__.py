@@ -5,7 +5,7 @@ when they begin, which sites, which revisits refer to a body elsewhere. `foreign
 wire would have returned it, in the order of time over all files, with a `Problem` for each that cannot be used.
 `check_package` looks at a WACZ package as a whole (`wacz`).
 
-Nothing here writes; `assembly.importing` makes the collection.
+Nothing here writes; `collection.importing` makes the collection.
 """
 
 from typing import TYPE_CHECKING

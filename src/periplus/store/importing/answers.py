@@ -27,17 +27,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import (
-    Fetched,
-    FetchTask,
-    Lane,
-    NotModified,
-    Problem,
-    Purpose,
-    Redirected,
-    Source,
-    Url,
-)
+from periplus.model import Fetched, FetchTask, Lane, NotModified, Problem, Purpose, Redirected, Source, Url
 from periplus.urls import canonical, fingerprint, site_of
 
 from ..warc import FileSlice, WarcRecord, read_records

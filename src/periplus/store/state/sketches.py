@@ -22,9 +22,9 @@ from xxhash import xxh3_64_digest
 from periplus.model import Placement, Site, Sketched, Url
 from periplus.policy.duplicates import BANDS, band_keys, rows_of
 from periplus.policy.settings import VALUES, DuplicateSettings
-from periplus.store.bands import MAX_HOT, NUMBER, Keys, without
-from periplus.store.sketches import Foreign, SketchBook
 
+from ..bands import MAX_HOT, NUMBER, Keys, without
+from ..sketches import Foreign, SketchBook
 from .environment import Environment, Table
 from .rows import in_chunks
 from .sites import ID_LENGTH, SiteNames, places_of

@@ -34,9 +34,9 @@ import pyarrow.compute as pc
 from msgspec import Struct
 
 from periplus.model import UsageError
-from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
 from periplus.urls import canonical
 
+from ..tables import pandas_import  # noqa: F401 - before the first array is made
 from .cdxj import CdxLine, key_of, read_line
 from .index import INDEX, is_indexed, seek_line
 from .records import WARC, index_of

@@ -1,0 +1,183 @@
+"""Collects the numbers of a report: runs every question on a collection, audits its sites and chooses useful links.
+
+Two questions depend on the collection: new URLs and requests over time have steps long enough that there are at most
+sixty.
+"""
+
+# ruff: noqa: S608 - SQL is put together from our own words here
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec import Struct
+
+from periplus.apps.ulinks import Sample, chosen_ulinks
+from periplus.apps.ulinks.titles import entitled_sites, grouped, pages_of, sites_of
+from periplus.insight.views import Views
+
+from .few_sites import FEW_SITES, RATE
+from .figures import STEPS
+from .questions import WAITS, questions_for
+from .summary import PROBLEMS, problems_of
+from .values import Column, CrawlState, Part, Question, Report, Row, UsefulLinks
+
+_MOST_STEPS: Final = 60
+"""Steps of a plot over time at most: as many as can be distinguished on a phone."""
+_SITES: Final = "select site, count(*) as urls from crawled group by site order by urls desc, site"
+
+
+class ReportSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How much of a collection is shown."""
+
+    sites: int = 12
+    """Sites whose useful links are shown: those with the most pages."""
+    links: int = 6
+    """Useful links of each."""
+
+
+def gather_report(
+    views: Views,
+    name: str,
+    made_at: float,
+    state: CrawlState | None = None,
+    settings: ReportSettings | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Report:
+    """All numbers of the report. `say` is called with the title of each step."""
+    state, settings = state or CrawlState(), settings or ReportSettings()
+    report_step = say or (lambda _: None)
+    folder = shlex.quote(str(views.folder))
+    sites = [(str(row["site"]), int(row["urls"])) for row in views.rows(_SITES)]
+    groups = list(grouped(sites).values())
+    parts: dict[str, Part] = {}
+    for question in questions_for(len(groups)):
+        report_step(question.title.lower())
+        parts[question.name] = _answered(views, question, state)
+    if 0 < len(groups) < FEW_SITES:
+        report_step("problems")
+        parts[PROBLEMS] = problems_of(views, groups, state, folder)
+    parts |= {part.name: part for part in _parts_of_state(state, folder)}
+    report_step("useful links")
+    useful = _useful(views, settings, folder)
+    return Report(name, folder, made_at, parts, useful, state.freshness)
+
+
+def _answered(views: Views, question: Question, state: CrawlState) -> Part:
+    sql = question.sql or _OVER_TIME[question.name](views)
+    rows = [{key: _plain(value) for key, value in row.items()} for row in views.rows(sql)]
+    if any(column.name == "meaning" for column in question.columns):
+        rows = [row | {"meaning": _meaning(str(row["reason"]), state)} for row in rows]
+    kept = rows[: question.most]
+    is_cut = len(rows) > question.most or sql.endswith(f"limit {len(rows)}")
+    return Part(
+        name=question.name,
+        chapter=question.chapter,
+        title=question.title,
+        says=question.says,
+        advice=question.advice,
+        columns=question.columns,
+        rows=kept,
+        sql=sql,
+        figure=question.figure,
+        is_cut=is_cut,
+    )
+
+
+def _meaning(reason: str, state: CrawlState) -> str:
+    return "queued, not fetched yet" if reason == WAITS else state.explain(reason)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it; `None` for a float that is not finite (0 divided by 0)."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _step(views: Views, column: str, table: str) -> int:
+    """The shortest step in seconds that divides the time of the crawl into at most `_MOST_STEPS`."""
+    span = views.rows(f"select epoch(min({column})) as began, epoch(max({column})) as ended from {table}")[0]
+    seconds = (span["ended"] or 0.0) - (span["began"] or 0.0)
+    return next((each for each in STEPS if seconds / each < _MOST_STEPS), STEPS[-1])
+
+
+def _new_urls(views: Views) -> str:
+    """The query for new URLs over time."""
+    step = _step(views, "first_seen_at", "urls")
+    return (
+        f"select since, sum(sitemaps)::bigint as sitemaps, sum(discovery)::bigint as discovery from (\n"
+        f"    select floor(epoch(sitemaps_at) / {step}) * {step} as since, 1 as sitemaps, 0 as discovery\n"
+        f"    from urls where by_sitemaps union all\n"
+        f"    select floor(epoch(discovery_at) / {step}) * {step}, 0, 1 from urls where by_discovery)\n"
+        f"group by since order by since\nlimit 200"
+    )
+
+
+def _request_rate(views: Views) -> str:
+    """The query for requests over time."""
+    return RATE.format(step=_step(views, "started_at", "fetches"))
+
+
+_OVER_TIME: Final[dict[str, Callable[[Views], str]]] = {"new_urls": _new_urls, "request_rate": _request_rate}
+"""Questions whose SQL has steps that fit the collection, by name."""
+
+
+def _parts_of_state(state: CrawlState, folder: str) -> list[Part]:
+    """The budgets and the reliability of signals, which only the crawl's state has."""
+    budgets: list[Row] = [
+        {"site": each.site, "sitemaps": each.sitemaps, "links": each.links, "epochs": each.epochs}
+        for each in state.budgets
+    ]
+    trusts: list[Row] = [
+        {"site": each.site, "signal": each.signal, "verdict": each.verdict, "says": each.says} for each in state.trusts
+    ]
+    site, command = Column("site", "site", "text"), f"periplus info {folder} SITE"
+    return [
+        Part(
+            name="budgets",
+            chapter="budget",
+            title="How the next fetches are divided",
+            says="How many of the next pages of a site come from each source, and how often this was evaluated.",
+            advice="The crawl adjusts this itself; set `[balance]` in `periplus.toml` to fix it.",
+            columns=(
+                site,
+                Column("sitemaps", "from sitemaps"),
+                Column("links", "from links"),
+                Column("epochs", "evaluations"),
+            ),
+            rows=budgets,
+            command=command,
+            figure="budgets",
+        ),
+        Part(
+            name="trusts",
+            chapter="freshness",
+            title="Which signals are reliable",
+            says="Whether what a site reports about its changes (lastmod, feeds, headers) proved true.",
+            advice="Unreliable signals are ignored; `periplus audit` shows the owner of the site what to fix.",
+            columns=(
+                site,
+                Column("signal", "signal", "text"),
+                Column("verdict", "verdict", "text"),
+                Column("says", "why", "text"),
+            ),
+            rows=trusts,
+            command=command,
+        ),
+    ]
+
+
+def _useful(views: Views, settings: ReportSettings, folder: str) -> list[UsefulLinks]:
+    """The useful links of the largest sites."""
+    groups = list(grouped(sites_of(views)).values())[: settings.sites]
+    samples = [Sample(pages_of(views, names)) for names in groups]
+    chosen = [chosen_ulinks(sample, settings.links, settings.links) for sample in samples]
+    command = f"periplus ulinks {folder} -k {settings.links} --site"
+    return [
+        UsefulLinks(names[0], sample.total, links, f"{command} {shlex.quote(names[0])}")
+        for names, sample, links in zip(groups, samples, entitled_sites(chosen, views), strict=True)
+    ]

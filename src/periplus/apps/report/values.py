@@ -1,0 +1,129 @@
+"""The data of a report: parts in chapters, each with its numbers and the query that returns them.
+
+A part holds everything the page shows of it: the rows, a sentence on what they show, one on what to do about it, and
+the SQL or command that returns the same rows again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from periplus.apps.ulinks import Ulink
+from periplus.model import RobotsFile
+
+Kind = Literal["text", "url", "count", "share", "seconds", "bytes", "number", "moment", "severity"]
+Row = dict[str, Any]
+
+
+class Column(Struct, frozen=True):
+    """A column of an answer: its name in the query, its title in the report, and how its values are formatted."""
+
+    name: str
+    title: str
+    kind: Kind = "count"
+
+
+class Question(Struct, frozen=True):
+    """A query of the report. `says`: what the answer shows; `advice`: what to do about it.
+
+    `figure` names the drawing; without one the answer is shown as a table. At most `most` rows are kept.
+    """
+
+    name: str
+    chapter: str
+    title: str
+    says: str
+    advice: str
+    sql: str
+    columns: tuple[Column, ...]
+    figure: str = ""
+    most: int = 50
+
+
+class Part(Struct, frozen=True):
+    """A question with its answer. `sql` or `command` returns the same rows; `is_cut`: there are more rows."""
+
+    name: str
+    chapter: str
+    title: str
+    says: str
+    advice: str
+    columns: tuple[Column, ...]
+    rows: list[Row]
+    sql: str = ""
+    command: str = ""
+    figure: str = ""
+    is_cut: bool = False
+
+
+class UsefulLinks(Struct, frozen=True):
+    """The useful links of a site, chosen from `pages` pages."""
+
+    site: str
+    pages: int
+    ulinks: list[Ulink]
+    command: str
+
+
+class KnownFreshness(Struct, frozen=True):
+    """The estimated share of copies that are fresh, its 95 % interval, and their mean age in seconds."""
+
+    pages: int
+    fresh: float
+    low: float
+    high: float
+    age: float
+
+
+class Budget(Struct, frozen=True):
+    """How a site's next fetches are divided between sitemaps and links, after `epochs` evaluations."""
+
+    site: str
+    sitemaps: int
+    links: int
+    epochs: int
+
+
+class Trust(Struct, frozen=True):
+    """How reliable one change signal of a site has proved, as a verdict and as a sentence."""
+
+    site: str
+    signal: str
+    verdict: str
+    says: str
+
+
+class CrawlState(Struct, frozen=True):
+    """What the tables do not hold and the crawl's state does. `explain` returns the meaning of a reason.
+
+    `robots` has the robots.txt of each site and `waiting` its number of queued URLs, where they are known.
+    """
+
+    freshness: KnownFreshness | None = None
+    budgets: tuple[Budget, ...] = ()
+    trusts: tuple[Trust, ...] = ()
+    explain: Callable[[str], str] = lambda _: ""
+    robots: Mapping[str, RobotsFile] = {}
+    waiting: Mapping[str, int] = {}
+
+
+class Report(Struct, frozen=True):
+    """A whole report. `folder` is the collection's path quoted for a shell; `made_at` is POSIX time."""
+
+    name: str
+    folder: str
+    made_at: float
+    parts: dict[str, Part]
+    useful: list[UsefulLinks]
+    freshness: KnownFreshness | None = None
+
+    def rows(self, name: str) -> list[Row]:
+        """The rows of a part; empty if the report does not have it."""
+        return self.parts[name].rows if name in self.parts else []
+
+    def row(self, name: str) -> Row:
+        """The only row of a part."""
+        return next(iter(self.rows(name)), {})

@@ -1,0 +1,110 @@
+"""A collection for retrieval and for other search engines: `export --format chunks` and `--format bulk`.
+
+Texts come from the archive (`store.export`), what is known of a page beside them from the views: which page of a
+cluster of near-duplicates represents it, PageRank, depth, texts of links.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from periplus.collection.collection import Collection
+from periplus.model import Url, UsageError
+from periplus.store.export import Committed, Exported, Selection, export_documents
+from periplus.store.export.bulk import PageFacts, delete_line, index_lines
+from periplus.store.export.captures import StatedPreferences
+from periplus.store.export.chunks import chunk_line, chunks_of
+from periplus.store.export.documents import Document
+
+from .indexing import link_texts
+
+if TYPE_CHECKING:
+    from periplus.insight.views import Views
+
+CHUNKS, BULK = "chunks", "bulk"
+FORMATS: Final = (CHUNKS, BULK)
+"""The formats of this module."""
+DEFAULT_INDEX: Final = "pages"
+"""The name of the index that documents go to."""
+
+_REPRESENTATIVES: Final = "select url, cluster from urls where is_representative"
+_INDEXED: Final = """
+with changed as (select url, max(seen_at) as at from changes where is_change group by url)
+select indexed.url, pagerank, depth, cluster, changed.at as modified_at from indexed left join changed using (url)
+"""
+_GONE: Final = """
+with visited as (select url, max(ended_at) as at from fetches where purpose = 'page' group by url)
+select distinct visited.url from visited semi join pages using (url) anti join indexed using (url)
+where visited.at >= $since order by visited.url
+"""
+
+
+def export_chunks(collection: Collection, committed: Committed, selection: Selection, out: BinaryIO) -> Exported:
+    """Write the chunks of every page that represents its cluster, as JSON lines. Pages are counted, not chunks."""
+    with _views(collection) as views:
+        clusters = {Url(row["url"]): row["cluster"] for row in views.rows(_REPRESENTATIVES)}
+
+    def write(document: Document) -> bool:
+        lines = [chunk_line(chunk) for chunk in chunks_of(document, clusters[document.capture.url])]
+        out.writelines(lines)
+        return bool(lines)
+
+    return export_documents(
+        collection.folder, committed, selection, write, wants=lambda capture: capture.url in clusters
+    )
+
+
+def export_bulk(
+    collection: Collection,
+    committed: Committed,
+    selection: Selection,
+    out: BinaryIO,
+    *,
+    index: str = DEFAULT_INDEX,
+    since: float | None = None,
+) -> Exported:
+    """Write every page that may be indexed as lines of the `_bulk` API.
+
+    With `since` only pages that were fetched from then on, and a deletion for each page that was visited from then on
+    and is not to be indexed any more.
+    """
+    check_index_name(index)
+    begin = None if since is None else datetime.fromtimestamp(since, UTC)
+    with _views(collection) as views:
+        texts = link_texts(views)
+        facts = {
+            Url(row["url"]): PageFacts(
+                row["pagerank"], row["depth"], row["cluster"], texts.get(row["url"], ()), row["modified_at"]
+            )
+            for row in views.rows(_INDEXED)
+        }
+        gone = [] if begin is None else [row["url"] for row in views.rows(_GONE, {"since": begin})]
+    stated = StatedPreferences(collection.layout.tables, committed.spooled)
+
+    def write(document: Document) -> None:
+        url = document.capture.url
+        out.write(index_lines(index, document, facts[url], stated.of(url)))
+
+    exported = export_documents(
+        collection.folder,
+        committed,
+        selection,
+        write,
+        wants=lambda capture: capture.url in facts and (begin is None or capture.fetched_at >= begin),
+    )
+    out.writelines(delete_line(index, url) for url in gone)
+    return Exported(exported.written, exported.left_out, deleted=len(gone))
+
+
+def check_index_name(index: str) -> None:
+    """Refuse what is not the name of an index (the rules of OpenSearch and Elasticsearch)."""
+    is_name = index == index.lower() and not index.startswith(("-", "_", "+", ".")) and 0 < len(index.encode()) < 256
+    if not is_name or any(sign in index for sign in '\\/*?"<>| ,#:'):
+        raise UsageError(f"--index: {index!r} is not the name of an index", hint="use lower-case letters, digits and -")
+
+
+def _views(collection: Collection) -> Views:
+    from periplus.insight.views import Views  # imports DuckDB: only where it is used
+
+    return Views(collection.folder, spooled=collection.layout.spooled)

@@ -1,0 +1,373 @@
+"""Pages about a whole collection, its sites, and one site."""
+
+# ruff: noqa: S608 - SQL is put together from our own words here; what others wrote is quoted
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
+from starlette.exceptions import HTTPException
+
+from periplus.apps.ulinks import Sample, chosen_ulinks
+from periplus.apps.ulinks.titles import entitled, pages_of
+from periplus.collection.facts.freshness_words import TELLERS, trust
+from periplus.collection.facts.lines import MOVES_BY_WORD, collection_lines, reasons_of, site_lines
+from periplus.collection.facts.lookup import CollectionFacts, SiteFacts, collection_facts, site_facts
+from periplus.collection.facts.site_list import SORTS, STATES, list_sites, robots_text
+from periplus.collection.facts.sources import BalanceFacts
+from periplus.insight.reasons import explained
+from periplus.model import Site
+from periplus.urls import canonical, site_of
+
+from .browse_asked import Asked
+from .browse_cells import BrowsePage, Column, Query, Table, Text, quoted
+from .browse_state import read_state
+from .browse_tables import TableProblem
+
+_ROBOTS_BYTES: Final = 32 << 10
+"""Of a robots.txt that are shown; RFC 9309 has crawlers read at least 500 KiB."""
+_USEFUL: Final = 8
+"""Useful links of a site."""
+LAST: Final = """\
+select * from fetches where purpose = 'page' and outcome <> 'excluded'
+    qualify row_number() over (partition by url order by started_at desc) = 1"""
+"""The last request for each URL."""
+
+
+def overview(asked: Asked) -> BrowsePage:
+    """What `periplus info` shows of a collection, with figures."""
+    facts = read_state(collection_facts, asked.found)
+    folder = asked.folder
+    return BrowsePage(
+        name="overview",
+        title=asked.collection.name,
+        about="What is known of this collection, as of the last commit of its crawl.",
+        lines=collection_lines(facts, is_whole=False),
+        tables=(*_figures(asked), _largest(facts, folder), *_reasons(facts, folder)),
+        facts=facts,
+    )
+
+
+def _figures(asked: Asked, where: str = "") -> tuple[Query, ...]:
+    """Status, depth, types, response times and rate, as the report draws them, of all sites or of some."""
+    last = f"({LAST.replace('qualify', f'{where} qualify')})" if where else f"({LAST})"
+    count = Column("urls", "URLs", "count")
+    return (
+        Query(
+            "status",
+            "Status codes",
+            "select coalesce(status::varchar, 'no response') as status, count(*) as urls,\n"
+            "    coalesce(case when status is null then min(reason) end, '') as reason\n"
+            f"from {last}\ngroup by status order by urls desc, status",
+            (Column("status", "status"), count, Column("reason", "reason", "reason")),
+            figure="status",
+        ),
+        Query(
+            "depth",
+            "Depth",
+            f"select depth as clicks, count(*) as urls from {last}\ngroup by depth order by depth",
+            (Column("clicks", "links from a seed", "count"), count),
+            figure="page_depth",
+        ),
+        Query(
+            "types",
+            "Content types",
+            "select coalesce(nullif(lower(trim(split_part(content_type, ';', 1))), ''), 'not given') as type,\n"
+            f"    count(*) as urls, sum(bytes)::bigint as bytes\nfrom {last}\ngroup by type order by urls desc, type",
+            (Column("type", "type"), count, Column("bytes", "size", "bytes")),
+            figure="content_types",
+        ),
+        Query(
+            "times",
+            "Response times",
+            "select case when duration <= 0.1 then 0.1 when duration <= 0.2 then 0.2 when duration <= 0.5 then 0.5\n"
+            "    when duration <= 1 then 1 when duration <= 2 then 2 when duration <= 5 then 5\n"
+            f"    when duration <= 10 then 10 else 1e9 end::double as up_to, count(*) as urls\nfrom {last}\n"
+            "where duration is not null group by up_to order by up_to",
+            (Column("up_to", "up to", "seconds"), count),
+            figure="response_times",
+        ),
+        Query("rate", "Requests over time", asked.rate_sql(where), figure="rate", per_page=200),
+    )
+
+
+def _largest(facts: CollectionFacts, folder: str) -> Table:
+    return Table(
+        name="largest",
+        title="Largest sites",
+        columns=(
+            Column("site", "site", "site"),
+            Column("pages", "requests", "count"),
+            Column("queued", "queue", "count"),
+            Column("bytes", "downloaded", "bytes"),
+            Column("failures", "failures in a row", "count"),
+            Column("retired", "given up", "reason"),
+        ),
+        rows=[
+            {
+                "site": str(each.site),
+                "pages": each.pages,
+                "queued": each.queued,
+                "bytes": each.bytes,
+                "failures": each.failures,
+                "retired": each.retired,
+            }
+            for each in facts.largest
+        ],
+        says="The sites with the most requests; the page Sites lists all.",
+        command=f"periplus info {folder} --all",
+    )
+
+
+def _reasons(facts: CollectionFacts, folder: str) -> tuple[Table, ...]:
+    titles = {
+        "errors": "Errors",
+        "excluded": "Excluded before the request",
+        "filtered out": "Refused by a filter",
+        "sites given up": "Sites given up",
+    }
+    return tuple(
+        Table(
+            name=title.replace(" ", "_"),
+            title=titles[title],
+            columns=(Column("reason", "reason", "reason"), Column("number", "number", "count"), Column("meaning")),
+            rows=_reason_rows(reasons),
+            command=f"periplus info {folder} --all",
+        )
+        for title, reasons in reasons_of(facts)
+        if reasons
+    )
+
+
+def _reason_rows(reasons: Mapping[str, int]) -> list[dict[str, Any]]:
+    ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return [{"reason": reason, "number": number, "meaning": explained(reason)} for reason, number in ranked]
+
+
+# sites
+
+
+def sites(asked: Asked) -> BrowsePage:
+    """Every site: state, delay, robots.txt, budget, and when it is visited next and why."""
+    first, most = asked.window("sites")
+    found = read_state(
+        list_sites,
+        asked.found,
+        asked.now,
+        text=asked.parameter("q"),
+        state=asked.choice("state", STATES),
+        sort=asked.choice("sort", SORTS, "pages"),
+        first=first,
+        most=most + 1,
+    )
+    of_states = "; ".join(f"{number:,} {state.replace('-', ' ')}" for state, number in found.states.items())
+    table = Table(
+        name="sites",
+        title=f"{found.matching:,} of {found.sites:,} sites",
+        columns=(
+            Column("site", "site", "site"),
+            Column("state", "state"),
+            Column("pages", "requests", "count"),
+            Column("queued", "queue", "count"),
+            Column("bytes", "downloaded", "bytes"),
+            Column("failures", "failures", "count"),
+            Column("delay", "delay", "seconds"),
+            Column("robots", "robots.txt"),
+            Column("to_sitemaps", "to sitemaps", "count"),
+            Column("to_links", "to links", "count"),
+            Column("next", "next visit", "moment"),
+            Column("why", "why"),
+        ),
+        rows=[{name: getattr(row, name) for name in row.__struct_fields__} for row in found.rows[:most]],
+        says="The budget of the next pages is divided between what sitemaps list and what links lead to.",
+        command=f"periplus info {asked.folder} SITE",
+        first=first,
+        has_more=len(found.rows) > most,
+        sorts=tuple(SORTS),
+        empty="No site matches.",
+    )
+    return BrowsePage(
+        name="sites",
+        title="Sites",
+        about=f"{of_states}." if of_states else "No site is known yet.",
+        tables=(table,),
+        facts={"matching": found.matching, "sites": found.sites, "states": found.states},
+        form="sites",
+    )
+
+
+def site(asked: Asked) -> BrowsePage:
+    """One site: what `periplus info` shows, its sitemaps and how far they can be trusted, troubles, useful links."""
+    name = asked.place["site"]
+    url = canonical(f"http://{name}/")
+    facts = None if url is None else read_state(site_facts, asked.found, site_of(url))
+    if facts is None:
+        raise HTTPException(404, f"This collection has no site {name[:200]}. The page Sites lists all of them.")
+    robots = read_state(robots_text, asked.found, facts.site, _ROBOTS_BYTES + 1)
+    text = Text("robots.txt", _readable(robots[:_ROBOTS_BYTES].replace("\r\n", "\n")), len(robots) > _ROBOTS_BYTES)
+    return BrowsePage(
+        name="site",
+        title=str(facts.site),
+        about="What is known of this site, and why it is visited as it is.",
+        lines=site_lines(facts),
+        tables=(
+            *_figures(asked, f"and site = {quoted(str(facts.site))}"),
+            _useful(asked, facts.site),
+            *_of_state(facts, asked.folder),
+            *_of_tables(str(facts.site)),
+        ),
+        texts=(text,) if robots else (),
+        facts=facts,
+    )
+
+
+def _readable(text: str) -> str:
+    """A text of several lines without control characters and marks that change its direction."""
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "\ufffd" for letter in text)
+
+
+def _useful(asked: Asked, name: Site) -> Table:
+    """The few pages that stand for most of a site."""
+    table = Table(
+        name="useful",
+        title="Useful links",
+        columns=(Column("title", "title"), Column("url", "URL", "url"), Column("share", "stands for", "share")),
+        rows=[],
+        says="The few pages that stand for most of the site, chosen by the structure of its URLs.",
+        command=f"periplus ulinks {asked.folder} --site {shlex.quote(str(name))}",
+        empty="No page of this site was read yet.",
+    )
+    try:
+        with asked.reader.views() as views:
+            found = entitled(chosen_ulinks(Sample(pages_of(views, [str(name)])), _USEFUL, _USEFUL), views)
+    except TableProblem as problem:
+        return replace(table, problem=f"{problem} {problem.hint}")
+    table.rows.extend({"title": each.title or each.url, "url": each.url, "share": each.share} for each in found)
+    return table
+
+
+def _of_state(facts: SiteFacts, folder: str) -> tuple[Table, ...]:
+    command = f"periplus info {folder} {shlex.quote(str(facts.site))} --all"
+    signals = facts.freshness.signals if facts.freshness is not None else ()
+    tables = [
+        Table(
+            name="signals",
+            title="Are its signals of change honest?",
+            columns=(
+                Column("signal", "signal"),
+                Column("verdict", "verdict"),
+                Column("precision", "right", "share"),
+                Column("judged", "judged", "number"),
+                Column("says", "why"),
+            ),
+            rows=[
+                {
+                    "signal": TELLERS[each.kind],
+                    "verdict": each.verdict,
+                    "precision": each.precision if each.judged else None,
+                    "judged": each.judged,
+                    "says": trust(each),
+                }
+                for each in signals
+            ],
+            says="Whether what the site reports about its changes proved true when pages were visited again.",
+            command=command,
+            empty="Nothing was learnt yet: signals are judged when pages are visited again.",
+        )
+    ]
+    if facts.balance is not None and facts.balance.history:
+        tables.append(_balance(facts.balance, command))
+    return tuple(tables)
+
+
+def _balance(facts: BalanceFacts, command: str) -> Table:
+    history, epochs = facts.history, facts.epochs
+    return Table(
+        name="balance",
+        title="How the budget moved between sitemaps and links",
+        columns=(
+            Column("epoch", "epoch", "count"),
+            Column("sitemaps", "to sitemaps", "count"),
+            Column("sitemaps_utility", "worth", "share"),
+            Column("links", "to links", "count"),
+            Column("links_utility", "worth", "share"),
+            Column("move", "then"),
+        ),
+        rows=[
+            {
+                "epoch": number,
+                "sitemaps": each.sitemaps,
+                "sitemaps_utility": each.sitemaps_utility,
+                "links": each.links,
+                "links_utility": each.links_utility,
+                "move": MOVES_BY_WORD[each.move],
+            }
+            for number, each in enumerate(history, epochs - len(history) + 1)
+        ],
+        says="Worth: of the lowest-scored pages of an epoch, the share that was unique and indexable.",
+        command=command,
+    )
+
+
+def _of_tables(name: str) -> tuple[Query, ...]:
+    site = quoted(name)
+    urls = Column("urls", "URLs", "count")
+    return (
+        Query(
+            "languages",
+            "Languages",
+            "select coalesce(nullif(language, ''), 'not declared') as language, count(distinct url) as pages\n"
+            f"from pages where site = {site}\ngroup by all order by pages desc, language",
+            (Column("language", "language"), Column("pages", "pages", "count")),
+            empty="No page was read yet.",
+        ),
+        Query(
+            "sitemaps",
+            "Sitemaps and feeds",
+            "select url, kind, origin, entries, outcome, problem_count, changes, visits, epoch(read_at) as read_at,\n"
+            f"    epoch(due_at) as due_at, retired\nfrom sitemap_files where site = {site}\norder by entries desc, url",
+            FILES,
+            empty="No sitemap or feed of this site is known.",
+        ),
+        Query(
+            "troubles",
+            "Troubles",
+            "select coalesce(reason, 'http-' || status) as reason, count(*) as urls, max(url) as url,\n"
+            f"    epoch(max(started_at)) as last_at\nfrom ({LAST.replace('qualify', f'and site = {site} qualify')})\n"
+            "where outcome = 'failed' or status >= 400 or reason is not null\n"
+            "group by all order by urls desc, reason",
+            (Column("reason", "reason", "reason"), urls, Column("url", "for example", "url"),
+             Column("last_at", "last", "moment")),
+            says="How the last request for a URL failed.",
+            empty="None: the last request for every URL succeeded.",
+        ),
+        Query(
+            "pages",
+            "Pages",
+            "select url, arg_max(title, read_at) as title, arg_max(language, read_at) as language,\n"
+            "    arg_max(main_length, read_at) as main_length, epoch(max(read_at)) as read_at\n"
+            f"from pages where site = {site}\ngroup by url order by read_at desc, url",
+            (Column("url", "URL", "url"), Column("title", "title"), Column("language", "language"),
+             Column("main_length", "characters", "count"), Column("read_at", "read", "moment")),
+            empty="No page was read yet.",
+        ),
+    )  # fmt: skip
+
+
+FILES: Final = (
+    Column("url", "file", "url"),
+    Column("kind", "kind"),
+    Column("origin", "found by"),
+    Column("entries", "entries", "count"),
+    Column("outcome", "failure", "reason"),
+    Column("problem_count", "problems", "count"),
+    Column("changes", "changes", "count"),
+    Column("visits", "visits", "count"),
+    Column("read_at", "read", "moment"),
+    Column("due_at", "next visit", "moment"),
+    Column("retired", "no longer visited", "reason"),
+)
+"""Columns of sitemap files."""

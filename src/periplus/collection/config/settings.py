@@ -1,0 +1,314 @@
+"""The settings of all rooms as one value: a table for each room, and `[crawl]` for the whole crawl.
+
+Flags go over the file, and the file over the defaults. A value that cannot be is a `ConfigError` when it is read, not
+when the crawl comes to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from periplus.content import ChurnSettings
+from periplus.engine.fetch import AddressGuard, Identity, ResolverSettings, WireSettings
+from periplus.engine.frontier import FrontierSettings, PolitenessSettings, RetrySettings
+from periplus.engine.settings import EngineSettings, ReadingSettings, SitemapSettings, WatchSettings
+from periplus.model import Ordering, Url
+from periplus.parts.dust.settings import DustSettings
+from periplus.parts.forms.settings import FormSettings
+from periplus.parts.render.settings import RenderSettings
+from periplus.parts.sitemaps.revisit import RevisitSettings
+from periplus.parts.sitemaps.settings import DifferenceSettings, ScoreSettings
+from periplus.parts.sitemaps.trees import TreeLimits
+from periplus.parts.sitemaps.visits import AuthoritySettings, RetirementSettings
+from periplus.parts.spam.verdict import SpamSettings
+from periplus.policy.filters import (
+    BudgetSettings,
+    ExtensionSettings,
+    FilterSettings,
+    MediaSettings,
+    MediaTypes,
+    PatternSettings,
+    ScopeSettings,
+    SessionSettings,
+    ShapeSettings,
+    TrapSettings,
+)
+from periplus.policy.settings import (
+    AbsenceSettings,
+    BalanceSettings,
+    CloakingSettings,
+    DuplicateSettings,
+    MirrorSettings,
+    ParkedSettings,
+    RedirectionSettings,
+    RefreshSettings,
+    TopicSettings,
+)
+from periplus.store.tables import TableSettings
+from periplus.store.warc import WarcSettings
+
+from . import toml_files
+
+
+class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of the whole crawl."""
+
+    seeds: tuple[str, ...] = ()
+    """Start URLs; without a scheme, https."""
+    seed_file: str = ""
+    """A file in the same folder with more seeds, one a line."""
+    limit: int = 0
+    """Maximum number of pages over all runs; 0: no limit."""
+    max_bytes: int = 0
+    """Maximum bytes to download over all runs; 0: no limit."""
+    duration: float = field(default=0.0, name="for")
+    """Maximum time of a run, such as "1h30m"; 0: no limit."""
+    rate: float = 0.0
+    """Maximum pages a second over all sites; 0: no limit."""
+    workers: int = 0
+    """Number of processes, each with a shard of the sites; 0: one a core. Fixed after the first crawl."""
+    contact: str = ""
+    """Your e-mail address or page, for site owners; part of the User-Agent."""
+    product: str = "Periplus"
+    """The name in the User-Agent, also matched against groups of robots.txt."""
+    ordering: str = "breadth_first"
+    """Which URLs first: batch, breadth_first, indegree, largest_site, opic, opic_adaptive, optimal, partial,
+    random, rankmass or rankmass_windowed; with a topic best_first, focused, n_best or shark. One that learns from
+    links cannot be changed later."""
+    random_seed: int = 0
+    """Seed of all random choices."""
+
+
+class ClusterSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Shards on many machines."""
+
+    local_state: str = ""
+    """A folder on each machine's local disk for the states of its shards, copied to the collection; empty: they are
+    in the collection, which must not be on a network."""
+    lease: float = 15.0
+    """Seconds for which a lost shard's sites are not visited."""
+
+
+class ReceiverSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Messages of sites that `periplus serve` receives."""
+
+    enabled: bool = False
+    """Receive them also without --receive."""
+    public_url: str = ""
+    """Where hubs reach `serve`; empty: the address of --public-url."""
+    websub: bool = False
+    """Subscribe to the WebSub hubs that feeds name; hubs must reach `serve`."""
+    messages_per_second: float = 10.0
+    """Maximum messages a second from one address."""
+    urls_per_hour: int = 100_000
+    """Maximum URLs an hour from one address."""
+    max_waiting: int = 100_000
+    """Maximum URLs that wait for the crawl; then messages are answered with 429."""
+
+
+class SearchSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What `periplus serve` shows of pages that are found."""
+
+    cached: bool = True
+    """Show stored copies of pages that allow it (noarchive)."""
+
+
+class AgentSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What language models get of pages, over MCP and the API."""
+
+    obey: bool = True
+    """Withhold the text of pages whose sites refuse that (ai-input)."""
+    fetches_per_hour: int = 60
+    """Maximum pages an hour that agents may have fetched again."""
+
+
+class OrderingSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of an ordering. One that the ordering does not have is an error."""
+
+    every: int = 0
+    """For batch, partial, rankmass: pages between two rankings (10,000; rankmass_windowed 100). For n_best: URLs of
+    a batch (64)."""
+    damping: float = 0.0
+    """For the same: probability of following a link (0.85)."""
+    window: int = 0
+    """For opic_adaptive: fetches in which income is measured (10,000)."""
+    learning: float = 0.0
+    """For focused: weight of what was learnt of folders, 0 to 1 (0.5)."""
+    share: float = 0.0
+    """For rankmass_windowed: share of the frontier fetched between two rankings (0.1)."""
+    by: str = ""
+    """For optimal: an earlier collection of the same web, whose PageRank is used."""
+
+    @property
+    def changed(self) -> dict[str, int | float]:
+        """The settings that were changed, as keyword arguments of an ordering."""
+        return {
+            name: value
+            for name in ("every", "damping", "window", "share", "learning")
+            if (value := getattr(self, name))
+        }
+
+
+class Config(Struct, frozen=True, forbid_unknown_fields=True):
+    """Every setting of a crawl."""
+
+    crawl: CrawlSettings = CrawlSettings()
+    """The whole crawl."""
+    ordering: OrderingSettings = OrderingSettings()
+    """Settings of the ordering; 0: the ordering's default."""
+    scope: ScopeSettings = ScopeSettings()
+    """How far to go from the seeds."""
+    patterns: PatternSettings = PatternSettings()
+    """URLs to include and exclude: `*/docs/*`, `example.org/docs/*`, `/docs/*`, or `re:` and a regular expression."""
+    topic: TopicSettings = TopicSettings()
+    """What a focused crawl looks for ([focused.md](focused.md))."""
+    politeness: PolitenessSettings = PolitenessSettings()
+    """Politeness. Times are in seconds."""
+    retries: RetrySettings = RetrySettings()
+    """Retries. Times are in seconds."""
+    budgets: BudgetSettings = BudgetSettings()
+    """Limits of sites and domains ([hostile.md](hostile.md#budgets)), and the distance from a seed."""
+    spam: SpamSettings = SpamSettings()
+    """Hosts judged to be spam ([hostile.md](hostile.md#spam))."""
+    traps: TrapSettings = TrapSettings()
+    """When a template of URLs counts as a trap."""
+    dust: DustSettings = DustSettings()
+    """Rules for duplicate URLs ([hostile.md](hostile.md#dust))."""
+    shape: ShapeSettings = ShapeSettings()
+    """Limits of a URL."""
+    sessions: SessionSettings = SessionSettings()
+    """Parameters that do not identify a page."""
+    extensions: ExtensionSettings = ExtensionSettings()
+    """Extensions of files that are not pages."""
+    media: MediaSettings = MediaSettings()
+    """A crawl for files instead of pages ([media.md](media.md))."""
+    reading: ReadingSettings = ReadingSettings()
+    """How pages are read, and which of their links are followed."""
+    render: RenderSettings = RenderSettings()
+    """Pages that need scripts ([scripts.md](scripts.md)). Times are in seconds, sizes in bytes."""
+    forms: FormSettings = FormSettings()
+    """Which forms are submitted, and how often ([forms.md](forms.md))."""
+    sitemaps: SitemapSettings = SitemapSettings()
+    """Which sitemaps and feeds are read."""
+    forest: TreeLimits = TreeLimits()
+    """How far trees of sitemaps are followed."""
+    authority: AuthoritySettings = AuthoritySettings()
+    """Whose pages a sitemap may list."""
+    revisit: RevisitSettings = RevisitSettings()
+    """When sitemap files are read again. Times are in seconds."""
+    retirement: RetirementSettings = RetirementSettings()
+    """When sitemap files are no longer visited."""
+    difference: DifferenceSettings = DifferenceSettings()
+    """How much of a sitemap's last reading is stored."""
+    scores: ScoreSettings = ScoreSettings()
+    """The order of pages that sitemaps list."""
+    balance: BalanceSettings = BalanceSettings()
+    """How a site's budget is shared between links and sitemaps."""
+    watch: WatchSettings = WatchSettings()
+    """The budget of `periplus watch`."""
+    refresh: RefreshSettings = RefreshSettings()
+    """When pages are visited again. Times are in seconds."""
+    churn: ChurnSettings = ChurnSettings()
+    """When a part of a page that differs at every visit is ignored
+    ([changes.md](changes.md#what-changes-at-every-visit))."""
+    duplicates: DuplicateSettings = DuplicateSettings()
+    """Which pages count as the same ([duplicates.md](duplicates.md)). Applies to pages read from then on."""
+    absence: AbsenceSettings = AbsenceSettings()
+    """When a page sent with status 200 counts as an error page
+    ([hostile.md](hostile.md#soft-404s-and-parked-domains))."""
+    parked: ParkedSettings = ParkedSettings()
+    """When a domain counts as parked ([hostile.md](hostile.md#soft-404s-and-parked-domains))."""
+    mirrors: MirrorSettings = MirrorSettings()
+    """When a host counts as the mirror of another ([hostile.md](hostile.md#mirrors))."""
+    cloaking: CloakingSettings = CloakingSettings()
+    """Comparison with what browsers get ([hostile.md](hostile.md#cloaking))."""
+    redirections: RedirectionSettings = RedirectionSettings()
+    """When a host counts as one that only redirects ([hostile.md](hostile.md#cloaking))."""
+    wire: WireSettings = WireSettings()
+    """Limits of every transfer. Times are in seconds, sizes in bytes as sent."""
+    dns: ResolverSettings = ResolverSettings()
+    """How names are looked up. Times are in seconds."""
+    frontier: FrontierSettings = FrontierSettings()
+    """Memory of the frontier."""
+    archive: WarcSettings = WarcSettings()
+    """The WARC files."""
+    tables: TableSettings = TableSettings()
+    """The Parquet files."""
+    engine: EngineSettings = EngineSettings()
+    """How often everything is committed."""
+    cluster: ClusterSettings = ClusterSettings()
+    """Shards on many machines."""
+    receivers: ReceiverSettings = ReceiverSettings()
+    """Messages of sites to `periplus serve` ([receivers.md](receivers.md))."""
+    search: SearchSettings = SearchSettings()
+    """What `periplus serve` shows of pages that are found."""
+    agents: AgentSettings = AgentSettings()
+    """What language models get of pages ([agents.md](agents.md))."""
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """The settings of a file, over the defaults. Raises `ConfigError`, which names file, table and key."""
+        return toml_files.load(cls, path)
+
+    @classmethod
+    def parse(cls, text: str, source: str = "the settings") -> Self:
+        """Like `load`, but from a text; `source` is its name in errors."""
+        return toml_files.parse(cls, text, source)
+
+    def with_options(self, options: Mapping[str, object], source: str = "the options") -> Self:
+        """A copy with these changes, named as `table.key`; `None` changes nothing."""
+        return toml_files.with_options(self, options, source)
+
+    def dump(self) -> str:
+        """The text of a file with every setting and its explanation; defaults are commented out."""
+        return toml_files.dump(self)
+
+    def check(self) -> None:
+        """Raise `ConfigError` for a value that some room would not take."""
+        from .checking import check  # only here are the rooms needed that obey the settings
+
+        check(self)
+
+    def ordered(self, oracle: Callable[[Url], float] | None = None) -> Ordering:
+        """The ordering of the settings. `oracle` returns what a URL is worth by an earlier collection."""
+        from .checking import ordered
+
+        return ordered(self, oracle)
+
+    @property
+    def filters(self) -> FilterSettings:
+        """The settings of the filters, as `policy` wants them."""
+        return FilterSettings(
+            scope=self.scope,
+            patterns=self.patterns,
+            extensions=self.extensions,
+            media=self.media,
+            budgets=self.budgets,
+            shape=self.shape,
+            sessions=self.sessions,
+            traps=self.traps,
+            dust=self.dust,
+        )
+
+    @property
+    def transfers(self) -> WireSettings:
+        """The settings of the wire, with the types and the size of what the crawl is for."""
+        media = MediaTypes(self.media)
+        if not media:
+            return self.wire
+        longest = max(self.wire.max_page_bytes, self.media.max_file_bytes)
+        return replace(self.wire, accept_types=media.accepted(self.wire.accept_types), max_page_bytes=longest)
+
+    def address_guard(self) -> AddressGuard:
+        """Which addresses requests may be sent to, for which site: every request is checked by such a guard."""
+        return AddressGuard(allow_private=self.wire.allow_private, hosts=self.dns.hosts)
+
+    @property
+    def identity(self) -> Identity:
+        """How the crawler names itself to servers."""
+        return Identity(contact=self.crawl.contact, product=self.crawl.product)

@@ -1,0 +1,201 @@
+"""What is known of freshness: how far a site's signals can be trusted, and how likely a copy of a page is fresh.
+
+Read from what the shards have committed; `freshness_words` phrases it. The values here are part of what `periplus
+info --json` prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+
+from msgspec import Struct
+
+from periplus.content import Churn, ChurnSettings
+from periplus.engine.frontier import SiteRecords
+from periplus.engine.machine_settings import ShardMeta
+from periplus.model import Lane, Site, UrlRecord
+from periplus.parts.revisit.evidence import SignalKind, unpack_page
+from periplus.parts.revisit.freshness import Freshness, FreshnessEstimator, queued_revisits
+from periplus.parts.revisit.gains import NO_SITE_GAINS
+from periplus.parts.revisit.signals import NO_EVIDENCE, KindEvidence, SiteEvidence
+from periplus.parts.revisit.visit_value import NextVisit, UpcomingVisits
+from periplus.parts.revisit.weights import PageWeights
+from periplus.parts.sitemaps.revisit import IndexTrust
+from periplus.parts.sitemaps.store import SitemapStore
+from periplus.policy.settings import RefreshSettings
+from periplus.store import SiteState, State
+from periplus.urls import site_of
+
+DAY = 86_400.0
+_LOOKED_AT = 10_000
+"""Maximum waiting URLs of a site that are searched for a page."""
+
+
+class SignalFacts(Struct, frozen=True):
+    """How far one kind of signal can be trusted on a site: `verdict` in a word.
+
+    `precision` is the share of its signals that are right, with 95 % probability between `low` and `high`, from
+    `judged` of them; `recall` the share of changes that it signals; `lag` how many seconds after the time that they
+    state its signals arrive. `polls`: how often the source was fetched; `moved`: the share of its pages that recent
+    polls reported as changed. `is_heard`: whether its signals count.
+    """
+
+    kind: str
+    verdict: str
+    precision: float
+    low: float
+    high: float
+    judged: float
+    recall: float
+    lag: float
+    polls: int
+    moved: float
+    is_heard: bool
+
+
+class SiteFreshness(Struct, frozen=True):
+    """How often the pages of a site change (`rate`, a day, signalled or not), from `pages` of them, and its signals.
+
+    `rate` is null as long as too few were visited again. `churning` is how many parts of its pages are different at
+    every visit, so that changes in them do not count, from `compared` pairs of versions.
+    """
+
+    rate: float | None
+    pages: int
+    signals: tuple[SignalFacts, ...]
+    churning: int = 0
+    compared: int = 0
+
+
+class PageFreshness(Struct, frozen=True):
+    """How likely the copy of a page is fresh, from how often it changes (`rate`, a day) and signals since then.
+
+    `age` is in seconds; `visits` is how many could be compared with the one before, `changes` how many differed, and
+    `signals` how many of each kind came since the last. The first two are null after a visit that failed. `next` is
+    null if no visit is planned.
+    """
+
+    rate: float | None
+    fresh: float | None
+    age: float
+    visits: int
+    changes: int
+    signals: dict[str, int]
+    next: NextVisit | None
+    is_watched: bool
+
+
+def of_collection(states: Iterable[State], now: float, settings: RefreshSettings) -> Freshness | None:
+    """The freshness of all pages together; `None` if there are none. It is estimated once a page is `checked`."""
+    shards = list(states)
+    parts = [_of_shard(state, now, settings.shortest, is_stated=False) for state in shards]
+    if any(part.checked for part in parts):
+        parts = [
+            part if part.checked else _of_shard(state, now, settings.shortest, is_stated=True)
+            for state, part in zip(shards, parts, strict=True)
+        ]
+    known = [part for part in parts if part.pages]
+    return sum(known[1:], known[0]) if known else None
+
+
+def _of_shard(state: State, now: float, shortest: float, *, is_stated: bool) -> Freshness:
+    """The freshness of a shard, from a sample of pages of the size that a watch uses."""
+
+    def evidence_of(site: Site) -> SiteEvidence:
+        kept = state.sites.get([site])[0]
+        return NO_EVIDENCE if kept is None else kept.signals or NO_EVIDENCE
+
+    queued = queued_revisits(state)
+    estimator = FreshnessEstimator(state.records, evidence_of, 1, shortest)
+    estimator.begin(chain(state.calendar, queued))
+    read = estimator.read if is_stated else estimator.read_checked
+    return read(len(state.calendar) + len(queued), price_of(state) or 0.0, now)
+
+
+def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings | None = None) -> SiteFreshness | None:
+    """The freshness of a site; `None` if nothing was learnt yet. The trust in its indexes is read from `state`."""
+    evidence = kept.signals or NO_EVIDENCE
+    kinds = [kind for kind in SignalKind if evidence.of(kind).polls or evidence.of(kind).judged]
+    others = [*_header(kept), *(() if state is None else _index(state, kept.site))]
+    if not kinds and not others and not evidence.pages and not kept.churn.compared:
+        return None
+    churn = Churn(settings, kept.churn)
+    rate = evidence.rate + sum(evidence.precision_rate(kind) for kind in SignalKind)
+    return SiteFreshness(
+        rate=rate if evidence.again else None,
+        pages=evidence.again,
+        signals=(*(_signal(kind.name.lower(), evidence.of(kind), evidence.recall(kind)) for kind in kinds), *others),
+        churning=churn.parts,
+        compared=churn.compared,
+    )
+
+
+def _header(kept: SiteState) -> Iterable[SignalFacts]:
+    """Return the trust in `Last-Modified`, which is seen only on a visit; a 304 relies on it."""
+    gains = kept.gains or NO_SITE_GAINS
+    if gains.moved or gains.changed:
+        yield _signal("header", gains.header, gains.header_recall)
+
+
+def _index(state: State, site: Site) -> Iterable[SignalFacts]:
+    """The trust in lastmod of files in indexes. Such files are read at once, so it is not a signal for pages."""
+    first = IndexTrust().silent.changes
+    trusts = [node.trust for node in SitemapStore(state).of_site(site)]
+    right, wrong = sum(trust.right for trust in trusts), sum(trust.wrong for trust in trusts)
+    unsignalled = sum(max(trust.silent.changes - first, 0.0) for trust in trusts)
+    if right or wrong:
+        yield _signal("index", KindEvidence(right=right, judged=right + wrong), right / max(right + unsignalled, 1.0))
+
+
+def _signal(kind: str, known: KindEvidence, recall: float) -> SignalFacts:
+    low, high = known.interval
+    return SignalFacts(
+        kind=kind,
+        verdict=known.verdict,
+        precision=round(known.precision, 4),
+        low=round(low, 4),
+        high=round(high, 4),
+        judged=round(known.judged, 1),
+        recall=round(recall, 4),
+        lag=round(known.lag * DAY, 1),
+        polls=known.polls,
+        moved=round(known.moved, 4),
+        is_heard=known.kappa > 0.0,
+    )
+
+
+def of_page(
+    state: State, record: UrlRecord, settings: RefreshSettings, now: float, weigh: PageWeights | None = None
+) -> PageFreshness | None:
+    """The freshness of a page; `None` if it was never seen."""
+    if not record.evidence:
+        return None
+    page = unpack_page(record.evidence)
+    price = price_of(state)
+    is_waiting = record.due_at is None and _waits(state, record)
+    upcoming = UpcomingVisits(state, SiteRecords(state.sites), settings, weigh)
+    visit = upcoming.of(record, price or 1.0, now, is_waiting=is_waiting)
+    is_due = price is not None and (is_waiting or record.due_at is not None)
+    return PageFreshness(
+        rate=visit.rate,
+        fresh=visit.fresh,
+        age=max(now - page.visited_at, 0.0),
+        visits=max(record.visits - 1, 0),
+        changes=record.changes,
+        signals=visit.signals,
+        next=visit if is_due else None,
+        is_watched=price is not None,
+    )
+
+
+def price_of(state: State) -> float | None:
+    """What a visit must be worth, of a collection that was watched."""
+    meta = state.meta(ShardMeta)
+    return meta.revisits.price if meta is not None and meta.revisits.total else None
+
+
+def _waits(state: State, record: UrlRecord) -> bool:
+    site: Site = site_of(record.url)
+    heads = state.queues.heads(site, Lane.REFRESH, _LOOKED_AT)
+    return any(head.entry.url == record.url for head in heads)

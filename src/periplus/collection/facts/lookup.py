@@ -1,0 +1,424 @@
+"""Looks up a collection, a site or a URL in the committed states of the shards, for `periplus info`.
+
+`periplus info --json` prints the values of this module. The verdicts on a site and its domain are read from the tables.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from heapq import nlargest
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from periplus.engine.frontier import RobotsGate
+from periplus.engine.frontier.steering import Steering, SteeringState
+from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.router import owner_of
+from periplus.engine.stats import CrawlStats, waiting_urls
+from periplus.model import (
+    Discovery,
+    Lane,
+    Placement,
+    Reject,
+    Rewrite,
+    RobotsFile,
+    Site,
+    Source,
+    Url,
+    UrlRecord,
+    UsageError,
+)
+from periplus.parts.revisit.freshness import Freshness
+from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
+from periplus.policy.filters import SiteFilterState, standard_chain
+from periplus.store import DiskState, SiteState, State
+from periplus.urls import canonical, domain_of, site_of
+
+from ..collection import Collection, states
+from ..config.settings import Config
+from ..seeds import with_scheme
+from . import freshness
+from .freshness import PageFreshness, SiteFreshness
+from .sources import BalanceFacts, SourceFacts, balance_of, sources_of
+
+_PAGE_STATUSES: Final = frozenset({200, 203, 304})
+
+
+class CopyFacts(Struct, frozen=True):
+    """A page among its near-duplicates: `pages` of them, itself included, of which `canonical` is preferred.
+
+    `names` is the canonical URL that the page declares. Whether that is accepted, and why, is not known (`None`) where
+    another shard has that URL.
+    """
+
+    canonical: Url
+    pages: int
+    likeness: float
+    is_copy: bool
+    names: Url | None = None
+    is_believed: bool | None = None
+    why: str = ""
+
+
+def page_duplicates(opened: Mapping[int, State], shards: int, url: Url) -> CopyFacts | None:
+    """Return the near-duplicates of a URL; `None` if no page was read there, or one with too little text to compare.
+
+    Only those in the page's own shard: clusters over all shards come from the tables (`insight.clusters`).
+    """
+    number = owner_of(site_of(url), shards)
+    placement = opened[number].sketches.get([url])[0] if number in opened else None
+    if placement is None:
+        return None
+    facts = CopyFacts(placement.canonical, placement.size, placement.likeness, placement.is_copy, placement.names)
+    names = placement.names
+    if names is None or owner_of(site_of(names), shards) != number:
+        return facts
+    belief = _belief(opened[number], url, placement, names)
+    return replace(facts, is_believed=belief.is_believed, why=belief.reason)
+
+
+def _belief(state: State, url: Url, placement: Placement, names: Url) -> Belief:
+    record, other = state.records.get([names])[0], state.sketches.get([names])[0]
+    is_asked = record is not None and bool(record.visits or record.reason)
+    target = Target(
+        is_asked=is_asked,
+        is_like=None if other is None else other.cluster == placement.cluster,
+        is_gone=is_asked and not _is_page(record),
+        names=None if other is None else other.names,
+    )
+    return believe(Hint(url, names, HintKind.CANONICAL), target)
+
+
+def _is_page(record: UrlRecord | None) -> bool:
+    return record is not None and not record.reason and record.status in _PAGE_STATUSES
+
+
+_COLUMNS = ("subject", "judge", "verdict", "score", "evidence", "judged_at")
+
+
+class VerdictFacts(Struct, frozen=True):
+    """The last verdict of a judge on a site, or on its domain."""
+
+    subject: str
+    judge: str
+    verdict: str
+    score: float
+    evidence: tuple[str, ...]
+
+
+def verdicts_on(collection: Collection, site: str) -> tuple[VerdictFacts, ...]:
+    """The last verdict of each judge on a site, on its templates of URLs, and on its domain."""
+    import pyarrow as pa  # a third of the start of `periplus info`, which needs it for single sites only
+    import pyarrow.compute as pc
+    from pyarrow import parquet
+
+    from periplus.insight.views.kept import files_of_judges
+    from periplus.store.tables import scan
+
+    layout = collection.layout
+    subjects = [site, domain_of(site, tuple(collection.config.scope.suffixes)) or site]
+    batches = list(scan(layout.tables, "verdicts", spooled=layout.spooled, columns=_COLUMNS))
+    for path in files_of_judges(collection.folder):
+        batches += parquet.read_table(path, columns=list(_COLUMNS)).to_batches()
+    last: dict[tuple[str, str], dict[str, Any]] = {}
+    for batch in batches:
+        named = batch["subject"].cast(pa.string())
+        of_templates = pc.starts_with(named, pattern=f"{site}/")
+        chosen = pc.or_(pc.is_in(named, value_set=pa.array(subjects)), of_templates)
+        for row in batch.filter(chosen).to_pylist():
+            key = (str(row["subject"]), str(row["judge"]))
+            if key not in last or row["judged_at"] >= last[key]["judged_at"]:
+                last[key] = row
+    return tuple(
+        VerdictFacts(*key, row["verdict"], row["score"], tuple(row["evidence"] or ()))
+        for key, row in sorted(last.items())
+    )
+
+
+def verdict_lines(verdicts: tuple[VerdictFacts, ...]) -> list[tuple[str, str]]:
+    """A line for each verdict, with its reasons."""
+    return [
+        (each.judge, f"{each.subject} is judged {each.verdict} ({each.score:.2f}): {'; '.join(each.evidence)}")
+        for each in verdicts
+    ]
+
+
+LARGEST = 20
+"""Sites listed in `CollectionFacts.largest`: more than a person reads."""
+
+
+class SiteLine(Struct, frozen=True):
+    """A site in a list. `pages` counts requests for pages, also those that failed."""
+
+    site: Site
+    pages: int
+    queued: int
+    bytes: int
+    failures: int
+    retired: str
+
+
+class SiteTotals(Struct):
+    """The sum of the lines of all sites: page requests, queue entries and bytes.
+
+    A URL that two sources name has two entries (`twice` counts these URLs); one that waits for a retry has none
+    (`retries`). Sitemaps and other files that wait are counted apart (`files`).
+    """
+
+    pages: int = 0
+    queued: int = 0
+    bytes: int = 0
+    twice: int = 0
+    retries: int = 0
+    files: int = 0
+
+    def add(self, line: SiteLine) -> None:
+        """Count one more site."""
+        self.pages += line.pages
+        self.queued += line.queued
+        self.bytes += line.bytes
+
+
+class CollectionFacts(Struct, frozen=True):
+    """A whole collection. `largest` are the sites with the most pages; `retired` counts sites by reason.
+
+    `freshness` is what is known of its copies, as of now. `queued` counts URLs, each once, those that wait for a retry
+    included; `total` is the sum over all sites. `script_templates` are templates whose pages seem to need scripts.
+    """
+
+    collection: str
+    seeds: int
+    shards: int
+    tally: CrawlStats
+    known: int
+    queued: int
+    sites: int
+    retired: dict[str, int]
+    largest: tuple[SiteLine, ...]
+    freshness: Freshness | None = None
+    total: SiteTotals = msgspec.field(default_factory=SiteTotals)
+    script_templates: int = 0
+
+
+class RobotsFacts(Struct, frozen=True):
+    """The robots.txt of a site. `access` is `rules`, `all` or `none`."""
+
+    access: str
+    status: int | None
+    reason: str
+    bytes: int
+    fetched_at: float
+    expires_at: float
+    crawl_delay: float | None
+
+
+class SiteFacts(Struct, frozen=True):
+    """A site. `delay` is the politeness delay in seconds: the longer of our setting and its Crawl-delay.
+
+    `balance` is how its budget moved between links and sitemaps, if it has both; `sources` how many URLs each of them
+    found (only in `site_facts`); `freshness` how often its pages change and how far its signals are trusted; `verdicts`
+    what judges concluded about it and its domain.
+    """
+
+    site: Site
+    shard: int
+    ip: str | None
+    pages: int
+    queued: dict[str, int]
+    bytes: int
+    failures: int
+    retired: str
+    ready_at: float
+    delay: float
+    robots: RobotsFacts | None
+    home_refused: str
+    balance: BalanceFacts | None = None
+    sources: SourceFacts | None = None
+    freshness: SiteFreshness | None = None
+    verdicts: tuple[VerdictFacts, ...] = ()
+
+
+class UrlFacts(Struct, frozen=True):
+    """A URL. `robots` and `filtered`: why robots.txt or the filters refuse it; empty if they do not.
+
+    `copies` are the near-duplicates of the page; `freshness` holds when it is visited again, and why.
+    """
+
+    url: Url
+    is_known: bool
+    record: UrlRecord | None
+    robots: str
+    robots_rule: str
+    filtered: str
+    filter_rule: str
+    known_as: Url | None
+    site: SiteFacts | None
+    copies: CopyFacts | None = None
+    freshness: PageFreshness | None = None
+
+
+def collection_facts(collection: Collection) -> CollectionFacts:
+    """Return what is known of a whole collection."""
+    tally, queued, entries, sites, scripts = CrawlStats(), 0, 0, 0, 0
+    total = SiteTotals()
+    retired: Counter[str] = Counter()
+    largest: list[tuple[int, Site, SiteLine]] = []
+    with states(collection.layout) as opened:
+        for state in opened.values():
+            meta = state.meta(ShardMeta)
+            tally += CrawlStats() if meta is None else meta.stats
+            twice = 0 if meta is None else meta.frontier.queued_twice
+            sites += len(state.sites)
+            entries += len(state.queues)
+            queued += waiting_urls(len(state.queues), twice)
+            retired.update(each.retired for each in state.sites if each.retired)
+            scripts += sum(_script_templates(each) for each in state.sites)
+            largest += nlargest(LARGEST, _ranked(state, state.sites, total))
+        fresh = freshness.of_collection(opened.values(), time.time(), collection.config.refresh)
+    queued, entries = queued - total.files, entries - total.files
+    total.twice, total.retries = entries - queued, entries - total.queued
+    lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
+    return CollectionFacts(
+        collection=str(collection.folder),
+        seeds=len(collection.seeds),
+        shards=collection.layout.shards,
+        tally=tally,
+        known=tally.known,
+        queued=queued,
+        sites=sites,
+        retired=dict(retired),
+        largest=lines,
+        freshness=fresh,
+        total=total,
+        script_templates=scripts,
+    )
+
+
+def _script_templates(site: SiteState) -> int:
+    """How many templates of a site seem to need scripts."""
+    known = None if site.traps is None else site.traps.rendering
+    return 0 if known is None else known.needing
+
+
+def _ranked(state: DiskState, sites: Iterable[SiteState], total: SiteTotals) -> Iterable[tuple[int, Site, SiteLine]]:
+    for each in sites:
+        lengths = _queued(state, each.site)
+        files = sum(lengths.get(lane.value, 0) for lane in (Lane.FILES, Lane.PROBES))
+        total.files += files
+        queued = sum(lengths.values()) - files
+        line = SiteLine(each.site, each.pages, queued, each.downloaded, each.failures, each.retired)
+        total.add(line)
+        yield each.pages, each.site, line
+
+
+def site_facts(collection: Collection, site: Site) -> SiteFacts | None:
+    """Return what is known of a site; `None` if the collection has no such site."""
+    number = owner_of(site, max(collection.layout.shards, 1))
+    with states(collection.layout) as opened:
+        facts = _site_facts(collection.config, opened[number], site, number) if number in opened else None
+        if facts is None:
+            return None
+        return replace(facts, sources=sources_of(opened[number], site), verdicts=verdicts_on(collection, site))
+
+
+def _site_facts(config: Config, state: DiskState, site: Site, shard: int) -> SiteFacts | None:
+    kept = state.sites.get([site])[0]
+    queued = _queued(state, site)
+    if kept is None and not queued:
+        return None
+    kept = kept or SiteState(site)
+    gate = RobotsGate(state.robots, config.identity.token)
+    file = state.robots.get(site)
+    home = canonical(f"http://{site}/")
+    refusal = gate.refusal(site, home) if file is not None and home is not None else None
+    return SiteFacts(
+        site=site,
+        shard=shard,
+        ip=kept.ip,
+        pages=kept.pages,
+        queued=queued,
+        bytes=kept.downloaded,
+        failures=kept.failures,
+        retired=kept.retired,
+        ready_at=kept.ready_at,
+        delay=max(config.politeness.delay, kept.delay or 0.0),
+        robots=None if file is None else _robots_facts(file, gate.delay(site)),
+        home_refused=f"{refusal[0]} {refusal[1]}".strip() if refusal else "",
+        balance=balance_of(kept, config.balance),
+        freshness=freshness.of_site(kept, state, config.churn),
+    )
+
+
+def _robots_facts(file: RobotsFile, delay: float | None) -> RobotsFacts:
+    return RobotsFacts(file.access, file.status, file.reason, len(file.body), file.fetched_at, file.expires_at, delay)
+
+
+def _queued(state: DiskState, site: Site) -> dict[str, int]:
+    lengths = {lane.value: state.queues.length(site, lane) for lane in Lane}
+    return {lane: length for lane, length in lengths.items() if length}
+
+
+def url_facts(collection: Collection, text: str) -> UrlFacts:
+    """Return what is known of a URL; without a scheme, of the known one of http and https."""
+    forms = [text] if "://" in text else [with_scheme(text), f"http://{text}", f"https://{text}"]
+    urls = [url for form in forms if (url := canonical(form)) is not None]
+    if not urls:
+        raise UsageError(f"{text!r} is not a URL", hint="write it as https://example.org/page")
+    known = [facts for url in urls if (facts := _url_facts(collection, url)).is_known]
+    return known[0] if known else _url_facts(collection, urls[0])
+
+
+def _url_facts(collection: Collection, url: Url) -> UrlFacts:
+    from ..shards import weights_of  # it loads all of a crawl
+
+    config, site = collection.config, site_of(url)
+    number = owner_of(site, max(collection.layout.shards, 1))
+    record: UrlRecord | None = None
+    refusal: tuple[str, str] | None = None
+    facts: SiteFacts | None = None
+    copies: CopyFacts | None = None
+    fresh: PageFreshness | None = None
+    kept: SiteFilterState | None = None
+    steering = Steering(SteeringState())
+    with states(collection.layout) as opened:
+        if number in opened:
+            state = opened[number]
+            meta = state.meta(ShardMeta)
+            steering = steering if meta is None else Steering(meta.frontier.steering)
+            weigh = weights_of(config, collection.layout, None if meta is None else meta.revisits)
+            record = state.records.get([url])[0]
+            facts = _site_facts(config, state, site, number)
+            refusal = (
+                RobotsGate(state.robots, config.identity.token).refusal(site, url) if facts and facts.robots else None
+            )
+            known = state.sites.get([site])[0]
+            kept = None if known is None else known.traps
+            copies = page_duplicates(opened, collection.layout.shards, url)
+            if record is not None:
+                fresh = freshness.of_page(state, record, config.refresh, time.time(), weigh)
+    reason, rule, other = _judged(collection, url, record, kept)
+    if not reason and (pattern := steering.refusal(other or url)) is not None:
+        reason, rule = "excluded", pattern
+    robots = refusal or ("", "")
+    return UrlFacts(url, record is not None, record, *robots, reason, rule, other, facts, copies, fresh)
+
+
+def _judged(
+    collection: Collection, url: Url, record: UrlRecord | None, state: SiteFilterState | None
+) -> tuple[str, str, Url | None]:
+    """Return what the filters would decide if the URL was found now."""
+    chain = standard_chain(collection.seeds, collection.config.filters, recall=lambda _: state)
+    source = record.first_seen[0].source if record else Source.SEED if url in collection.seeds else Source.LINK
+    verdict = chain.judge(Discovery(url, source, 0.0, record.depth if record else 1))
+    match verdict:
+        case Reject(reason=reason, rule=rule):
+            return reason, rule, None
+        case Rewrite(url=other, rule=rule):
+            return "", rule, other
+        case _:
+            return "", "", None

@@ -1,0 +1,135 @@
+"""One run of a crawl, from its opening to its summary: what the command line and programs have in common.
+
+The caller holds the lock of the collection, iterates over `progress` of the crawl that `open` returns, gives each list
+of statuses to `read`, and calls `end` once. Between two crawls of one run the number of shards may change. In a `with`
+block the run answers on its control socket (`control`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from periplus.engine.clock import SystemClock
+from periplus.engine.shard import Controls, Status
+from periplus.engine.sharding import Crawl, Gather
+from periplus.engine.stats import CrawlStats
+
+from .background import BackgroundJobs
+from .collection import Collection, tally_of
+from .control_server import ControlServer
+from .opening import open_crawl, settle
+from .parts import NO_PARTS, OwnParts
+from .progress import Meter, Progress
+from .summary import Summary, summary_of
+
+log = logging.getLogger(__name__)
+
+
+class CrawlRun:
+    """Opens the crawl of a collection and measures it.
+
+    Times and rates come from a `SystemClock`, as in the shards: setting the machine's clock changes none of them.
+    `work` counts what the rate measures, by default pages; `gather` runs the shards, by default processes of this
+    machine.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        watches: bool = False,
+        revisits_only: bool = False,
+        gather: Gather | None = None,
+        parts: OwnParts = NO_PARTS,
+        work: Callable[[CrawlStats], int] | None = None,
+    ) -> None:
+        self.collection = collection
+        self._watches = watches
+        self._revisits_only = revisits_only
+        self._gather = gather
+        self._parts = parts
+        self._before = tally_of(collection.layout)
+        self._clock = SystemClock()
+        self.began_at = self._clock.now()
+        self._meter = Meter(self.began_at, limit=collection.config.crawl.limit, work=work)
+        self._jobs = BackgroundJobs(collection, self._before.pages, self.began_at)
+        self._crawl: Crawl | None = None
+        self._server: ControlServer | None = None
+        self.controls = Controls()
+        """What clients of the control socket have asked for in this run."""
+        self.kind = "watch" if watches else "refresh" if revisits_only else "crawl"
+        self.progress = Progress(self._before, shards=collection.workers, limit=collection.config.crawl.limit)
+
+    def __enter__(self) -> Self:
+        """Listen on the control socket; a file system without sockets only costs that."""
+        try:
+            self._server = ControlServer(self)
+        except OSError as error:
+            log.warning("no control socket in %s: %s", self.folder, error)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    @property
+    def folder(self) -> Path:
+        """The collection."""
+        return self.collection.folder
+
+    @property
+    def crawl(self) -> Crawl | None:
+        """The crawl that was opened last."""
+        return self._crawl
+
+    def open(self, collection: Collection | None = None) -> Crawl:
+        """The crawl, to be iterated over; of the same collection with another number of shards, if one is given."""
+        self.collection = collection or self.collection
+        current = self.collection
+        self._crawl = open_crawl(
+            current.config,
+            current.folder,
+            current.seeds,
+            current.workers,
+            watches=self._watches,
+            revisits_only=self._revisits_only,
+            gather=self._gather,
+            parts=self._parts,
+            ends_unreachable=not self._watches,
+        )
+        if self.controls != Controls():
+            self._crawl.control(self.controls)
+        return self._crawl
+
+    def read(self, statuses: Sequence[Status]) -> Progress:
+        """The progress up to now, from the statuses of all shards; the last progress if none has reported yet."""
+        if statuses:
+            self.progress = self._meter.read(statuses, self._clock.now())
+            cpu_seconds = sum(status.cpu_seconds for status in statuses)
+            self._jobs.check(self.progress.tally.pages, self._clock.now(), cpu_seconds)
+        return self.progress
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return self._clock.now() - self.began_at
+
+    def end(self) -> Summary:
+        """After the last shard has closed: index the archive, let jobs learn, and return the summary."""
+        settle(self.collection.folder)
+        is_interrupted = self._crawl is not None and self._crawl.is_interrupted
+        self._jobs.end(self.progress.tally.pages, self._clock.now(), is_interrupted=is_interrupted)
+        return summary_of(
+            self.collection,
+            self.progress,
+            self._before,
+            self.elapsed,
+            is_interrupted=is_interrupted,
+            is_unreachable=self._crawl is not None and self._crawl.is_unreachable,
+        )

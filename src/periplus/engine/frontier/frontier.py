@@ -1,0 +1,449 @@
+"""The frontier of a shard: which URLs are known, which wait, and which is fetched next.
+
+Everything enters by `discover`: filters, then the seen test, then a place in the queue of its site. `take` grants tasks
+that politeness allows now, the most wanted first. `report` ends a grant. It is pure: the state it works on was given,
+time is an argument, chance is a seeded `Random`; so the simulator and the crawler run the same lines (Olston & Najork
+2010 section 2 has the parts; Castillo et al. 2004 the two levels). What it holds in memory is in rows or in
+`FrontierState`: one opened after `flush` decides as the one that was flushed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+
+from periplus.model import (
+    Discovery,
+    EventSink,
+    Excluded,
+    Failed,
+    FetchEnded,
+    FetchOutcome,
+    FetchTask,
+    InvariantError,
+    Lane,
+    Learning,
+    Ordering,
+    Probe,
+    Purpose,
+    Queued,
+    Ranking,
+    Reading,
+    Site,
+    Url,
+    UrlRecord,
+)
+from periplus.parts.revisit.revisits import Revisits
+from periplus.policy.filters import Guard
+from periplus.policy.settings import BalanceSettings
+from periplus.store import State
+
+from ..settings import FrontierSettings, PolitenessSettings, RetrySettings
+from .admission import Admission
+from .adoption import Adoption
+from .domains import Domains
+from .frontier_state import FrontierState
+from .leases import Lease, Leases
+from .politeness import Setbacks, delay_after, is_tried_again
+from .preflight import SitePreflight
+from .reports import Reports
+from .robots import RobotsGate
+from .schedule import Schedule
+from .scores import FixedScores, PriorityIndex, Scores
+from .selection import CandidateSelector, queued_files, queued_probes, unknown_robots
+from .site import ActiveSite, Request, SiteRecords
+from .steering import Steering, to_be_raised
+
+_RELEASED_TOGETHER = 1000
+"""Postponed URLs that return to their queues in one `take`."""
+_REFUSED_PER_TAKE = 2000
+"""Number of refusals after which `take` returns, so that the caller does not wait."""
+REFUSED_PER_VISIT = 200
+"""URLs of a site that are refused in one step, so that a site with a million of them does not hold up the others."""
+SOON = 0.01
+"""Seconds after which a site that was not finished in such a step continues."""
+
+
+class Frontier:
+    """Discover, take, report. `shards`: how many share the IP addresses. `revisits_only`: it grants no first visits."""
+
+    def __init__(
+        self,
+        state: State,
+        *,
+        records: SiteRecords,
+        revisits: Revisits,
+        guard: Guard,
+        ordering: Ordering,
+        events: EventSink,
+        agent: str,
+        random: Random,
+        politeness: PolitenessSettings | None = None,
+        retries: RetrySettings | None = None,
+        settings: FrontierSettings | None = None,
+        balance: BalanceSettings | None = None,
+        domains: Domains | None = None,
+        shards: int = 1,
+        revisits_only: bool = False,
+        saved: FrontierState | None = None,
+    ) -> None:
+        saved = saved or FrontierState()
+        if saved.random is not None:
+            random.setstate(saved.random)
+        self._state, self._records, self._random = state, records, random
+        self._revisits, self._is_revisits_only = revisits, revisits_only
+        self._events, self._guard = events, guard
+        self.politeness = self._politeness = politeness or PolitenessSettings()
+        self._retries = retries or RetrySettings()
+        self.page_budget = saved.page_budget
+        self.leases = self._leases = Leases(saved.leases)
+        self._pages_out, self._refused = sum(lease.is_of_page for lease in saved.leases), 0
+        self.gate = RobotsGate(state.robots, agent)
+        self.schedule = Schedule(
+            state,
+            records,
+            ordering,
+            ip_delay=self._politeness.between_requests_to_an_address,
+            capacity=(settings or FrontierSettings()).max_sites,
+            max_wait=self._retries.max_backoff,
+            delay_of=lambda site: delay_after(self._politeness, site.delay, site.last_duration),
+            under_way=self._leases.under_way,
+            domains=domains,
+            shards=shards,
+            is_crowded=saved.is_crowded,
+            rests_until=saved.rests_until,
+            turn=saved.turn,
+            lanes=(Lane.REFRESH,) if revisits_only else tuple(Lane),
+        )
+        self.scores: Scores = FixedScores(state)
+        if isinstance(ordering, Learning | Ranking):
+            is_out = self._leases.holds
+            self.scores = PriorityIndex(state, ordering, is_out=is_out, pages=saved.pages_done, saved=saved.scores)
+        self.scores.queued_twice = saved.queued_twice
+        self.steering = self.scores.steering = Steering(saved.steering)
+        self._admission = Admission(
+            state,
+            records,
+            self.schedule,
+            guard=guard,
+            ordering=ordering,
+            events=events,
+            scores=self.scores,
+            revisits=revisits,
+            politeness=self._politeness,
+            steering=self.steering,
+        )
+        self.setbacks = Setbacks(self._retries, random)
+        self._preflight = SitePreflight(
+            self.schedule, self.gate, politeness=self._politeness, retries=self._retries, back_off=self.setbacks.wait
+        )
+        self.selector = self._selector = CandidateSelector(
+            state,
+            self.schedule,
+            self.scores,
+            revisits,
+            events=events,
+            guard=guard,
+            gate=self.gate,
+            politeness=self._politeness,
+            retries=self._retries,
+            balance=balance or BalanceSettings(),
+            steering=self.steering,
+        )
+        self._selector.revisits_waiting = saved.revisits_waiting
+        self.renamed = self._selector.renamed
+        self._reports = Reports(
+            state,
+            self.schedule,
+            self._selector,
+            self._preflight,
+            scores=self.scores,
+            revisits=revisits,
+            guard=guard,
+            politeness=self._politeness,
+            retries=self._retries,
+            back_off=self.setbacks.wait,
+            pages_done=saved.pages_done,
+        )
+        self._adoption = Adoption(
+            state,
+            self.schedule,
+            self._selector,
+            self._preflight,
+            self._reports,
+            gate=self.gate,
+            scores=self.scores,
+            discover=self.discover,
+            queue_files=self.queue_files,
+            queued=self._queued,
+        )
+
+    def flush(self) -> FrontierState:
+        """Write every changed row to the state, and return the rest of what must be committed with it."""
+        for site, traps in self._guard.changed():
+            record = self._records.get(site)
+            record.traps = traps
+            self._records.changed(record)
+        self.schedule.flush()
+        return FrontierState(
+            self.pages_done,
+            self.page_budget,
+            self.schedule.is_crowded or self._is_revisits_only,  # then sites with other URLs are not active
+            self._selector.revisits_waiting,
+            list(self._leases),
+            self.scores.snapshot() if self.scores.learns else None,
+            self._random.getstate(),
+            self.schedule.rests_until,
+            self.schedule.turn,
+            self.scores.queued_twice,
+            self.steering.state,
+            self.schedule.domains.state,
+        )
+
+    # discover
+
+    def discover(self, discoveries: Sequence[Discovery], now: float) -> None:
+        """Add discovered URLs. Known ones gain a source; refused ones are reported with their rule."""
+        pages = self._queue_robots(discoveries, now)
+        queued = [*self._admission.retry_unreachable(pages, now), *self._admission.admit(pages, self.page_budget)]
+        self._queued(queued, now)
+
+    def _queue_robots(self, discoveries: Sequence[Discovery], now: float) -> Sequence[Discovery]:
+        """Queue robots.txt files that were not requested yet; return the discoveries of pages."""
+        if all(discovery.purpose is Purpose.PAGE for discovery in discoveries):
+            return discoveries
+        self.queue_files(unknown_robots(self._state.records, discoveries), now)
+        return [discovery for discovery in discoveries if discovery.purpose is Purpose.PAGE]
+
+    def requeue_renamed(self, site: Site, now: float) -> None:
+        """Queue URLs again that were renamed while they waited, after the rule for duplicate URLs was withdrawn."""
+        self._queued([*self._admission.retry_renamed(site)], now)
+
+    def queue_files(self, urls: Sequence[Url], now: float) -> None:
+        """Queue sitemap files. They are not discoveries: what named them reports that itself."""
+        self._queued(queued_files(self._state, urls, now), now)
+
+    def queue_probes(self, probes: Sequence[Probe], now: float) -> None:
+        """Queue URLs that are fetched for comparison only. One that waits already, or is out, is not queued again."""
+        self._queued(queued_probes(self._state, probes, self._retries, now), now)
+
+    def _queued(self, entries: Sequence[Queued], now: float) -> None:
+        self._selector.revisits_waiting += sum(entry.lane is Lane.REFRESH for entry in entries)
+        for site, level in self.scores.raised().items():
+            self.schedule.raise_level(Site(site), level)
+        if entries:
+            self.schedule.queued(entries, now)
+
+    def steer(self, excluded: Sequence[str], preferred: Sequence[str], allowed: Sequence[str], now: float) -> None:
+        """Refuse URLs that match these patterns, fetch others first, and allow again what was refused."""
+        self.steering.change(excluded, preferred, allowed)
+        self.scores.raise_all(to_be_raised(self._state.queues, self.steering.prefers, self._leases.holds))
+        self._queued((), now)
+
+    # take
+
+    def take(self, limit: int, now: float) -> list[FetchTask]:
+        """Grant at most `limit` tasks that politeness allows now. An empty list is an answer."""
+        while (lease := self._leases.next_expired(now)) is not None:
+            self._lose(lease, now)
+        self._release(now, now)
+        due = self._revisits.due(now, self._selector.revisits_waiting)
+        self._state.queues.push(due)
+        self._queued(due, now)
+        if self.scores.is_due:
+            self._queued(self.scores.rank(), now)
+        self.schedule.admit_waiting(now)
+        self._refused = 0
+        tasks: list[FetchTask] = []
+        while len(tasks) < limit and self._refused < _REFUSED_PER_TAKE and not self.is_satisfied:
+            active = self.schedule.pop_ready(now)
+            if active is None:
+                break
+            tasks += self._visit(active, limit - len(tasks), now)
+        if not tasks and limit:
+            self._revisits.idle(now)
+        self.schedule.domains.took(len(tasks) < limit and self._refused < _REFUSED_PER_TAKE, now)
+        return tasks
+
+    def _release(self, until: float, now: float) -> None:
+        """Queue URLs whose back-off ends by then with their sites again."""
+        due_at = self._state.queues.next_release()
+        if due_at is not None and due_at <= until:
+            tickets = self._state.queues.release(until, _RELEASED_TOGETHER)
+            self.scores.released(tickets)
+            self._queued([ticket.entry for ticket in tickets], now)
+
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether the page budget has been fetched, or is under way."""
+        return self.page_budget is not None and self.pages_done + self._pages_out >= self.page_budget
+
+    def _visit(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
+        """The request for a site that is ready."""
+        request = active.next_request(now)
+        if request is Request.PAGE:
+            return self._grant_pages(active, min(limit, self._politeness.max_parallel), now)
+        if request is Request.DRAIN:
+            self._refuse_some(active, now)
+            return []
+        if request is Request.NOTHING:
+            self.schedule.place(active, now)
+            return []
+        url = active.delegated[0].url if active.delegated else self._selector.heads(active, 1)[0].entry.url
+        task = self._preflight.task(active, request, url, now)
+        return [] if task is None else [self._grant(active, Lease(task, None, active.site), now)]
+
+    def _grant_pages(self, active: ActiveSite, limit: int, now: float) -> list[FetchTask]:
+        tasks: list[FetchTask] = []
+        refused = 0
+        while len(tasks) < limit and refused < REFUSED_PER_VISIT and not self.is_satisfied:
+            heads = self._selector.next_two(active, self._leases.names(active.site))
+            if not heads:
+                break
+            self.schedule.look_at(active, self.schedule.urgency(heads[-1].entry))
+            judged = self._selector.judge(active, heads[0], now)
+            if judged is None:
+                refused += 1
+                continue
+            task, record = judged
+            self._selector.granted(active, heads[0].entry, record, now)
+            tasks.append(self._grant(active, Lease(task, heads[0], active.site), now))
+        self._refused += refused
+        if not tasks:
+            self.schedule.place(active, now + SOON)
+        return tasks
+
+    def _refuse_some(self, active: ActiveSite, now: float) -> None:
+        """Refuse some of what waits at a site that was given up."""
+        self._refused += self._selector.exclude_heads(active, REFUSED_PER_VISIT, active.record.retired, now)
+        self.schedule.place(active, now + SOON)
+
+    def _grant(self, active: ActiveSite, lease: Lease, now: float) -> FetchTask:
+        self._leases.grant(lease)
+        self._pages_out += lease.is_of_page
+        self.schedule.grant(active, lease.task.ip, now)
+        return lease.task
+
+    # report
+
+    def report(self, outcome: FetchOutcome, now: float, reading: Reading | None = None) -> bool:
+        """End a grant: the site rests, and what was seen is learnt. Whether it was open: a late report is ignored."""
+        lease = self._leases.end(outcome.task)
+        if lease is not None:
+            self._end(lease, outcome, reading, now)
+        return lease is not None
+
+    def _lose(self, lease: Lease, now: float) -> None:
+        """Count an expired lease without a result as a failed attempt, or a URL that kills its fetcher never ends."""
+        outcome = Failed(lease.task, "lost", now, 0.0, ip=lease.task.ip)
+        self._events.record([FetchEnded(outcome, now)])
+        self._end(lease, outcome, None, now)
+
+    def _visited(self, lease: Lease) -> ActiveSite:
+        active = self.schedule.get(lease.visited)
+        if active is None:
+            raise InvariantError(f"a request to {lease.visited} is under way, but it is not active")
+        return active
+
+    def _end(self, lease: Lease, outcome: FetchOutcome, reading: Reading | None, now: float) -> None:
+        active = self._visited(lease)
+        self._pages_out -= lease.is_of_page
+        if lease.ticket is not None:
+            self._reports.page(active, lease.ticket, outcome, reading, now)
+        elif outcome.task.ip is None:
+            self._preflight.located(active, outcome, now)
+        else:
+            self._preflight.answered(active, outcome, now, self._reports.finish_request)
+        self.setbacks.ended(outcome)
+
+    # answers of an archive
+
+    def adopt(self, outcome: FetchOutcome, now: float, reading: Reading | None, *, is_counted: bool) -> None:
+        """Learn from an archived answer of a crawl whose state is lost."""
+        self._adoption.adopt(outcome, now, reading, is_counted=is_counted)
+
+    def end_adoption(self, now: float) -> None:
+        """End the adoption of archived answers."""
+        self._adoption.end(now)
+
+    @property
+    def pages_done(self) -> int:
+        """The number of pages that were fetched in all."""
+        return self._reports.pages_done
+
+    # a new process
+
+    def restart(self, now: float) -> None:
+        """Continue in a new process: what was under way is granted again, after every site has rested once more."""
+        for lease in self._leases.end_all():
+            self._preflight.interrupted(self._visited(lease), lease.task)
+        self._pages_out = 0
+        self.schedule.restart(now)
+        # later times were written by a clock that ran fast; a refresh ends when no revisit is postponed any more
+        latest = 0.0 if self._is_revisits_only else now + self._retries.max_backoff
+        while (self._state.queues.next_release() or 0.0) > latest:
+            self._release(math.inf, now)
+
+    # what others see
+
+    @property
+    def revisits_waiting(self) -> int:
+        """Revisits that wait with their sites."""
+        return self._selector.revisits_waiting
+
+    def drain_refused_files(self) -> list[Excluded]:
+        """Sitemap files that were refused since the last call."""
+        refused, self._selector.refused_files = self._selector.refused_files, []
+        return refused
+
+    def drain_emptied(self) -> dict[Site, None]:
+        """Sites whose queue of listed pages ran empty since the last call."""
+        emptied, self._selector.emptied = self._selector.emptied, {}
+        return emptied
+
+    def is_tried_again(self, record: UrlRecord, reason: str) -> bool:
+        """Whether a URL whose last attempt ended for this reason is tried again."""
+        return is_tried_again(self._retries, reason, record.failures)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits or is under way, or the page budget is fetched. A watched collection never is idle."""
+        if len(self._leases) or self._revisits.is_watching:
+            return False
+        if self._is_revisits_only:
+            return not (len(self.schedule) or self.schedule.is_crowded) and self._state.queues.next_release() is None
+        is_empty = len(self._state.queues) == 0 and len(self.schedule) == 0
+        return self.is_satisfied or (is_empty and self.scores.pooled == 0)
+
+    @property
+    def next_at(self) -> float | None:
+        """When `take` may have something to grant again; `None`: not before something is reported or discovered."""
+        if self.is_satisfied:
+            return self._leases.next_end
+        if self.scores.is_due:
+            return 0.0
+        waits = self._state.queues.next_release(), self._revisits.next_due(self._selector.revisits_waiting)
+        times = (self.schedule.next_at, self.schedule.next_look_at, self._leases.next_end, *waits)
+        return min((at for at in times if at is not None), default=None)
+
+    @property
+    def queued(self) -> int:
+        """The number of URLs that wait in queues, of all sites."""
+        return len(self._state.queues)
+
+    def check_some(self, first: int, count: int) -> int:
+        """Check some active sites from the one at this position on; returns where to continue."""
+        return self.schedule.check_some(first, count)
+
+    def check_invariants(self) -> None:
+        """Check what must hold between any two calls."""
+        self.schedule.check_invariants()
+        delegated = (lease.task.site for lease in self._leases if lease.task.site != lease.visited)
+        self._preflight.check_invariants(delegated)
+        for site, under_way in Counter(self._visited(lease).site for lease in self._leases).items():
+            if under_way != self._leases.under_way(site) or under_way > self._politeness.max_parallel:
+                raise InvariantError(f"{site} has {under_way} requests under way, which is too many or miscounted")
+        if self._pages_out != sum(lease.is_of_page for lease in self._leases):
+            raise InvariantError("pages under way were miscounted")

@@ -1,0 +1,244 @@
+"""The consequences of an outcome: for the URL, for its site, and for learning.
+
+A URL is retried later or leaves its queue, and its record gets the result. Its site rests for as long as politeness
+requires, backs off, or is given up.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from periplus.formats.headers import Headers, validators_of
+from periplus.model import (
+    ChangeLevel,
+    Excluded,
+    Fetched,
+    FetchOutcome,
+    NotModified,
+    Purpose,
+    Reading,
+    Redirected,
+    Ticket,
+    UrlRecord,
+    Validators,
+)
+from periplus.parts.revisit.revisits import Revisits
+from periplus.policy.filters import Guard
+from periplus.store import State
+
+from ..settings import PolitenessSettings, RetrySettings
+from .politeness import (
+    OUR_OWN,
+    Retry,
+    delay_after,
+    is_tried_again,
+    reason_of,
+    received_in_browser,
+    retry_for,
+    visits_of,
+)
+from .preflight import BackOff, SitePreflight
+from .schedule import Schedule
+from .scores import Scores
+from .selection import CandidateSelector
+from .site import ActiveSite
+
+_VALIDATOR_LENGTHS = (len("ETag"), len("Last-Modified"))
+"""Characters of the names of the headers that validators are in."""
+
+
+class Reports:
+    """Handles outcomes. `pages_done` counts the pages that were fetched in all."""
+
+    def __init__(
+        self,
+        state: State,
+        schedule: Schedule,
+        selector: CandidateSelector,
+        preflight: SitePreflight,
+        *,
+        scores: Scores,
+        revisits: Revisits,
+        guard: Guard,
+        politeness: PolitenessSettings,
+        retries: RetrySettings,
+        back_off: BackOff,
+        pages_done: int,
+    ) -> None:
+        self._state = state
+        self._schedule = schedule
+        self._selector = selector
+        self._preflight = preflight
+        self._scores = scores
+        self._revisits = revisits
+        self._guard = guard
+        self._politeness = politeness
+        self._retries = retries
+        self._back_off = back_off
+        self.pages_done = pages_done
+
+    def page(
+        self, active: ActiveSite, ticket: Ticket, outcome: FetchOutcome, reading: Reading | None, now: float
+    ) -> None:
+        """Handle the outcome of a request for a page or a sitemap."""
+        reason = reason_of(outcome)
+        if isinstance(outcome, Excluded):
+            self._selector.forgo(active, ticket, outcome.reason)
+            self._preflight.give_up(active, outcome.reason, now)
+            return
+        if reason not in OUR_OWN:
+            record = self._selector.record_of(ticket.entry)
+            if is_tried_again(self._retries, reason, record.failures + 1):
+                self._retry(active, ticket, record, outcome, reason, now)
+            else:
+                self._selector.remove(active, ticket)
+                self._learn(active, record, outcome, reading, reason, now)
+        self.finish_request(active, outcome, reason, now)
+
+    def _retry(
+        self, active: ActiveSite, ticket: Ticket, record: UrlRecord, outcome: FetchOutcome, reason: str, now: float
+    ) -> None:
+        """Schedule the next attempt of a URL, while other URLs of its site continue.
+
+        If the failure concerns the site, the URL keeps its place instead and the whole site backs off.
+        """
+        self._state.records.put([after_failure(record, outcome, reason)])
+        if not retry_for(reason).is_of_site:
+            self._selector.remove(active, ticket)
+            due_at = now + self._back_off(outcome, record.failures + 1, now)
+            self._state.queues.postpone([(due_at, ticket.entry)])
+
+    def _learn(
+        self,
+        active: ActiveSite,
+        record: UrlRecord,
+        outcome: FetchOutcome,
+        reading: Reading | None,
+        reason: str,
+        now: float,
+    ) -> None:
+        after = after_visit(record, outcome, reading, reason)
+        if outcome.task.purpose is Purpose.PAGE:
+            after = self._revisits.visited(active.record, record, after, outcome, reading, now)
+            self._count(outcome, reading, reason)
+        self._state.records.put([after])
+        if outcome.task.purpose is not Purpose.PROBE:
+            self._selector.learn(active, outcome, reading, reason)
+
+    def _count(self, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
+        if reason or not isinstance(outcome, NotModified | Fetched):
+            return
+        self.pages_done += 1
+        self._scores.pages = self.pages_done
+        if isinstance(outcome, Fetched) and outcome.task.visited_at is None:  # a revisit finds what it knows
+            self._guard.observe(outcome.task.url, reading is not None and not reading.is_copy)
+
+    def finish_request(self, active: ActiveSite, outcome: FetchOutcome, reason: str, now: float) -> None:
+        """After a request: until when the site is left alone, or whether it is given up."""
+        record = active.record
+        record.last_duration = getattr(outcome, "duration", 0.0)
+        if reason in OUR_OWN:
+            self._schedule.place(active, self._rested_at(active, outcome, now))
+            return
+        if isinstance(outcome, Fetched | Redirected):
+            size = outcome.size if isinstance(outcome, Fetched) else len(outcome.body)
+            record.downloaded += size + received_in_browser(outcome)
+        record.pages += outcome.task.purpose is Purpose.PAGE
+        record.files += outcome.task.purpose is Purpose.SITEMAP
+        retry = retry_for(reason)
+        record.failures = record.failures + 1 if retry.again else 0
+        if record.failures >= self._retries.max_site_failures:
+            self._preflight.give_up(active, reason, now)
+        elif record.downloaded > self._politeness.max_bytes_per_site:
+            self._preflight.give_up(active, "site-bytes", now)
+        else:
+            self._rest(active, outcome, retry, now)
+
+    def _rest(self, active: ActiveSite, outcome: FetchOutcome, retry: Retry, now: float) -> None:
+        """Continue a visit for some pages, unless something failed or robots.txt asks for a delay."""
+        record = active.record
+        until = self._rested_at(active, outcome, now)
+        if retry.again and (retry.is_of_site or record.failures > 2):
+            until = max(until, now + self._back_off(outcome, record.failures, now))
+        record.ready_at = max(record.ready_at, until)
+        active.taken = 0 if retry.again or record.delay else (active.taken + 1) % self._politeness.pages_per_visit
+        self._schedule.place(active, now if active.taken else until)
+
+    def _rested_at(self, active: ActiveSite, outcome: FetchOutcome, now: float) -> float:
+        ended_at = getattr(outcome, "started_at", now) + active.record.last_duration
+        delay = delay_after(self._politeness, active.record.delay, active.record.last_duration)
+        if isinstance(outcome, Fetched) and outcome.rendering is not None:  # its scripts asked the site until now
+            return max(ended_at, now) + delay * visits_of(outcome)
+        return float(ended_at + delay)
+
+    def adopted(
+        self,
+        active: ActiveSite,
+        ticket: Ticket,
+        outcome: FetchOutcome,
+        reading: Reading | None,
+        now: float,
+        *,
+        is_counted: bool,
+    ) -> None:
+        """A page or a sitemap was fetched by a crawl whose state is lost. The task says how often it had failed.
+
+        One that is tried again keeps its place: its next answer may be archived as well.
+        """
+        reason = reason_of(outcome)
+        pages_done = self.pages_done
+        record = replace(self._selector.record_of(ticket.entry), failures=outcome.task.attempt - 1)
+        if is_tried_again(self._retries, reason, record.failures + 1):
+            self._state.records.put([after_failure(record, outcome, reason)])
+        else:
+            self._selector.remove(active, ticket)
+            self._learn(active, record, outcome, reading, reason, now)
+        self.pages_done = self.pages_done if is_counted else pages_done
+        self.finish_request(active, outcome, reason, now)
+
+
+def after_visit(record: UrlRecord, outcome: FetchOutcome, reading: Reading | None, reason: str) -> UrlRecord:
+    """The record after an answer that is final for now, be it good or bad."""
+    match outcome:
+        case NotModified(started_at=at):
+            return replace(
+                record, visits=record.visits + 1, fetched_at=at, failures=0, status=304, reason="", due_at=None
+            )
+        case Fetched(status=status, started_at=at, headers=headers):
+            return replace(
+                record,
+                visits=record.visits + 1,
+                changes=record.changes + _has_changed(reading),
+                fetched_at=at,
+                validators=_validators(headers) if not reason else record.validators,
+                digests=reading.digests if reading is not None else record.digests,
+                version=reading.version if reading is not None else record.version,
+                blocks=reading.blocks if reading is not None else record.blocks,
+                failures=record.failures + 1 if reason else 0,
+                status=status,
+                reason=reason,
+                due_at=None,
+                kept_at=at if not reason else record.kept_at,
+            )
+        case Redirected(status=status, started_at=at):
+            return replace(
+                record, visits=record.visits + 1, fetched_at=at, failures=0, status=status, reason="", due_at=None
+            )
+        case _:
+            return after_failure(record, outcome, reason)
+
+
+def _validators(headers: tuple[tuple[str, str], ...]) -> Validators | None:
+    named = [(name, value) for name, value in headers if len(name) in _VALIDATOR_LENGTHS]
+    return validators_of(Headers(named)) if named else None
+
+
+def after_failure(record: UrlRecord, outcome: FetchOutcome, reason: str) -> UrlRecord:
+    """The record after a failed attempt."""
+    status = getattr(outcome, "status", None)
+    return replace(record, failures=record.failures + 1, status=status, reason=reason, due_at=None)
+
+
+def _has_changed(reading: Reading | None) -> bool:
+    """Whether a page counts as changed: a clock that moved on does not, nor does a word."""
+    return reading is not None and reading.level is not None and reading.level >= ChangeLevel.MAJOR

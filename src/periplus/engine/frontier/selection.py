@@ -1,0 +1,396 @@
+"""Selects the next URL of a site: from the lane whose turn it is, past URLs that need not or may not be fetched.
+
+A site has up to five lanes: pages found by links, pages listed in sitemaps, pages to be visited again, sitemap files,
+and probes. Files and probes alternate with pages. Between links and sitemaps the site's balance decides, by the results
+of each (Schonfeld & Shivakumar 2009 section 6; `policy.balance`). A URL known from both waits in both lanes and is
+fetched once; its result counts for both. Revisits compete with first visits by the value of a visit.
+
+While a URL waits, its page may be fetched from another lane, a trap recognised, or robots.txt changed. So each URL is
+judged again when its turn comes (`CandidateSelector.judge`), and leaves its queue if it is refused then. Files and
+probes are not discoveries: filters do not judge them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from msgspec.structs import replace
+
+from periplus.content import read_from
+from periplus.model import (
+    Discovery,
+    EventSink,
+    Excluded,
+    Fetched,
+    FetchEnded,
+    FetchOutcome,
+    FetchTask,
+    FirstSeen,
+    InvariantError,
+    Lane,
+    Probe,
+    Purpose,
+    Queued,
+    ReadFrom,
+    Reading,
+    Reject,
+    Render,
+    Rewrite,
+    Site,
+    Source,
+    Ticket,
+    Url,
+    UrlRecord,
+    UrlRecords,
+)
+from periplus.parts.revisit.revisits import Revisits
+from periplus.parts.revisit.visit_stats import count_first_visit
+from periplus.policy.filters import Guard
+from periplus.policy.settings import BalanceSettings
+from periplus.store import State
+from periplus.urls import fingerprint, site_of
+
+from ..settings import PolitenessSettings, RetrySettings
+from .admission import LANES
+from .politeness import is_tried_again
+from .robots import RobotsGate, robots_url
+from .schedule import Schedule
+from .scores import Scores
+from .site import ActiveSite
+from .steering import Steering
+
+_RESCORED = 8
+"""Heads of a queue that are scored again before one is taken as it is."""
+_SEARCHED = 32
+"""URLs at the head of a queue among which one is looked for that an earlier crawl fetched: more than are under way."""
+_FIRST_VISITS = frozenset({Lane.DISCOVERY, Lane.SITEMAPS})
+"""Where pages wait for their first visit."""
+
+
+NOT_PAGES = (Lane.PROBES, Lane.FILES)
+"""Where something else than pages of the collection waits."""
+_PROBE = "#probe:"
+"""Between the URL of a probe and its kind, in queues and records."""
+
+
+def purpose_of(lane: Lane) -> Purpose:
+    """The purpose for which URLs of a lane are fetched."""
+    if lane is Lane.PROBES:
+        return Purpose.PROBE
+    return Purpose.SITEMAP if lane is Lane.FILES else Purpose.PAGE
+
+
+def probe_name(probe: Probe) -> Url:
+    """The key of a probe's record, and its place in queues."""
+    return Url(f"{probe.url}{_PROBE}{probe.kind}")
+
+
+def file_name(url: Url) -> Url:
+    """The key of a file's record, apart from that of a page at the same URL."""
+    return Url(f"{url}#file")
+
+
+class CandidateSelector:
+    """Looks at the heads of a site's queues, and takes URLs out of them."""
+
+    def __init__(
+        self,
+        state: State,
+        schedule: Schedule,
+        scores: Scores,
+        revisits: Revisits,
+        *,
+        events: EventSink,
+        guard: Guard,
+        gate: RobotsGate,
+        politeness: PolitenessSettings,
+        retries: RetrySettings,
+        balance: BalanceSettings,
+        steering: Steering,
+    ) -> None:
+        self._state = state
+        self._schedule = schedule
+        self._scores = scores
+        self._revisits = revisits
+        self._guard = guard
+        self._gate = gate
+        self._lease = politeness.lease
+        self._retries = retries
+        self._balance = balance
+        self._steering = steering
+        self._events = events
+        self.emptied: dict[Site, None] = {}
+        """Sites whose queue of listed pages ran empty since this was last cleared."""
+        self.revisits_waiting = 0
+        """Revisits that wait with their sites."""
+        self.refused_files: list[Excluded] = []
+        """Sitemap files that were refused since this was last cleared."""
+        self.how_to_render: Callable[[Url, float], Render] | None = None
+        """Whether a page is opened in a browser, if any is."""
+        self.renamed: list[Discovery] = []
+        """New names of URLs that were renamed while they waited, since this was last cleared."""
+
+    # the heads of queues
+
+    def next_two(self, active: ActiveSite, out: Collection[Url]) -> list[Ticket]:
+        """The two best URLs of a site but those that are out; scored again where scores sink while URLs wait."""
+        heads = self.heads(active, 2, out)
+        for _ in range(_RESCORED):
+            if not heads or not self._scores.has_sunk(heads[0]):
+                break
+            heads = self.heads(active, 2, out)
+        return heads
+
+    def heads(self, active: ActiveSite, limit: int, out: Collection[Url] = ()) -> list[Ticket]:
+        """The best URLs of a site that are not being fetched, from the lane whose turn it is."""
+        waiting = active.waiting
+        if len(waiting) == 1:
+            return self._heads_of(active.site, next(iter(waiting)), limit, out)
+        others = [] if active.took_file else self._heads_of_others(active, limit, out)
+        return others or self._heads_of_pages(active, limit, out) or self._heads_of_others(active, limit, out)
+
+    def _heads_of_others(self, active: ActiveSite, limit: int, out: Collection[Url]) -> list[Ticket]:
+        """The first of the probes, or else of the files."""
+        for lane in NOT_PAGES:
+            if lane in active.waiting and (found := self._heads_of(active.site, lane, limit, out)):
+                return found
+        return []
+
+    def _heads_of(self, site: Site, lane: Lane, limit: int, out: Collection[Url]) -> list[Ticket]:
+        heads = self._state.queues.heads(site, lane, limit + len(out))
+        return [head for head in heads if head.entry.url not in out][:limit] if out else heads
+
+    def _heads_of_pages(self, active: ActiveSite, limit: int, out: Collection[Url]) -> list[Ticket]:
+        first, second = Lane.DISCOVERY, Lane.SITEMAPS
+        if Lane.SITEMAPS in active.waiting:
+            lengths = [active.waiting.get(lane, 0) for lane in (first, second)]
+            if active.balanced(self._balance).choose(*lengths) is Lane.SITEMAPS:
+                first, second = second, first
+        pages = self._heads_of(active.site, first, limit, out) or self._heads_of(active.site, second, limit, out)
+        if Lane.REFRESH not in active.waiting:
+            return pages
+        again = self._heads_of(active.site, Lane.REFRESH, limit, out)
+        if not again or not pages:
+            return again or pages
+        level_of_new = self._revisits.level_of_new(active.record, pages[0].entry)
+        is_worth_more = again[0].entry.level < level_of_new
+        return again if self._revisits.quota.prefers_revisit(is_worth_more=is_worth_more) else pages
+
+    # one URL
+
+    def judge(self, active: ActiveSite, head: Ticket, now: float) -> tuple[FetchTask, UrlRecord] | None:
+        """The task of a URL and its record; or `None`, if it has left its queue."""
+        record = self.record_of(head.entry)
+        if self._is_settled(head.entry, record):
+            self._skip(active, head)
+            return None
+        task = self._task(head.entry, record, active, now)
+        refusal = self._refusal(task, now)
+        if refusal is None:
+            return task, record
+        self.exclude(active, head, *refusal, now)
+        return None
+
+    def _is_settled(self, entry: Queued, record: UrlRecord) -> bool:
+        """Whether a URL that waits for its first visit has had it: it waited in two lanes, and the other was sooner."""
+        lane = entry.lane
+        if lane is Lane.FILES and entry.url == robots_url(entry.url):
+            return True  # it waited so that its site is asked for it, which was done before anything else
+        if lane not in _FIRST_VISITS or not (record.visits or record.reason):
+            return False
+        return record.visits > 0 or not is_tried_again(self._retries, record.reason, record.failures)
+
+    def _task(self, entry: Queued, record: UrlRecord, active: ActiveSite, now: float) -> FetchTask:
+        is_revisit = entry.lane is Lane.REFRESH
+        url, _, kind = entry.url.partition(_PROBE) if entry.lane is Lane.PROBES else (entry.url, "", "")
+        purpose, how = purpose_of(entry.lane), self.how_to_render
+        render = how(entry.url, now) if how is not None and purpose is Purpose.PAGE else Render.NEVER
+        validators = self._revisits.condition(active.record, record) if is_revisit else record.validators
+        if render is not Render.NEVER and read_from(record.version) is not ReadFrom.SERVER:
+            validators = None  # the shell of an application stays the same when what it shows has changed
+        return FetchTask(
+            Url(url),
+            entry.site,
+            purpose,
+            entry.lane,
+            now + self._lease,
+            validators,
+            record.failures + 1,
+            active.record.ip,
+            record.first_seen[0].source,
+            record.depth,
+            record.redirects,
+            record.kept_at,
+            kind,
+            render,
+        )
+
+    def _refusal(self, task: FetchTask, now: float) -> tuple[str, str] | None:
+        """Why a URL is not fetched although it waited: it was excluded or is a trap, as known by now, or robots.txt."""
+        if task.purpose in (Purpose.PAGE, Purpose.PROBE):
+            pattern = self._steering.refusal(task.url)
+            if pattern is not None:
+                return "excluded", pattern
+        if task.purpose is Purpose.PAGE:
+            discovery = Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)
+            verdict = self._guard.reconsider(discovery)
+            if isinstance(verdict, Reject):
+                return verdict.reason, verdict.rule
+            if isinstance(verdict, Rewrite) and task.lane is not Lane.REFRESH:
+                self.renamed.append(replace(discovery, url=verdict.url))
+                return "renamed", verdict.rule
+        return self._gate.refusal(task.site, task.url)
+
+    def record_of(self, entry: Queued) -> UrlRecord:
+        """The record of a URL that waits."""
+        name = file_name(entry.url) if entry.lane is Lane.FILES else entry.url
+        record = self._state.records.get([name])[0]
+        if record is None:
+            raise InvariantError(f"{entry.url} waits in a queue but has no record")
+        return record
+
+    # what an archive has answers for
+
+    def find(self, active: ActiveSite, task: FetchTask, now: float) -> Ticket | None:
+        """The ticket of a URL that an earlier crawl fetched at this moment.
+
+        It was first in its queue then; so it is near the head now, behind URLs that the crawl had refused or fetched
+        before: those leave the queue as they did then. `None` if it is not among the first that stay.
+        """
+        kept = self._scores.ticket_of(task.url) if task.lane not in NOT_PAGES else None
+        stay = 0
+        while kept is None and stay < _SEARCHED:
+            heads = self._heads_of(active.site, task.lane, stay + _SEARCHED, ())[stay:]
+            if not heads:
+                return None
+            for head in heads:
+                if head.entry.url == task.url:
+                    return head
+                stay += not self._gate.is_known(active.site) or self.judge(active, head, now) is not None
+        return kept
+
+    def drop_refused(self, active: ActiveSite, now: float) -> None:
+        """Remove URLs from the heads of a site's queues that were fetched or may not be."""
+        for lane in [lane for lane in active.waiting if lane is not Lane.REFRESH]:
+            while heads := self._heads_of(active.site, lane, 1, ()):
+                if self.judge(active, heads[0], now) is not None:
+                    break
+
+    # a URL leaves its queue
+
+    def remove(self, active: ActiveSite, ticket: Ticket) -> None:
+        """Remove a URL from its queue."""
+        self._state.queues.remove([ticket])
+        lane = ticket.entry.lane
+        active.count(lane, -1)
+        self.revisits_waiting -= lane is Lane.REFRESH
+        if lane is Lane.SITEMAPS and lane not in active.waiting:
+            self.emptied[active.site] = None
+        if lane not in NOT_PAGES:
+            self._scores.removed(ticket.entry.url)
+
+    def forgo(self, active: ActiveSite, ticket: Ticket, reason: str) -> UrlRecord:
+        """Record the reason why a URL will not be fetched; return the record as it was."""
+        record = self.record_of(ticket.entry)
+        self.remove(active, ticket)
+        self._state.records.put([replace(record, reason=reason, status=None)])
+        return record
+
+    def exclude(self, active: ActiveSite, ticket: Ticket, reason: str, rule: str, now: float) -> None:
+        """Exclude a URL from fetching: it leaves its queue, its record says why, and an event reports it."""
+        record, entry = self.forgo(active, ticket, reason), ticket.entry
+        url, _, kind = entry.url.partition(_PROBE)
+        task = FetchTask(
+            Url(url), entry.site, purpose_of(entry.lane), entry.lane, now, None, record.failures + 1, None,
+            record.first_seen[0].source, record.depth, record.redirects, probe=kind,
+        )  # fmt: skip
+        excluded = Excluded(task, reason, rule)
+        self._events.record([FetchEnded(excluded, now)])
+        if task.purpose is Purpose.SITEMAP:
+            self.refused_files.append(excluded)
+
+    def exclude_heads(self, active: ActiveSite, limit: int, reason: str, now: float) -> int:
+        """Refuse the first URLs of a site that was given up, each once, even if it waits in two lanes; how many."""
+        tickets = self.heads(active, limit)
+        for ticket in tickets:
+            is_page = ticket.entry.lane in _FIRST_VISITS
+            if is_page and self._is_settled(ticket.entry, self.record_of(ticket.entry)):
+                self._skip(active, ticket)
+            else:
+                self.exclude(active, ticket, reason, "", now)
+        return len(tickets)
+
+    def _skip(self, active: ActiveSite, ticket: Ticket) -> None:
+        """A page is the next of one source, and the other was sooner: it counts for both, and leaves the queue."""
+        entry = ticket.entry
+        if active.has_balance and entry.lane in _FIRST_VISITS:
+            active.balanced(self._balance).came_to(entry.lane, entry.level, fingerprint(entry.url))
+        if entry.lane in _FIRST_VISITS:
+            self._scores.queued_twice = max(self._scores.queued_twice - 1, 0)
+        self.remove(active, ticket)
+
+    # what was taken, and its result
+
+    def granted(self, active: ActiveSite, entry: Queued, record: UrlRecord, now: float) -> None:
+        """Count a URL that is about to be fetched for the budget that pays for it."""
+        active.took_file = entry.lane in NOT_PAGES
+        if entry.lane in _FIRST_VISITS:
+            self._schedule.domains.granted(active.domain)
+        if not active.took_file:
+            self._revisits.quota.count(is_revisit=entry.lane is Lane.REFRESH)
+        if entry.lane is Lane.REFRESH:
+            self._revisits.granted(record, now)
+        elif (active.has_balance or Lane.SITEMAPS in active.waiting) and entry.lane in _FIRST_VISITS:
+            sources = {LANES[seen.source] for seen in record.first_seen}
+            is_shared = len(sources & _FIRST_VISITS) > 1
+            balance = active.balanced(self._balance)
+            balance.took(entry.lane, entry.level, fingerprint(entry.url), is_shared=is_shared)
+
+    def learn(self, active: ActiveSite, outcome: FetchOutcome, reading: Reading | None, reason: str) -> None:
+        """Credit the sources of a page with its final result."""
+        task = outcome.task
+        is_good = _is_good(outcome, reading, reason)
+        if active.has_balance:
+            active.balanced(self._balance).learnt(fingerprint(task.url), is_good)
+        if task.lane in _FIRST_VISITS:
+            count_first_visit(active.record, task.lane, is_good)
+
+
+def _is_good(outcome: FetchOutcome, reading: Reading | None, reason: str) -> bool:
+    """Whether a page entered the collection as unique and indexable: what a source is credited for."""
+    if not isinstance(outcome, Fetched) or reason or reading is None:
+        return False
+    return not reading.is_copy and reading.is_indexable
+
+
+def unknown_robots(records: UrlRecords, discoveries: Sequence[Discovery]) -> list[Url]:
+    """The robots.txt files among discoveries that were not requested yet."""
+    wanted = [discovery.url for discovery in discoveries if discovery.purpose is Purpose.ROBOTS]
+    known = records.get([file_name(url) for url in wanted])
+    return [url for url, record in zip(wanted, known, strict=True) if record is None]
+
+
+def queued_files(state: State, urls: Sequence[Url], now: float) -> list[Queued]:
+    """Queue files, and return their places."""
+    seen = (FirstSeen(Source.SITEMAP, now),)
+    state.records.add_new([UrlRecord(file_name(url), seen) for url in urls])
+    entries = [Queued(url, site_of(url), Lane.FILES, 0) for url in urls]
+    state.queues.push(entries)
+    return entries
+
+
+def queued_probes(state: State, probes: Sequence[Probe], retries: RetrySettings, now: float) -> list[Queued]:
+    """Queue probes that do not wait already, and return their places."""
+    wanted = {probe_name(probe): probe for probe in probes}
+    known = state.records.get(list(wanted))
+    names = [name for name, record in zip(wanted, known, strict=True) if record is None or _is_over(record, retries)]
+    state.records.put([UrlRecord(name, (FirstSeen(Source.LINK, now),)) for name in names])
+    entries = [Queued(name, site_of(wanted[name].url), Lane.PROBES, 0) for name in names]
+    state.queues.push(entries)
+    return entries
+
+
+def _is_over(record: UrlRecord, retries: RetrySettings) -> bool:
+    if record.visits:
+        return True
+    return bool(record.reason) and not is_tried_again(retries, record.reason, record.failures)

@@ -1,0 +1,303 @@
+"""From an answer to its page, and to where the page leads.
+
+Which links are followed is decided here as far as the page decides it: what it asks crawlers not to follow is left out
+(`nofollow`, on the page or on a link), and so are links within a page (`Links.own`). Whether we want a URL is decided
+by filters.
+
+Recently seen links are not reported again: navigation repeats on every page of a site. Where the ordering
+learns from every link, what those pass on is added up by URL, so that navigation costs a few rows from time to time
+instead of a hundred a page; `gains` returns it. Where the ordering needs every single link (`keeps_links`), each is
+reported.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain, compress
+
+from msgspec import Struct
+from msgspec.structs import replace
+from zstandard import ZstdCompressor, ZstdDecompressor
+
+from periplus.content import RawPage, decode_body, has_text_rule, is_same_body, read_pages
+from periplus.formats.headers import Headers
+from periplus.formats.preferences import preference_headers
+from periplus.model import (
+    NO_HINTS,
+    Discovery,
+    Fetched,
+    Hints,
+    LinkChunk,
+    Page,
+    Render,
+    Rows,
+    Source,
+    Url,
+    UrlRecord,
+    UrlRecords,
+)
+from periplus.parts.focus.part import Focus
+from periplus.parts.render.pages import DOCUMENT_TYPE, completed
+from periplus.policy.filters import MediaTypes
+
+from .settings import ReadingSettings
+
+_DECLARED = {"video": "video/*", "audio": "audio/*", "source": "", "embed": "", "object": ""}
+"""Types of embedded files by the element; others embed images."""
+Share = Callable[[int], float]
+"""How much each link of a page passes on, given how many it has."""
+
+
+class LinkState(Struct, frozen=True, array_like=True):
+    """Which chunks of links belong to which generation: the first of the old, of the young, and the next number."""
+
+    old: int = 0
+    young: int = 0
+    next: int = 0
+
+
+class LinkMemory:
+    """Recently seen links, in two generations, so that memory is bounded. Changes are written in chunks."""
+
+    def __init__(self, size: int, rows: Rows[LinkChunk] | None = None, saved: LinkState | None = None) -> None:
+        self._size = size
+        self._rows = rows
+        self._state = saved or LinkState()
+        self.young: set[Url] = set()
+        self.old: set[Url] = set()
+        self._added: list[Url] = []
+        self._unwritten: list[LinkChunk] = []
+        self._dropped: range = range(0)
+        for chunk in rows or ():
+            urls = ZstdDecompressor().decompress(chunk.packed).decode().split("\n")
+            (self.young if chunk.number >= self._state.young else self.old).update(map(Url, urls))
+
+    def add_all(self, urls: Collection[Url]) -> None:
+        """Remember links."""
+        self.young.update(urls)
+        self._added.extend(urls)
+
+    def age(self) -> None:
+        """When the young generation is full it becomes the old one, and the old one is forgotten."""
+        if len(self.young) > self._size // 2:
+            self._close_chunk()
+            self._drop(self._state.old, self._state.young)
+            self._state = LinkState(self._state.young, self._state.next, self._state.next)
+            self.old, self.young = self.young, set()
+
+    def clear(self) -> None:
+        """Forget all links."""
+        self._close_chunk()
+        self._drop(self._state.old, self._state.next)
+        self._state = LinkState(self._state.next, self._state.next, self._state.next)
+        self.old, self.young = set(), set()
+
+    def _close_chunk(self) -> None:
+        if self._added:
+            number = self._state.next
+            self._unwritten.append(LinkChunk(number, ZstdCompressor(level=1).compress("\n".join(self._added).encode())))
+            self._state = replace(self._state, next=number + 1)
+            self._added = []
+
+    def _drop(self, first: int, end: int) -> None:
+        self._unwritten = [chunk for chunk in self._unwritten if not first <= chunk.number < end]
+        self._dropped = range(min(self._dropped.start, first) if self._dropped else first, end)
+
+    def flush(self) -> LinkState:
+        """Write what changed; which chunks are which, to be committed."""
+        self._close_chunk()
+        if self._rows is not None:
+            self._rows.remove(self._dropped)
+            self._rows.put(self._unwritten)
+        self._unwritten, self._dropped = [], range(0)
+        return self._state
+
+
+class PageReader:
+    """Reads pages and their links. `learns`: every link matters to the ordering, `keeps_links`: each by itself.
+
+    `records` hold the last version of each page; `watches`: pages will be revisited. `media`: of a crawl for files,
+    which follows what pages embed, too. `focus`: of a crawl with a topic, in which each link has its own gain.
+    """
+
+    def __init__(
+        self,
+        settings: ReadingSettings | None = None,
+        *,
+        learns: bool = False,
+        keeps_links: bool = False,
+        records: UrlRecords | None = None,
+        watches: bool = False,
+        rows: Rows[LinkChunk] | None = None,
+        saved: LinkState | None = None,
+        media: MediaTypes | None = None,
+        focus: Focus | None = None,
+    ) -> None:
+        self._settings = settings or ReadingSettings()
+        self._focus = focus
+        self._media = media
+        self._learns = learns
+        self._keeps_links = keeps_links
+        self._records = records
+        self._watches = watches
+        self._gains: defaultdict[Url, float] = defaultdict(float)
+        self._seen = LinkMemory(self._settings.remembered_links, rows, saved)
+
+    def read(self, answers: Sequence[Fetched]) -> list[Page]:
+        """Read several pages at once, which is faster. Never raises for their contents."""
+        raw, problems = [], []
+        known = self._known(answers)
+        for answer in answers:
+            headers = Headers(answer.headers)
+            codings = "" if answer.is_rendered else ",".join(headers.all("content-encoding"))
+            content_type = DOCUMENT_TYPE if answer.is_rendered else headers.get("content-type") or ""
+            body, wrong = decode_body(answer.body, codings, max_size=self._settings.max_decoded_bytes)
+            tags, links = headers.all("x-robots-tag"), headers.all("link")
+            parts = self._wants_blocks(known.get(answer.task.url), body)
+            use = preference_headers(answer.headers)
+            refresh = headers.get("refresh") or ""
+            raw.append(RawPage(body, answer.task.url, content_type, tags, links, parts, use, refresh))
+            problems.append(wrong)
+        pages = read_pages(raw)
+        for place, answer in enumerate(answers):
+            if answer.rendering is not None or answer.task.render is not Render.NEVER:
+                pages[place] = completed(pages[place], raw[place], answer)
+        return [
+            replace(page, problems=(*wrong, *page.problems)) if wrong else page
+            for page, wrong in zip(pages, problems, strict=True)
+        ]
+
+    def _known(self, answers: Sequence[Fetched]) -> dict[Url, UrlRecord | None]:
+        """The stored versions of the pages that were visited before."""
+        again = [answer.task.url for answer in answers if answer.task.visited_at is not None]
+        return dict(zip(again, self._records.get(again), strict=True)) if again and self._records is not None else {}
+
+    def _wants_blocks(self, known: UrlRecord | None, body: bytes) -> bool:
+        """Whether the blocks of a page are to be compared, now or at the next visit, and are not known already.
+
+        They cost about as much as everything else of a page.
+        """
+        if known is None or known.digests is None:
+            return self._watches
+        return not (known.blocks and has_text_rule(known.version) and is_same_body(known.digests, body))
+
+    def forget(self) -> None:
+        """Forget links that were seen before: they may be wanted now."""
+        self._seen.clear()
+
+    def flush(self) -> LinkState:
+        """Write what changed of the memory of links."""
+        return self._seen.flush()
+
+    def links(self, page: Page, depth: int, now: float, share: Share = lambda _links: 0.0) -> list[Discovery]:
+        """The links of the page, without those seen recently."""
+        if not self._leads_on(page):
+            return []
+        if self._focus is not None:
+            return self._focused_links(self._focus, page, depth, now, share)
+        if self._learns:
+            return self._valued_links(page, depth, now, share)
+        news = {*page.links.urls, *self._others(page)}.difference(self._seen.young).difference(self._seen.old)
+        return self._report(page, news, depth, now) if news else []  # most pages of a site link where the others do
+
+    def _leads_on(self, page: Page) -> bool:
+        settings = self._settings
+        return settings.follow_links and (settings.follow_nofollow or not page.directives.nofollow)
+
+    def _report(self, page: Page, news: set[Url], depth: int, now: float, gain: float = 0.0) -> list[Discovery]:
+        first: dict[Url, str] = {}
+        for url, anchor in self._followed(page):
+            if url in news and url not in first:
+                first[url] = anchor
+                if len(first) == len(news):
+                    break
+        self._seen.add_all(first)
+        self._seen.age()
+        return [_link(page, url, anchor, depth, now, gain) for url, anchor in first.items()]
+
+    def _valued_links(self, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
+        """The same where every link passes a score on; gains of recently seen links are kept for `gains`."""
+        if self._keeps_links:
+            followed = dict(self._followed(page))
+            gain = share(len(followed))
+            return [_link(page, url, anchor, depth, now, gain) for url, anchor in followed.items()]
+        targets = [*self._targets(page)]
+        gain = share(len(targets))
+        young, old, gains = self._seen.young, self._seen.old, self._gains
+        news = set()
+        for url in targets:
+            if url in young or url in old:
+                gains[url] += gain
+            else:
+                news.add(url)
+        return self._report(page, news, depth, now, gain) if news else []
+
+    def _focused_links(self, focus: Focus, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
+        """The links of a page with a topic: each with its own gain, of several to one URL the best."""
+        followed = list(self._followed(page))
+        worths = focus.worths(page, followed, share(len(followed)))
+        young, old, gains = self._seen.young, self._seen.old, self._gains
+        found = []
+        for url, anchor in dict(followed).items():
+            if not self._keeps_links and (url in young or url in old):
+                gains[url] = max(gains[url], worths[url])
+            else:
+                found.append(_link(page, url, anchor, depth, now, worths[url]))
+        self._seen.add_all([each.url for each in found])
+        self._seen.age()
+        return found
+
+    @property
+    def gaining(self) -> int:
+        """How many URLs `gains` would return."""
+        return len(self._gains)
+
+    def gains(self, now: float) -> list[Discovery]:
+        """The gains of links that were seen before, since the last call: one discovery for each URL."""
+        gains, self._gains = self._gains, defaultdict(float)
+        return [Discovery(url, Source.LINK, now, gain=gain) for url, gain in gains.items() if gain]
+
+    def _targets(self, page: Page) -> Iterable[Url]:
+        """Where a page leads, each URL once: as `_followed` but without anchors, and faster where no link has a rel."""
+        if page.links.rels and not self._settings.follow_nofollow:
+            return dict(self._followed(page))
+        return dict.fromkeys([*page.links.to_others().urls, *self._others(page)])
+
+    def _followed(self, page: Page) -> Iterable[tuple[Url, str]]:
+        """URL and anchor of what is followed."""
+        links = page.links
+        pairs: Iterable[tuple[Url, str]] = zip(links.urls, links.anchors, strict=True)
+        rels = {} if self._settings.follow_nofollow else links.rels
+        left_out = [position for position, rel in rels.items() if "nofollow" in rel.split()]
+        if left_out or links.own:
+            flags = links.flags
+            for position in left_out:
+                flags[position] = 0
+            pairs = compress(pairs, flags)
+        return chain(pairs, [(url, "") for url in self._others(page)])
+
+    def _others(self, page: Page) -> list[Url]:
+        """Where a page leads without a link: the same page by other names, its neighbours, and wanted files in it."""
+        others = _relatives(page)
+        if self._media:
+            for resource in page.resources:
+                if self._media.wants_url(resource.url, _DECLARED.get(resource.tag, "image/*")):
+                    others.append(resource.url)
+        return others
+
+
+def _link(page: Page, url: Url, anchor: str, depth: int, now: float, gain: float) -> Discovery:
+    hints = Hints(anchor=anchor) if anchor else NO_HINTS
+    return Discovery(url, Source.LINK, now, depth + 1, page.url, hints, gain=gain)
+
+
+def _relatives(page: Page) -> list[Url]:
+    """The URLs of the same page under other names, and of its neighbours."""
+    relations = page.relations
+    refresh = None if page.refresh is None else page.refresh.url
+    named = (relations.canonical, relations.next, relations.prev, relations.amphtml, page.script_redirect, refresh)
+    found = [url for url in named if url is not None]
+    if relations.alternates:
+        found += [alternate.url for alternate in relations.alternates]
+    return found

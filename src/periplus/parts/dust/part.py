@@ -1,0 +1,293 @@
+"""Learns rules for duplicate URLs from the pages that are read (`parts.dust`).
+
+For each page that is read for the first time, the URLs that rules would make of its own are looked up, all in one
+batch, and compared with it. What is learnt is kept with what filters learn of the site, which applies the rules
+(`policy.filters.Renames`). A rule is withdrawn when pages contradict it, when the new name of a URL redirects back, or
+when it answers with an error while the URL itself, which is then fetched as a probe, is a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from periplus.content import likeness, version_of
+from periplus.engine.frontier import Frontier
+from periplus.engine.pipeline import Processed
+from periplus.formats.robots import parse
+from periplus.model import (
+    Digests,
+    EventSink,
+    Fetched,
+    FetchOutcome,
+    Judged,
+    Page,
+    Probe,
+    Purpose,
+    Reading,
+    Redirected,
+    Site,
+    Source,
+    Url,
+    UrlRecord,
+)
+from periplus.parts.absence.part import is_soft_404
+from periplus.policy.filters import FilterStates, path_template_of
+from periplus.store import State
+from periplus.urls import site_of
+
+from .evidence import lower_quantile
+from .given import GivenRules, RuleFile
+from .learning import (
+    Observation,
+    Pair,
+    RuleChange,
+    SiteDust,
+    adopt,
+    checked,
+    is_awaited,
+    is_looked_up,
+    learn,
+    redirected_back,
+    target_failed,
+    target_read,
+)
+from .renaming import anchor_of, anchored, wanted_anchors
+from .rules import Operation, apply, describe, operation_between, operations
+from .settings import DustSettings
+
+PROBE_KIND: Final = "dust"
+"""The kind of probes that check a rule."""
+_SMALL_CLUSTER: Final = 5
+"""Pages with the same text that are too few to say that a site answers everything alike."""
+_MAX_CLEANED: Final = 64
+"""Lines of `Clean-param` of a site that are used."""
+
+
+class _Found(NamedTuple):
+    """A page, the operations of its URL, and where their bases are among all that are looked up."""
+
+    page: Page
+    reading: Reading
+    found: list[Operation]
+    first: int
+
+
+class DustLearner:
+    """Learns from answers. `states` is what filters keep of sites; `forget_links`: links seen before may be wanted."""
+
+    def __init__(
+        self,
+        states: FilterStates,
+        state: State,
+        frontier: Frontier,
+        events: EventSink,
+        forget_links: Callable[[float], None],
+        settings: DustSettings | None = None,
+        given: GivenRules | None = None,
+    ) -> None:
+        self._states = states
+        self._records = state.records
+        self._robots = state.robots
+        self._frontier = frontier
+        self._events = events
+        self._forget_links = forget_links
+        self._settings = settings or DustSettings()
+        self._given = given if given is not None else GivenRules()
+
+    def take_learnt(self, content: bytes, now: float) -> None:
+        """Use the rules that `periplus judge` wrote down: a file as people edit it.
+
+        A machine that is opened takes them again (`now` is 0): its links were found under these rules.
+        """
+        self._given.take_learnt(msgspec.json.decode(content, type=RuleFile))
+        if now:
+            self._forget_links(now)
+
+    def learn(self, processed: Sequence[Processed], now: float) -> None:
+        """Learn from answers that were reported to the frontier, so that their records are current."""
+        if self._settings.enabled:
+            pages, bases = self._operations(processed)
+            records = self._records.get(bases) if bases else []
+            for each in pages:
+                self._learn_page(each, records, now)
+            for answer, page, _ in processed:
+                if page is None and answer.outcome.task.purpose is Purpose.PAGE:
+                    self._learn_failure(answer.outcome, now)
+        for answer, _, _ in processed:
+            if answer.outcome.task.purpose is Purpose.ROBOTS:
+                self._read_clean_params(answer.outcome.task.site)
+
+    def _operations(self, processed: Sequence[Processed]) -> tuple[list[_Found], list[Url]]:
+        pages: list[_Found] = []
+        bases: list[Url] = []
+        for answer, page, reading in processed:
+            task = answer.outcome.task
+            if page is None or reading is None or task.visited_at is not None or not page.main_text:
+                continue
+            url = task.url
+            if task.source is Source.FORM:
+                continue  # results that show nothing are equal, and their parameters matter nevertheless
+            dust = self._states.about(url).dust
+            template = path_template_of(url) if "?" in url else ""  # only rules about queries ask for it
+            has_secure = dust is not None and dust.has_secure
+            if not has_secure and url.startswith("https:"):
+                state = self._states.changing(url)
+                dust = state.dust = state.dust or SiteDust()
+                dust.has_secure = has_secure = True
+            known = dust.known.values() if dust else ()
+            found = operations(url, template, known, _split_names(dust), has_secure=has_secure)
+            if found and dust is not None and dust.missed:
+                found = [each for each in found if is_looked_up(dust, each)]
+            pages.append(_Found(page, reading, found, len(bases)))
+            bases += [Url(each.base) for each in found]
+        return pages, bases
+
+    def _learn_page(self, each: _Found, records: Sequence[UrlRecord | None], now: float) -> None:
+        url, reading = each.page.url, each.reading
+        state = self._states.changing(url)
+        dust = state.dust
+        if dust is None:
+            dust = state.dust = SiteDust()
+        if not dust.pages:
+            self._begin(dust, site_of(url))
+        if dust.targets:
+            target_read(dust, url)
+        of_cluster = _pair_of_cluster(url, reading, each.found)
+        if not each.found and not of_cluster and "?" not in url and not is_awaited(dust, url):
+            dust.pages += 1
+            return
+        pairs, unread = [], []
+        own: UrlRecord | None = None
+        for operation, record in zip(each.found, records[each.first : each.first + len(each.found)], strict=True):
+            if record is None or record.digests is None or operation.base == url:
+                unread.append(operation)
+            else:
+                own = own or self._records.get([url])[0]
+                is_equal = self._is_equal(reading.digests, reading.version, record)
+                pairs.append(Pair(operation, is_equal, _vote(operation.base, each.page, own, record)))
+        is_countable = self._is_countable(each.page, reading, dust)
+        page = Observation(url, _identity(reading), (*pairs, *of_cluster), tuple(unread), is_countable)
+        changes = learn(dust, page, self._settings, self._given.familiar)
+        if changes:
+            self._report(site_of(url), changes, now)
+        bases = wanted_anchors(dust, page, self._settings)
+        if bases:
+            self._frontier.queue_probes([Probe(Url(base), PROBE_KIND) for base in bases], now)
+
+    def _begin(self, dust: SiteDust, site: Site) -> None:
+        """Start with the rules that an earlier crawl had learnt, after the first page of a site was read."""
+        for each in self._given.adopted(site):
+            adopt(dust, each.rule, each.equal, each.unequal, self._settings)
+
+    def _is_equal(self, digests: Digests, version: bytes, record: UrlRecord) -> bool | None:
+        if record.digests is None:
+            return None
+        if record.digests.main == digests.main:
+            return True
+        resemblance = likeness(record.version, version)
+        if resemblance >= self._settings.equal_from:
+            return True
+        if resemblance < self._settings.unequal_below:
+            return False
+        return True if record.digests.links == digests.links else None
+
+    def _is_countable(self, page: Page, reading: Reading, dust: SiteDust) -> bool:
+        """Whether the text of a page is its own: not an error, and not what much of the site says."""
+        placement = reading.placement
+        if placement is None or is_soft_404(page):
+            return False
+        return placement.size <= max(_SMALL_CLUSTER, self._settings.max_cluster * dust.pages)
+
+    def _learn_failure(self, outcome: FetchOutcome, now: float) -> None:
+        url = outcome.task.url
+        dust = self._states.about(url).dust
+        if dust is None or not (dust.rules or dust.targets):
+            return
+        if isinstance(outcome, Redirected):
+            template = path_template_of(outcome.target)
+            made = [(key, apply(rule, outcome.target, template) or "") for key, rule in dust.rules.items()]
+            if any(name == url for _, name in made):
+                changed = self._states.changing(url).dust or dust
+                self._report(site_of(url), redirected_back(changed, url, made), now)
+        elif isinstance(outcome, Fetched) and outcome.status >= 400:
+            variant = target_failed(self._states.changing(url).dust or dust, url)
+            if variant is not None:
+                self._frontier.queue_probes([Probe(Url(variant), PROBE_KIND)], now)
+
+    def probed(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
+        """Take the answer to a probe that checks a rule."""
+        url = outcome.task.url
+        dust = self._states.changing(url).dust
+        if dust is None:
+            return
+        anchor = anchor_of(dust, url)
+        if anchor is not None:
+            record = self._records.get([Url(anchor[0])])[0]
+            known = None if page is None or record is None else self._is_equal(page.digests, version_of(page), record)
+            anchored(dust, anchor[1], bool(known))
+        self._report(site_of(url), checked(dust, url, page is not None), now)
+
+    def _read_clean_params(self, site: Site) -> None:
+        """Take over what robots.txt says of idle parameters."""
+        file = self._robots.get(site)
+        lines: tuple[tuple[tuple[str, ...], str], ...] = ()
+        if file is not None and b"clean-param" in file.body.lower():
+            given = parse(file.body).clean_params[:_MAX_CLEANED]
+            lines = tuple((each.params, each.path) for each in given)
+        url = Url(f"http://{site}/")
+        dust = self._states.about(url).dust
+        if lines != (dust.cleaned if dust is not None else ()):
+            state = self._states.changing(url)
+            state.dust = state.dust or SiteDust()
+            state.dust.cleaned = lines
+
+    def _report(self, site: Site, changes: Sequence[RuleChange], now: float) -> None:
+        """Report rules. Where one fell, URLs that it renamed may be wanted."""
+        if changes:
+            self._events.record([_verdict(site, change, now) for change in changes])
+        if not all(change.is_accepted for change in changes):
+            self._frontier.requeue_renamed(site, now)
+            self._forget_links(now)
+
+
+def _split_names(dust: SiteDust | None) -> frozenset[str]:
+    """Parameters that matter with some values: those of rules that were counted and found unequal."""
+    return frozenset() if dust is None else frozenset(dust.split)
+
+
+def _identity(reading: Reading) -> int:
+    """A value that pages with the same text share."""
+    return reading.digests.main if reading.placement is None else reading.placement.cluster
+
+
+def _vote(base: str, page: Page, own: UrlRecord | None, record: UrlRecord) -> int:
+    """1 if sitemaps, or else the canonical link, prefer the base to the page's own URL; -1 if sitemaps prefer that."""
+    lists_base, lists_own = _is_listed(record), own is not None and _is_listed(own)
+    if lists_base != lists_own:
+        return 1 if lists_base else -1
+    return int(page.canonical == base)
+
+
+def _is_listed(record: UrlRecord) -> bool:
+    return any(seen.source is Source.SITEMAP for seen in record.first_seen)
+
+
+def _pair_of_cluster(url: Url, reading: Reading, found: Sequence[Operation]) -> list[Pair]:
+    """A page and the best known page with the same text, if their URLs differ by a prefix or a segment."""
+    placement = reading.placement
+    if placement is None or placement.canonical == url:
+        return []
+    between = operation_between(url, placement.canonical)
+    if between is None or any(each.rules == between[1].rules for each in found):
+        return []
+    return [Pair(between[1], True)]
+
+
+def _verdict(site: Site, change: RuleChange, now: float) -> Judged:
+    pairs = f"{change.equal} pairs of pages were equal, {change.unequal} were not"
+    reasons = (describe(change.rule), pairs, *([change.reason] if change.reason else []))
+    score = lower_quantile(change.equal, change.unequal)
+    return Judged("site", site, "dust", "learnt" if change.is_accepted else "withdrawn", score, reasons, now)

@@ -1,0 +1,5 @@
+"""Mirrors: hosts, or parts of hosts, that show the same pages as another host.
+
+`job` finds them in the tables of a collection, `policy` compares hosts and renames the URLs of those that are not kept.
+After Bharat & Broder (1999). The crawl reads the result as a learnt file.
+"""

@@ -1,0 +1,397 @@
+"""Estimates how far a site's change signals can be trusted: precision, recall and delay of each kind.
+
+`lastmod` of sitemaps is "not yet consistently trustworthy" (Schonfeld & Shivakumar 2009), feeds are better and seldom
+complete, and both differ from site to site. So each kind of signal has its record on each site (`KindEvidence`).
+`estimation` estimates its precision from visits, over all pages at once; polls between visits add to the record. Both
+decide the verdict:
+
+* `honest`: probably at least 80 % of its signals are right; `useful`: often wrong, but worth using
+* `useless`: visits after a signal find hardly more changes than others
+* `always-now`: polls report nearly every page as changed, again and again
+* `build-time`: most pages have the time at which the file was generated, again and again
+* `silent`: no signal yet; `unknown`: too few visits to decide
+
+No kind is refused: generated dates begin with little trust (`prior`), and a kind with a precision below
+`LEAST_PRECISION` is ignored until it is right more often, so that a site that improves is trusted again. `ArchiveProof`
+decides whether a site's metadata archives are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from periplus.policy.settings import RefreshSettings
+
+from .estimation import Estimates, Floats, Ints
+from .evidence import (
+    DAY,
+    KINDS,
+    Observations,
+    SignalKind,
+    days_of,
+    is_changed_of,
+    observations_of,
+    shift_of,
+    signals_of,
+)
+
+_ODDS = math.log(20.0)
+_FEW = 10
+"""Minimum number of visits after a signal; fewer are not enough evidence about a site."""
+_DISBELIEVED = 0.05
+"""The largest precision assumed for signals of such a site: below the threshold from which signals are used."""
+_SIGNALS = np.uint32(sum(7 << shift_of(kind) for kind in range(KINDS)))
+
+
+def without_signals(pages: NDArray[np.void]) -> NDArray[np.void]:
+    """The evidence of these pages (an array of `PAGE`) without its signals, and with no estimate yet."""
+    bare = pages.copy()
+    bare["ring"] &= ~_SIGNALS
+    bare["rate"] = 0.0
+    return bare
+
+
+def believed(pages: NDArray[np.void], site: Ints, heard: Estimates, deaf: Estimates) -> Estimates:
+    """For each site the better of two estimates: `heard` uses the signals of its pages, `deaf` does not.
+
+    Signals that come more often for pages that change more often look right even if they carry no information: visits
+    after a signal find changes because fast pages are visited, and the estimation cannot see that they would have found
+    them anyway. If the estimate without signals explains the visits better, by odds of twenty to one, the site's
+    signals are ignored and its pages get the rates of that estimate. Until then signals are used: requiring proof first
+    costs more than it saves where visits are few.
+    """
+    seen, sites = observations_of(pages), len(heard.precision)
+    owner = site[seen.page]
+    signalled = np.bincount(owner[seen.signals.any(axis=1)], minlength=sites)
+    against = likelihoods(seen, site, deaf) - likelihoods(seen, site, heard)
+    is_distrusted = (signalled >= _FEW) & (against > _ODDS)
+    if not is_distrusted.any():
+        return heard
+    by_page = is_distrusted[site]
+    right = np.where(is_distrusted[:, None], np.minimum(heard.right, _DISBELIEVED * heard.judged), heard.right)
+    return replace(
+        heard,
+        alpha=np.where(by_page, deaf.alpha, heard.alpha),
+        shape=np.where(by_page, deaf.shape, heard.shape),
+        site_alpha=np.where(is_distrusted, deaf.site_alpha, heard.site_alpha),
+        site_shape=np.where(is_distrusted, deaf.site_shape, heard.site_shape),
+        unsignalled=np.where(is_distrusted, deaf.unsignalled, heard.unsignalled),
+        precision=np.where(is_distrusted[:, None], 0.0, heard.precision),
+        right=right,
+    )
+
+
+def likelihoods(seen: Observations, site: Ints, found: Estimates) -> Floats:
+    """The logarithm of the likelihood of all visits to each site, if its rates and signals are as was found."""
+    owner = site[seen.page]
+    reasons = found.alpha[seen.page] * seen.days + (seen.signals * found.kappa[owner]).sum(axis=1)
+    reasons = np.maximum(reasons, 1e-12)
+    each = np.where(seen.is_changed, np.log(-np.expm1(-reasons)), -reasons)
+    return np.bincount(owner, each, len(found.precision)).astype(np.float64, copy=False)
+
+
+HONEST, USEFUL, USELESS = "honest", "useful", "useless"
+ALWAYS_NOW, BUILD_TIME, SILENT, UNKNOWN = "always-now", "build-time", "silent", "unknown"
+
+_KEEP = 0.5 ** (1.0 / 500.0)
+"""Decay of a site's folded visits: after 500 visits they count half. Sites change their ways."""
+_POLL_WEIGHT = 0.3
+"""Weight of the last poll in the share of pages that polls report as changed."""
+_LYING_POLLS = 2
+"""Polls in a row whose times are those of the file's generation, before they count as build times."""
+_EVERYTHING, _FEW_PAGES = 0.9, 20
+"""A poll that reports this share of at least this number of pages as changed carries no information."""
+_JUDGED_ENOUGH = 10.0
+_DATES = 2.0
+"""Changes by which dates must have been proved or disproved until that outweighs the first doubt."""
+LEAST_PRECISION = 0.1
+"""Signals with a lower precision are ignored."""
+
+
+class KindEvidence(Struct, frozen=True, array_like=True, gc=False):
+    """One kind of signal on one site.
+
+    `right` of `judged` signals are what estimation last made of it all, without the prior; `old_right` of `old_judged`
+    are of visits that are no longer kept one by one. `moved` is the share of the pages listed that a poll says changed,
+    lately; `lag` is the mean of the days between the time that a signal names and its arrival. `is_doubted`: it is
+    not meant as a signal, and is ignored until it has been right.
+    """
+
+    right: float = 0.0
+    judged: float = 0.0
+    old_right: float = 0.0
+    old_judged: float = 0.0
+    moved: float = 0.0
+    lag: float = 0.0
+    polls: int = 0
+    lying_polls: int = 0
+    is_doubted: bool = False
+
+    @property
+    def is_lying(self) -> bool:
+        """Whether its dates are known to be generated."""
+        return self.lying_polls >= _LYING_POLLS or self.reports_everything
+
+    @property
+    def reports_everything(self) -> bool:
+        """Whether polls report nearly every page as changed."""
+        return self.polls >= _LYING_POLLS and self.moved >= _EVERYTHING
+
+    @property
+    def prior(self) -> tuple[float, float]:
+        """Prior of right and judged signals: Beta(1, 1), or Beta(1, 19) for a site with generated dates."""
+        return (1.0, 20.0) if self.is_lying or self.is_doubted else (1.0, 2.0)
+
+    @property
+    def precision(self) -> float:
+        """The share of its signals that are right: the mean."""
+        right, judged = self.prior
+        return min((right + self.right) / (judged + self.judged), 0.995)
+
+    @property
+    def kappa(self) -> float:
+        """What one signal adds to the reasons to expect a change: -ln(1 - p); nothing where it is mostly wrong."""
+        precision = self.precision
+        return -math.log1p(-precision) if precision >= LEAST_PRECISION else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the precision: the normal approximation of the Beta posterior."""
+        total = self.prior[1] + self.judged
+        half = 1.96 * math.sqrt(self.precision * (1 - self.precision) / (total + 1))
+        return max(self.precision - half, 0.0), min(self.precision + half, 1.0)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict (see the module)."""
+        if not self.judged and not self.polls:
+            return SILENT
+        if self.reports_everything:
+            return ALWAYS_NOW
+        if self.lying_polls >= _LYING_POLLS:
+            return BUILD_TIME
+        if not self.judged and not self.moved:
+            return SILENT
+        if self.judged < _JUDGED_ENOUGH:
+            return UNKNOWN
+        if self.precision >= 0.8:
+            return HONEST
+        return USEFUL if self.precision >= 0.2 else USELESS
+
+    def polled(self, listed: int, moved: int, *, is_generated: bool = False) -> KindEvidence:
+        """A file was read again: of its `listed` pages, `moved` are reported as changed.
+
+        `is_generated`: most bear one time, that of its making. A few pages may well all have changed.
+        """
+        share = moved / listed if listed >= _FEW_PAGES else 0.0
+        weight = max(_POLL_WEIGHT, 1.0 / (self.polls + 1))
+        lying = min(self.lying_polls + 1, 255) if is_generated and listed >= _FEW_PAGES else 0
+        if not is_generated and not moved:
+            lying = self.lying_polls
+        return replace(
+            self,
+            polls=min(self.polls + 1, 1 << 31),
+            moved=(1 - weight) * self.moved + weight * min(share, 1.0),
+            lying_polls=lying,
+        )
+
+    def heard(self, named_at: float, now: float) -> KindEvidence:
+        """A signal named a time; how long ago was that?"""
+        days = min(max(now - named_at, 0.0), 3650 * DAY) / DAY
+        return replace(self, lag=0.9 * self.lag + 0.1 * days if self.lag else days)
+
+
+NO_SIGNALS = KindEvidence()
+
+
+class SiteEvidence(Struct, frozen=True, array_like=True, gc=False):
+    """All kinds on one site, and the means of its pages: unsignalled changes (`rate`) and signals (`signals`) a day.
+
+    `shape` is how much they are alike: as if this number of changes of each had been seen.
+    `pages` is how many these are the means of, of which `again` were visited again; 0: nothing is known. Pages bear
+    dates when they are first seen; of those visited again `date_found` had changed; of true dates `date_expected` would
+    have, of false ones `date_otherwise`. Before that `date_doubt` of them are taken for false. `useful` signals a day
+    come in all for pages that change less than daily: for others it is not worth reacting to each.
+    """
+
+    kinds: Annotated[tuple[KindEvidence, ...], Meta(min_length=KINDS, max_length=KINDS)] = (NO_SIGNALS,) * KINDS
+    rate: float = 0.0
+    signals: float = 0.0
+    pages: int = 0
+    date_found: float = 0.0
+    date_expected: float = 0.0
+    date_otherwise: float = 0.0
+    shape: float = 0.5
+    date_doubt: float = 0.1
+    useful: float = 0.0
+    again: int = 0
+
+    def of(self, kind: SignalKind) -> KindEvidence:
+        """The evidence of one kind."""
+        return self.kinds[kind]
+
+    def with_kind(self, kind: SignalKind, evidence: KindEvidence) -> SiteEvidence:
+        """The record with new data of one kind."""
+        return replace(self, kinds=(*self.kinds[:kind], evidence, *self.kinds[kind + 1 :]))
+
+    @property
+    def kappas(self) -> tuple[float, ...]:
+        """What one signal of each kind adds to the reasons to expect a change."""
+        return tuple(kind.kappa for kind in self.kinds)
+
+    def recall(self, kind: SignalKind) -> float:
+        """The share of the changes of its pages that this kind reports, for an average page."""
+        signalled = self.precision_rate(kind)
+        every = self.rate + sum(self.precision_rate(SignalKind(each)) for each in range(KINDS))
+        return signalled / every if every > 0.0 else 0.0
+
+    def precision_rate(self, kind: SignalKind) -> float:
+        """Right signals a day of a page; 0 for kinds that are ignored."""
+        mine = self.kinds[kind]
+        if not mine.judged:
+            return 0.0
+        total = sum(each.judged for each in self.kinds)
+        return self.signals * mine.judged / total * mine.precision if total and mine.kappa else 0.0
+
+    @property
+    def heard(self) -> tuple[float, float]:
+        """Trusted signals a day of a page, and the mean value of one of them."""
+        judged = [(kind.judged, kind.kappa) for kind in self.kinds if kind.kappa and kind.judged]
+        total = sum(kind.judged for kind in self.kinds)
+        heard = sum(count for count, _ in judged)
+        if not total:
+            return self.signals, max((kind.kappa for kind in self.kinds if kind.polls), default=0.0)
+        return self.signals * heard / total, sum(n * kappa for n, kappa in judged) / heard if heard else 0.0
+
+    @property
+    def false_dates(self) -> float:
+        """The share of pages whose first date is false."""
+        surplus = self.date_found - self.date_expected + self.date_doubt * _DATES
+        return min(max(surplus / max(self.date_otherwise - self.date_expected + _DATES, _DATES), 0.0), 1.0)
+
+    def dated(self, days: float, visited_after: float, is_changed: bool) -> SiteEvidence:
+        """A page whose date was `days` days old was revisited for the first time."""
+        usual = self.rate * visited_after
+        return replace(
+            self,
+            date_found=_KEEP * self.date_found + is_changed,
+            date_expected=_KEEP * self.date_expected + visited_after / (days + visited_after),
+            date_otherwise=_KEEP * self.date_otherwise + usual / (1.0 + usual),
+        )
+
+    @property
+    def mean_lag(self) -> float:
+        """Days from a signalled change until we read the signal, over all trusted kinds."""
+        judged = [(kind.judged, kind.lag) for kind in self.kinds if kind.kappa and kind.judged and kind.lag]
+        total = sum(count for count, _ in judged)
+        return sum(count * lag for count, lag in judged) / total if total else 0.0
+
+    def expected(self, code: int) -> tuple[float, float, bool]:
+        """A kept visit: its days, what its signals add to the reasons to expect a change, and whether there was one."""
+        counts = signals_of(code)
+        reasons = sum(n * kind.kappa for n, kind in zip(counts, self.kinds, strict=True) if n) if any(counts) else 0.0
+        return days_of(code), reasons, is_changed_of(code)
+
+    def fold(self, code: int, rate: float) -> tuple[SiteEvidence, float, float]:
+        """An observation leaves a page's ring: what it taught of signals stays here.
+
+        Also the changes in days that would say as much of the page's rate as it did, near what is believed of it.
+        """
+        days, reasons, is_changed = self.expected(code)
+        if not is_changed:
+            return self._judged(code, 0.0), 0.0, days
+        quiet = rate * days
+        grown = math.expm1(min(max(quiet + reasons, 1e-9), 300.0))
+        information = max(quiet * (quiet * (grown + 1.0) - grown) / grown**2, 0.0)
+        return self._judged(code, grown / (grown + 1.0)), information + quiet / grown, information / rate
+
+    def _judged(self, code: int, chance: float) -> SiteEvidence:
+        counts = signals_of(code)
+        if not any(counts):
+            return self
+        return replace(self, kinds=tuple(_folded(kind, n, chance) for kind, n in zip(self.kinds, counts, strict=True)))
+
+
+def _folded(kind: KindEvidence, count: int, chance: float) -> KindEvidence:
+    right = min(float(count), count * kind.precision / chance) if chance else 0.0
+    return replace(kind, old_right=_KEEP * kind.old_right + right, old_judged=_KEEP * kind.old_judged + count)
+
+
+NO_EVIDENCE = SiteEvidence()
+"""The prior of the signals of a site."""
+
+
+_KEEP_CHECKS = 0.5 ** (1.0 / 1000.0)
+"""Factor by which checks fade with each further one: after 1,000 a check counts half."""
+
+
+class ArchiveProof(Struct, frozen=True, array_like=True, gc=False):
+    """Checks of the archives of a site, faded: reported and changed, reported only, changed only, and neither.
+
+    Every visit to a page that an archive lists is a check of what was reported since the visit before. A change
+    reported after the visit that found it was not missed (`reported_late`). Checks fade, so that a site that becomes
+    careless loses its proof.
+    """
+
+    right: float = 0.0
+    wrong: float = 0.0
+    missed: float = 0.0
+    quiet: float = 0.0
+
+    @property
+    def checks(self) -> float:
+        """The number of all checks."""
+        return self.right + self.wrong + self.missed + self.quiet
+
+    @property
+    def precision(self) -> float:
+        """The share of reported changes that visits confirmed; 0 if there were none."""
+        return self.right / (self.right + self.wrong) if self.right else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of changes found by visits that archives had reported; 0 if there were none."""
+        return self.right / (self.right + self.missed) if self.right else 0.0
+
+    @property
+    def stale_share(self) -> float:
+        """The share of pages that had changed without a report, among those visited without one."""
+        return self.missed / (self.missed + self.quiet) if self.missed else 0.0
+
+    def is_exact(self, settings: RefreshSettings) -> bool:
+        """Whether archives alone decide which pages of the site are visited again.
+
+        Precision and recall must be above `exact_share` over at least `exact_checks` checks, and at most the rest of
+        the pages without a report may have changed. Then a page without a report is not due, whatever its change rate;
+        `explore_share` of the visits still goes to random pages, which finds missed changes.
+        """
+        share = settings.exact_share
+        is_proved = self.checks >= settings.exact_checks > 0 and min(self.precision, self.recall) > share
+        return is_proved and self.stale_share <= 1.0 - share
+
+    def checked(self, *, is_reported: bool, is_changed: bool) -> ArchiveProof:
+        """After a visit to a page that an archive lists."""
+        return ArchiveProof(
+            _KEEP_CHECKS * self.right + (is_reported and is_changed),
+            _KEEP_CHECKS * self.wrong + (is_reported and not is_changed),
+            _KEEP_CHECKS * self.missed + (is_changed and not is_reported),
+            _KEEP_CHECKS * self.quiet + (not is_reported and not is_changed),
+        )
+
+    def reported_late(self, *, is_changed: bool) -> ArchiveProof:
+        """An archive reported a change before the last visit, which had found one or not."""
+        if is_changed:
+            moved = min(self.missed, 1.0)
+            return replace(self, missed=self.missed - moved, right=self.right + moved)
+        moved = min(self.quiet, 1.0)
+        return replace(self, quiet=self.quiet - moved, wrong=self.wrong + moved)
+
+
+NO_PROOF = ArchiveProof()
+"""The proof of a site without archives, or without checks."""

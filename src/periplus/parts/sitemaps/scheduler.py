@@ -1,0 +1,424 @@
+"""Schedules sitemap fetches and refetches, and queues the URLs they list.
+
+A file is fetched when robots.txt, a well-known path, a page, a ping or the user names it (`discovery`), and again when
+its history says that it has probably changed (`parts.sitemaps`). Once it has arrived it is read a few thousand entries
+at a time, each in one `step`; entries wait on disk in slices until the queue of their site runs empty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from msgspec.structs import replace
+from xxhash import xxh3_64_intdigest
+
+from periplus.engine.frontier import OUR_OWN, Frontier, SiteRecords, file_name, reason_of
+from periplus.engine.settings import SitemapRules
+from periplus.formats.headers import Headers, validators_of
+from periplus.formats.sitemap import Child
+from periplus.model import (
+    Discovery,
+    EventSink,
+    Excluded,
+    Fetched,
+    FetchOutcome,
+    Lane,
+    NotModified,
+    Redirected,
+    Site,
+    SitemapEntriesRead,
+    SitemapRead,
+    Stored,
+    Url,
+)
+from periplus.parts.revisit.revisits import Revisits
+from periplus.store import State
+from periplus.urls import canonical, site_of
+
+from .difference import is_appended, unpack
+from .discovery import SitemapDiscovery
+from .file import SitemapFile, source_of, unpack_slice
+from .revisit import IndexTrust
+from .scores import Priorities, RankOf, sitemap_score
+from .store import SitemapState, SitemapStore, UnfinishedFile, clamped_to, visit_event
+from .trees import Origin, SitemapNode, follow, twin_key
+from .visits import (
+    NO_SITEMAP,
+    FileReading,
+    SitemapAuthority,
+    after_failure,
+    after_reading,
+    after_same,
+    dated,
+    is_dead,
+    trust_after,
+    unlisted,
+    woken,
+)
+
+ENTRIES_PER_STEP = 2000
+"""Entries after which a step of the crawl reads in no further file: others wait for the step to end."""
+_DUE_TOGETHER = 100
+"""Files that are due and queued in one step."""
+_MAX_UNREAD = 64 * 2**20
+"""Bytes of files that wait to be read, beyond which nothing is fetched."""
+_GUESS_REDIRECTS = 2
+"""Redirects followed for a file that was only guessed: to `www.` perhaps, and to HTTPS."""
+
+
+class SitemapScheduler:
+    """The sitemaps of a shard. `deliver` takes discoveries to the shard that has their site."""
+
+    def __init__(
+        self,
+        rules: SitemapRules,
+        *,
+        state: State,
+        records: SiteRecords,
+        frontier: Frontier,
+        revisits: Revisits,
+        deliver: Callable[[Sequence[Discovery], float], None],
+        is_ours: Callable[[Site], bool],
+        events: EventSink,
+        rank_of: RankOf = lambda _url: None,
+        saved: SitemapState | None = None,
+    ) -> None:
+        saved = saved or SitemapState()
+        self._rules = rules
+        self._state = state
+        self._records = records
+        self._frontier = frontier
+        self._revisits = revisits
+        self._deliver = deliver
+        self._is_ours = is_ours
+        self._events = events
+        self._store = SitemapStore(state)
+        self.discovery = SitemapDiscovery(
+            rules.sitemaps, rules.forest, state, self._store, deliver, frontier.queue_files, is_ours, records,
+            saved.postponed, rules.media,
+        )  # fmt: skip
+        self._score = sitemap_score(rules.scores, rank_of)
+        self._reading: dict[Url, SitemapFile] = {}
+        self._listings = None if rules.sitemaps.only else state.listings
+        self._listed = set(state.listings.sites())
+        self._hungry = {site for site in self._listed if not self._is_fed(site)}
+        for unfinished in saved.unfinished:
+            self._continue(unfinished)
+
+    def snapshot(self) -> SitemapState:
+        """The state to commit besides rows."""
+        return SitemapState([file.unfinished() for file in self._reading.values()], list(self.discovery.postponed))
+
+    # reading
+
+    def read(self, outcome: Fetched, stored: Stored | None, now: float) -> None:
+        """Take a file that has arrived; `step` reads it. An unchanged file is not read again."""
+        url = outcome.task.url
+        node = self._store.get(url)
+        if node is not None and node.digest and node.digest == _digest(outcome):
+            self._unchanged(node, now)
+            return
+        node = node or SitemapNode(url, url, Origin.SUBMITTED, now, due_at=now)
+        self._reading[url] = self._file(outcome, stored, node, self._store.vouching(node), now)
+
+    def _continue(self, unfinished: UnfinishedFile) -> None:
+        """Go on with a file that an earlier process had begun to read. Its body was put back by the caller."""
+        file = self._file(
+            unfinished.outcome, unfinished.stored, unfinished.node, frozenset(unfinished.vouching), unfinished.found_at
+        )
+        file.skip(unfinished.steps)
+        self._reading[file.task.url] = file
+
+    def _file(
+        self, outcome: Fetched, stored: Stored | None, node: SitemapNode, vouching: frozenset[Site], found_at: float
+    ) -> SitemapFile:
+        return SitemapFile(
+            outcome,
+            stored,
+            node,
+            authority=SitemapAuthority(node.url, vouching, self._rules.authority),
+            before=unpack(self._state.forest.memory(twin_key(node.url))),
+            difference=self._rules.difference,
+            score=self._score,
+            priorities_of=self._priorities,
+            found_at=found_at,
+            media=self.discovery.media,
+        )
+
+    def _priorities(self, site: Site) -> Priorities:
+        """The priorities that the sitemaps of a site have stated so far, to be added to."""
+        record = self._records.get(site)
+        if record.priorities is None:
+            record.priorities = Priorities()
+        self._records.changed(record)
+        return record.priorities
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether a file was not read to its end, or what one lists of other shards' sites was not all sent."""
+        return bool(self._reading) or any(not self._is_ours(site) for site in self._hungry)
+
+    def give_up_reading(self, now: float) -> None:
+        """End every file that is being read as one that cannot be."""
+        for file in list(self._reading.values()):
+            del self._reading[file.task.url]
+            node = self._store.get(file.node.url) or file.node
+            self._keep(after_failure(node, "not-read", now, self._rules.revisit, self._rules.retirement, 200), now)
+
+    def wants_step(self, now: float) -> bool:
+        """Whether `step` has something to do: a file to read, one that is due, or a queue to fill."""
+        if self._reading or self._hungry or self._has_time_for_postponed:
+            return True
+        due_at = self._state.forest.next_due()
+        return due_at is not None and due_at <= now
+
+    def step(self, now: float) -> None:
+        """Queue files that are due, read on in one file of each site, and fill queues that ran empty."""
+        self._release(now)
+        if self._has_time_for_postponed:
+            self.discovery.read_postponed(now)
+        room, served = ENTRIES_PER_STEP, set[Site]()
+        for url, file in list(self._reading.items()):
+            if room <= 0 or file.task.site in served:
+                continue
+            served.add(file.task.site)
+            room -= self._read_on(file)
+            self._reading[url] = self._reading.pop(url)
+            if file.is_over:
+                self._finish(file, now)
+        self._fill_queues(now)
+
+    @property
+    def _has_time_for_postponed(self) -> bool:
+        return bool(self.discovery.postponed) and self._frontier.is_idle and not self._frontier.is_satisfied
+
+    def _release(self, now: float) -> None:
+        due_at = self._state.forest.next_due()
+        if due_at is None or due_at > now:
+            return
+        for node in self._store.due(now, _DUE_TOGETHER):
+            self.discovery.enqueue(node, now)
+
+    def _read_on(self, file: SitemapFile) -> int:
+        entries = file.take(self._listings)
+        if entries:
+            self._events.record([SitemapEntriesRead(file.node.url, file.found_at, entries)])
+        listed = [site for site in file.sites if self._state.listings.has(site)]
+        self._listed.update(listed)
+        self._hungry.update(site for site in listed if not self._is_fed(site))
+        file.sites.clear()
+        return max(len(entries), 1)
+
+    # filling queues
+
+    def queues_emptied(self, sites: Iterable[Site]) -> None:
+        """Have the queues of listed pages of these sites filled again: they ran empty."""
+        self._hungry.update(site for site in sites if site in self._listed)
+
+    def _is_fed(self, site: Site) -> bool:
+        """Whether pages of a site wait that a sitemap listed. What is listed of other shards' sites is sent at once."""
+        return self._is_ours(site) and self._state.queues.length(site, Lane.SITEMAPS) > 0
+
+    def _fill_queues(self, now: float) -> None:
+        """Queue one slice for every site whose queue of listed pages is empty."""
+        for site in sorted(self._hungry):
+            packed = self._state.listings.take(site)
+            if packed is not None:
+                self._deliver(unpack_slice(packed).discoveries(), now)
+            if not self._state.listings.has(site):
+                self._listed.discard(site)
+            if site not in self._listed or self._is_fed(site):
+                self._hungry.discard(site)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the files that wait to be read take too much memory to fetch more."""
+        return sum(len(file.outcome.body) for file in self._reading.values()) > _MAX_UNREAD
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether a file is not read to its end, or URLs that one lists wait for their queue."""
+        return bool(self._reading or self._listed or self.discovery.postponed)
+
+    def is_idle(self, now: float) -> bool:
+        """Whether no file is being read or due, and nothing is listed that waits for its queue."""
+        due_at = self._state.forest.next_due()
+        return not self.has_unread and (due_at is None or due_at > now)
+
+    def restart(self, now: float, *, is_set_back: bool) -> None:
+        """Continue in a new process. If the clock was set back, files visited after now count as visited now."""
+        if not is_set_back:
+            return
+        latest = now + self._rules.revisit.longest
+        for node in [after for each in self._store if (after := clamped_to(each, now, latest)) != each]:
+            self._store.put(node)
+
+    # results of fetches
+
+    def ended(self, outcome: FetchOutcome, now: float) -> None:
+        """Handle a request for a file that failed, or returned it unchanged."""
+        task = outcome.task
+        node = self._store.get(task.url)
+        if node is None or self._is_tried_again(task.url, outcome):
+            return
+        rules = self._rules
+        match outcome:
+            case NotModified():
+                self._unchanged(node, now)
+            case Redirected(target=target):
+                self._moved(node, target, now)
+            case _:
+                status = getattr(outcome, "status", None)
+                reason = outcome.reason if isinstance(outcome, Excluded) else reason_of(outcome) or "not-read"
+                after = after_failure(node, reason, now, rules.revisit, rules.retirement, status)
+                self._keep(after, now)
+                self._go_on(node, now)
+
+    def _is_tried_again(self, url: Url, outcome: FetchOutcome) -> bool:
+        """Whether the frontier fetches it again, so the result is not final."""
+        record = self._state.records.get([file_name(url)])[0]
+        reason = reason_of(outcome)
+        return reason in OUR_OWN or (record is not None and self._frontier.is_tried_again(record, reason))
+
+    def _moved(self, node: SitemapNode, target: Url, now: float) -> None:
+        """Handle a redirect of the file: what it lists there counts as if it were here."""
+        most = self._rules.forest.max_redirects
+        is_near = node.redirects < (min(most, _GUESS_REDIRECTS) if node.origin is Origin.WELL_KNOWN else most)
+        self._keep(replace(node, outcome="redirected" if is_near else "redirect-chain", retired="moved"), now)
+        if not is_near:
+            return
+        if not self._is_ours(site_of(target)):
+            self.discovery.pass_on(node, target, now)
+        elif self._store.get(target) is None:
+            moved = replace(node, url=target, parent=node.url, redirects=node.redirects + 1, first_seen_at=now)
+            self.discovery.enqueue(moved, now)
+        elif twin_key(target) == twin_key(node.url) and node.url != target:
+            self.discovery.rename(replace(node, redirects=node.redirects + 1), target, now)
+
+    def _go_on(self, node: SitemapNode, now: float) -> None:
+        """If that was a guess, try the next; but not where one was redirected: there all are."""
+        if node.origin is Origin.WELL_KNOWN and node.read_at is None and not node.redirects:
+            self.discovery.guess_on(node, now)
+
+    def _finish(self, reading: SitemapFile, now: float) -> None:
+        """Handle the end of reading a file."""
+        outcome = reading.outcome
+        del self._reading[reading.task.url]
+        node = self._store.get(reading.node.url) or reading.node
+        is_whole = not outcome.is_truncated and "truncated" not in reading.problems
+        compared = reading.end(is_whole=is_whole)
+        self._state.forest.remember(twin_key(node.url), compared.memory.pack())
+        new_files, refused = self._follow(node, reading.children, now, is_whole=is_whole)
+        problems = reading.problems + refused
+        result = FileReading(
+            kind=reading.kind,
+            entries=reading.entries,
+            children=len(reading.children),
+            wanted=reading.wanted + len(reading.children),
+            size=len(outcome.body),
+            status=outcome.status,
+            problems=tuple(sorted((reason, count) for reason, count in problems.items() if count)),
+            digest=_digest(outcome),
+            validators=validators_of(Headers(outcome.headers)),
+            is_changed=compared.is_changed or new_files > 0,
+            is_appended=is_appended(reading.before, compared.memory),
+        )
+        trust = self._trust(node, result.is_changed, now)
+        after = after_reading(node, result, now, self._rules.revisit, self._rules.retirement, trust)
+        self._keep(after, now)
+        if after.origin is Origin.WELL_KNOWN and node.read_at is None and after.kind in NO_SITEMAP:
+            self._keep(replace(after, retired="not-a-sitemap"), now)
+            self._go_on(node, now)
+        if self._store.vouching(node) != reading.voice.vouching:  # another host vouches for it now
+            self.discovery.read_again(after, now)
+        if node.read_at is not None and reading.entries:
+            self._revisits.file_read(
+                site_of(node.url), reading.source, reading.entries, compared.moved, is_generated=compared.is_generated
+            )
+        self._store.put_spending(node.tree, self._store.spending(node.tree).read(reading.entries, len(outcome.body)))
+        counts, reported = (reading.entries, len(reading.children)), tuple(reading.reported)
+        self._events.record([SitemapRead(node.url, reading.found_at, *counts, reading.lastmod, reported)])
+
+    def _keep(self, node: SitemapNode, now: float) -> None:
+        """Keep a node after a visit, and report it. A file is not read more often than that pays."""
+        node = replace(node, due_at=max(node.due_at, now + self._revisits.file_interval(site_of(node.url))))
+        self._store.put(node)
+        self._events.record([visit_event(node, now)])
+
+    def _unchanged(self, node: SitemapNode, now: float) -> None:
+        """Handle an unchanged file: it reports no page as changed."""
+        self._keep(after_same(node, now, self._rules.revisit, self._trust(node, False, now)), now)
+        if node.entries:
+            self._revisits.file_read(site_of(node.url), source_of(node.kind), node.entries, 0)
+
+    def _trust(self, node: SitemapNode, is_changed: bool, now: float) -> IndexTrust | None:
+        """The trust in the index of a file; the index is updated with the result."""
+        index = None if node.parent is None else self._store.get(node.parent)
+        if index is None:
+            return None
+        after = trust_after(index, node, is_changed, now)
+        if after != index:
+            self._store.put(after)
+        return after.trust
+
+    def _follow(
+        self, index: SitemapNode, children: Sequence[Child], now: float, *, is_whole: bool
+    ) -> tuple[int, Counter[str]]:
+        """Fetch the files that an index newly names; dates of known ones are hints; files no longer named are dropped.
+
+        How many are new, and why others were not followed.
+        """
+        if not children:
+            return 0, Counter()
+        above = {twin_key(index.url), *map(twin_key, self._store.above(index))}
+        followed = follow(
+            index,
+            children,
+            above=above,
+            is_known=self._store.has,
+            spent=self._store.spending(index.tree),
+            settings=self._rules.forest,
+            now=now,
+        )
+        self._store.put_spending(index.tree, followed.spent)
+        self.discovery.enqueue_all([node for node in followed.new if self._is_ours(site_of(node.url))], now)
+        for node in followed.new:
+            if not self._is_ours(site_of(node.url)):
+                self.discovery.pass_on(replace(node, vouching=tuple(self._store.vouching(index))), node.url, now)
+        for key, child in followed.known:
+            self._date(key, index, child, now)
+        if is_whole and index.read_at is not None:
+            self._unlist(index, {key for key, _ in followed.known} | {twin_key(node.url) for node in followed.new}, now)
+        return len(followed.new), Counter(dict(followed.refused))
+
+    def _date(self, key: str, index: SitemapNode, child: Child, now: float) -> None:
+        row = self._store.by_key(key)
+        if row is None:
+            return
+        url = canonical(child.url)
+        if url is not None and url != row.url and is_dead(row):
+            self.discovery.rename(replace(row, parent=index.url, tree=index.tree, depth=index.depth + 1), url, now)
+            return
+        if row.parent != index.url:
+            return
+        if row.retired == "unlisted":
+            row = woken(row, now)
+        if math.isinf(row.due_at):  # it waits to be fetched already
+            self._store.put(replace(row, lastmod=child.lastmod))
+        else:
+            self._store.put(dated(row, child.lastmod, now, self._rules.revisit, index.trust))
+
+    def _unlist(self, index: SitemapNode, named: Collection[str], now: float) -> None:
+        for child in self._store.children(index):
+            if not child.retired and twin_key(child.url) not in named:
+                self._keep(unlisted(child), now)
+
+
+def _digest(outcome: Fetched) -> int:
+    """The digest of the bytes as sent; never 0, which stands for a file that was not read.
+
+    Truncated files match nothing.
+    """
+    return 0 if outcome.is_truncated else xxh3_64_intdigest(outcome.body) or 1

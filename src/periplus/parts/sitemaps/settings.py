@@ -1,0 +1,51 @@
+"""Settings of differences between readings of a sitemap, and of the order of the pages that it lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from periplus.model import ConfigError
+from periplus.policy.settings import nearest
+
+if TYPE_CHECKING:
+    from .scores import Priorities
+
+SCORES: Final = ("pagerank", "priority", "priority_rank")
+"""The values of `scores.score`."""
+
+
+class DifferenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How much of a sitemap's last reading is stored."""
+
+    max_remembered: int = 50_000
+    """Maximum entries of a file, at 12 bytes each."""
+
+    def __post_init__(self) -> None:
+        """Reject a limit of 0."""
+        if self.max_remembered < 1:
+            raise ConfigError(f"max_remembered must be at least 1, got {self.max_remembered}")
+
+
+class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How pages that sitemaps list are ordered among each other."""
+
+    score: str = "priority"
+    """By what: priority (of the site), pagerank (of links) or priority_rank (both)."""
+    least_entropy: float = 0.1
+    """Entropy in bits below which a site's priorities are ignored."""
+    least_entries: int = 20
+    """Minimum entries of a site before its priorities are used."""
+
+    def __post_init__(self) -> None:
+        """Refuse a name that is not there."""
+        if self.score not in SCORES:
+            raise ConfigError(
+                f"unknown sitemap score: {self.score[:100]!r}",
+                hint=f"did you mean {nearest(self.score, SCORES)!r}? There are {', '.join(sorted(SCORES))}",
+            )
+
+    def is_informative(self, of_site: Priorities) -> bool:
+        """Whether the priorities of a site differ between pages."""
+        return of_site.total >= self.least_entries and of_site.entropy >= self.least_entropy

@@ -1,0 +1,46 @@
+"""Follows what a job has learnt about spam: worth of visits, places in queues, and budgets of domains shrink.
+
+Nothing is refused for it, except the waiting URLs of hosts that the job retires (`[spam] may_retire`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from periplus.engine.frontier.schedule import Schedule
+from periplus.engine.frontier.scores import FixedScores, PriorityIndex
+from periplus.engine.frontier.site import SiteRecords
+from periplus.model import Site
+from periplus.parts.revisit.weights import PageWeights
+
+from .scores import SpamScores
+
+RETIRED: Final = "spam"
+"""The reason of a host that is visited no more."""
+
+
+class SpamFollower:
+    """Holds the probabilities that a crawl knows, and hands them to what they matter to."""
+
+    def __init__(
+        self, schedule: Schedule, scores: FixedScores | PriorityIndex, weights: PageWeights, records: SiteRecords
+    ) -> None:
+        self._schedule = schedule
+        self._records = records
+        self._known = SpamScores()
+        schedule.domains.spam = scores.spam = self._known
+        weights.discount = self._known.worth
+
+    def take(self, content: bytes, now: float) -> None:
+        """Take the probabilities that a job has computed.
+
+        A machine that is opened takes them again (`now` is 0): the hosts that were to be retired have been.
+        """
+        self._known.learn(content)
+        for name in self._known.retired if now else ():
+            record = self._records.get(Site(name))
+            if record.pages and not record.retired:
+                record.retired = RETIRED
+                self._records.changed(record)
+        self._schedule.domains.appraise_again()
+        self._schedule.reorder()
