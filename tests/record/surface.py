@@ -182,7 +182,7 @@ def _named(name: str, module: types.ModuleType) -> Any:
 
 def documented_commands() -> list[tuple[str, str]]:
     """Every command line of the docs with what is wrong with it: an unknown command, option or choice."""
-    return [(f"{page.name}: {line}", _problem(words)) for page in PAGES for line, words in _typed(page)]
+    return [(f"{page.name}: {line}", problem_of(words)) for page in PAGES for line, words in _typed(page)]
 
 
 def _typed(page: Path) -> Iterator[tuple[str, list[str]]]:
@@ -213,7 +213,7 @@ def _simple_commands(words: list[str]) -> Iterator[list[str]]:
             command.append(word)
 
 
-def _problem(words: list[str]) -> str:
+def problem_of(words: list[str]) -> str:
     command, place = (), 0
     while place < len(words) and (*command, words[place]) in commands():
         command, place = (*command, words[place]), place + 1
@@ -399,7 +399,10 @@ def api() -> str:
     lines = []
     for path, methods in described["paths"].items():
         for method, operation in methods.items():
-            given = [f"{'' if p['required'] else '['}{p['name']}{'' if p['required'] else ']'}: {p['schema']['type']}" for p in operation["parameters"]]
+            given = [
+                f"{'' if p['required'] else '['}{p['name']}{'' if p['required'] else ']'}: {p['schema']['type']}"
+                for p in operation["parameters"]
+            ]
             body = operation.get("requestBody")
             if body:
                 given.append(f"body: {_schema_text(body['content']['application/json']['schema'])}")
