@@ -14,7 +14,7 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -96,7 +96,7 @@ class _Said(dict[str, str | bytes]):
 
 def _web() -> _Said:
     form = '<form action="/find" role=search><input type=search name=q><input type=submit value=Search></form>'
-    pages = {
+    pages: dict[str, str | bytes] = {
         HOME: _page("Pilot book", "/one", "/two", "/gone", "/moved", "/private/x", "http://b.test/", more=form),
         f"{HOME}one": _page("One", "/", "/two", "/one?sid=0123456789abcdef", more='<img src="/one.png">'),
         f"{HOME}two": _page("Two", "/"),
@@ -152,10 +152,12 @@ class Asked:
         return done.stdout
 
     def text(self) -> str:
-        """All of it, in lines."""
-        return "".join(
-            f"{name}\n" + "".join(f"    {key}\n" for key in sorted(found)) for name, found in sorted(self.found.items())
-        )
+        """All of it, in lines; a list or object that was empty once and had something another time counts as full."""
+        lines = []
+        for name, found in sorted(self.found.items()):
+            full = {path[:place] for path in found for place, sign in enumerate(path) if sign in ".["}
+            lines += [name, *(f"    {path}" for path in sorted(found - full))]
+        return "\n".join(lines) + "\n"
 
 
 def small_collection(folder: Path) -> Asked:
@@ -196,26 +198,29 @@ def _of_sites(asked: Asked, folder: Path, way: tuple[str, ...]) -> None:
 
 
 def _watch(asked: Asked, folder: Path) -> None:
-    """A watch, and what it answers while it runs."""
+    """A watch, and what it answers while it runs; it is stopped as soon as all is known."""
     small = folder / "small"
     with serving(small) as site:
-        seen: list[Any] = []
-
-        def look() -> None:
-            until = time.monotonic() + 60
-            while time.monotonic() < until:
-                reply = site.get("/api/live", {"Accept": "application/json"})
-                if reply.status == 200:
-                    seen.append(reply.json)
-                    if reply.json["progress"]["next_visits"] and reply.json["progress"]["freshness"]:
-                        return
-                time.sleep(0.02)
-
-        looking = threading.Thread(target=look)
+        looking = threading.Thread(target=_look, args=(asked, site))
         looking.start()
-        asked.typed("watch", "watch", str(small), "--for", "1s", "--budget", "100000", "--json")
+        asked.typed("watch", "watch", str(small), "--for", "1m", "--budget", "100000", "--json", codes=(0, 130))
         looking.join()
-        asked.add("GET /api/live, periplus info --live", seen)
+
+
+def _look(asked: Asked, site: Site) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        reply = site.ask("GET", "/api/live", {"Accept": "application/json"})
+        if reply.status == 200 and reply.json["progress"]["next_visits"] and reply.json["progress"]["freshness"]:
+            status = reply.json | {"sites": []}  # which of them wait depends on the moment
+            asked.add("GET /api/live, periplus info --live", [status])
+            break
+        time.sleep(0.02)
+    for control in ({"verb": "exclude", "pattern": "*/one", "preview": True}, {"verb": "pause"}, {"verb": "stop"}):
+        reply = site.ask(
+            "POST", "/api/live/control", {"Content-Type": "application/json"}, json.dumps(control).encode()
+        )
+        asked.add(f"POST /api/live/control {control['verb']}, {reply.status}", [reply.json])
 
 
 def _of_collection(asked: Asked, folder: Path) -> None:
@@ -235,8 +240,7 @@ def _of_collection(asked: Asked, folder: Path) -> None:
     asked.typed("query", "query", small, "select url, status from fetches limit 1", "--json")
     asked.typed("report", "report", small, "--json")
     asked.typed("ulinks", "ulinks", small, "--json")
-    for _ in range(2):  # the second is compared with the first
-        asked.typed("audit", "audit", small, "--site", "a.test", "--json")
+    asked.typed("audit", "audit", str(folder / "audited"), "--json")  # is compared with the one before
     asked.typed("repair", "repair", small, "--dry-run", "--json")
     asked.typed("spam judge", "spam", "judge", small, "--json")
     asked.typed("spam explain", "spam", "explain", small, "a.test", "--json")
@@ -255,7 +259,7 @@ def _of_collection(asked: Asked, folder: Path) -> None:
 def _of_files(asked: Asked, folder: Path) -> None:
     """Commands that read files."""
     web = _web()
-    line = '192.0.2.1 - - [01/Mar/2026:08:00:{:02d} +0000] "GET {} HTTP/1.1" 200 12 "-" "Mozilla/5.0 (compatible; Googlebot/2.1)"'
+    line = '192.0.2.1 - - [01/Mar/2026:08:00:{:02d} +0000] "GET {} HTTP/1.1" 200 12 "-" "Googlebot/2.1"'
     log = "\n".join(line.format(number, f"/{number % 3}" if number else "/robots.txt") for number in range(30)) + "\n"
     files: dict[str, str | bytes] = {"log": log, "robots": web[f"{HOME}robots.txt"]}
     files |= {"sitemap": web[f"{HOME}sitemap.xml"], "feed": web[f"{HOME}feed.xml"], "page": web[HOME]}

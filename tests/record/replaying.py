@@ -48,6 +48,7 @@ QUICK: Final[dict[str, object]] = {
     "engine.checkpoint_interval": 20.0,
     "scope.kind": "any",
     "sitemaps.follow": True,
+    "sitemaps.submitted": ("https://www.plain0.test/index.xml", "https://s1.test/b.xml"),
 }
 
 _WAIT: Final = 20.0
@@ -75,7 +76,7 @@ CASES: Final = {
             "budgets.hosts": 2, "balance.first_epoch": 2, "sitemaps.llms_txt": True,
         },
     ),
-    "watch": Case(lambda: RichWorld(3, 4, 4), 20_000.0, {"refresh.shortest": 60.0}, 2_000.0),
+    "watch": Case(lambda: RichWorld(3, 4, 4), 12_000.0, {"refresh.shortest": 60.0, "crawl.ordering": "opic"}, 4_000.0),
     "focused": Case(
         lambda: MeetingWorld(50),
         200.0,
@@ -111,6 +112,10 @@ def record_inputs() -> None:
             crawl.begin()
             _run(crawl, START + case.seconds / 4)
             crawl.engine.steer(("*/7",), ("*2", "*4"), ())
+            crawl.engine.extend_scope((Url("https://moved.test/"),))
+            crawl.engine.submit_sitemaps()
+            crawl.engine.set_page_budget(1_000)
+            crawl.engine.set_visit_budget(case.visits_a_day / 2)
             _run(crawl, START + case.seconds)
             asked = {"options": options, "seeds": seeds, "visits_a_day": case.visits_a_day}
             crawl.engine._log.close()

@@ -110,8 +110,10 @@ def _error_codes() -> dict[str, int]:
         for name, base, body in re.findall(r"^class (\w+)\((\w+)[^\n]*\n(.*?)(?=^\S|\Z)", path.read_text(), _BLOCK):
             own = re.search(r"^    exit_code = (\d+)$", body, re.MULTILINE)
             defined[name] = base, int(own[1]) if own else None
-    while found := {name for name, (base, _) in defined.items() if base in codes and name not in codes}:
-        codes |= {name: codes[defined[name][0]] if (own := defined[name][1]) is None else own for name in found}
+    while known := {name for name, (base, _) in defined.items() if base in codes and name not in codes}:
+        for name in known:
+            base, code = defined[name]
+            codes[name] = codes[base] if code is None else code
     return codes
 
 
@@ -214,7 +216,8 @@ def _simple_commands(words: list[str]) -> Iterator[list[str]]:
 
 
 def problem_of(words: list[str]) -> str:
-    command, place = (), 0
+    command: tuple[str, ...] = ()
+    place = 0
     while place < len(words) and (*command, words[place]) in commands():
         command, place = (*command, words[place]), place + 1
     found = commands()[command]
@@ -336,7 +339,7 @@ def _members(name: str, kind: type) -> Iterator[str]:
         if inspect.isfunction(inner):
             yield f"{name}.{member}{_signature(inner)}"
         elif isinstance(value, property) or hasattr(value, "func"):
-            getter: Any = value.fget if isinstance(value, property) else value.func  # type: ignore[attr-defined]
+            getter: Any = value.fget if isinstance(value, property) else value.func
             yield f"{name}.{member}: property -> {_annotation(inspect.signature(getter).return_annotation)}"
 
 
@@ -346,12 +349,12 @@ def _signature(value: Callable[..., Any]) -> str:
         found = inspect.signature(value)
     except (TypeError, ValueError):
         return "(...)"
-    given = []
+    given: list[str] = []
     for place, each in enumerate(found.parameters.values()):
         if place == 0 and each.name in ("self", "cls"):
             continue
         default = "" if each.default is each.empty else f" = {_default(each.default)}"
-        star = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+        star = "*" if each.kind is each.VAR_POSITIONAL else "**" if each.kind is each.VAR_KEYWORD else ""
         only = "*, " if each.kind is each.KEYWORD_ONLY and "*" not in "".join(given) else ""
         given.append(f"{only}{star}{each.name}: {_annotation(each.annotation)}{default}")
     returned = "" if found.return_annotation is found.empty else f" -> {_annotation(found.return_annotation)}"
