@@ -198,12 +198,13 @@ def _of_sites(asked: Asked, folder: Path, way: tuple[str, ...]) -> None:
 
 
 def _watch(asked: Asked, folder: Path) -> None:
-    """A watch, and what it answers while it runs; it is stopped as soon as all is known."""
-    small = folder / "small"
-    with serving(small) as site:
+    """A watch of a copy, and what it answers while it runs; it is stopped as soon as all is known."""
+    watched = folder / "watched"
+    shutil.copytree(folder / "small", watched)
+    with serving(watched) as site:
         looking = threading.Thread(target=_look, args=(asked, site))
         looking.start()
-        asked.typed("watch", "watch", str(small), "--for", "1m", "--budget", "100000", "--json", codes=(0, 130))
+        asked.typed("watch", "watch", str(watched), "--for", "1m", "--budget", "100000", "--json", codes=(0, 130))
         looking.join()
 
 
@@ -226,12 +227,14 @@ def _look(asked: Asked, site: Site) -> None:
 def _of_collection(asked: Asked, folder: Path) -> None:
     """Commands that read what was crawled."""
     small = str(folder / "small")
-    asked.typed("changes", "changes", small, "--json")
+    asked.typed("changes", "changes", small, "--since", "1d", "--json")
     asked.typed("changes URL", "changes", small, f"{HOME}one", "--json")
     asked.typed("info", "info", small, "--json")
     asked.typed("info SITE", "info", small, "a.test", "--json")
     for url in ("one", "leaves", "private/x", "copy", "unknown"):
         asked.typed("info URL", "info", small, f"{HOME}{url}", "--json")
+    for url in ("one", "two", "only-listed"):  # when they are visited again
+        asked.typed("info URL", "info", str(folder / "watched"), f"{HOME}{url}", "--json")
     asked.typed("forms", "forms", small, "--json")
     asked.typed("judge", "judge", small, "--json")
     asked.typed("index", "index", small, "--json")
