@@ -320,7 +320,8 @@ def _described(name: str, value: object) -> list[str]:
     if isinstance(value, types.ModuleType):
         return [f"{name}: module"]
     if isinstance(value, type):
-        return [f"{name}: class{_signature(value)}", *_members(name, value)]
+        made = "" if issubclass(value, Enum) else _signature(value)
+        return [f"{name}: class{made}", *_members(name, value)]
     if callable(value):
         return [f"{name}{_signature(value)}"]
     return [f"{name} = {_default(value)}"]
