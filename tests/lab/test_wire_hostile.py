@@ -241,7 +241,7 @@ def test_the_storm_of_hosts_is_located_one_by_one(lab: RunningLab, wire: CurlWir
 
 def test_every_reason_is_documented() -> None:
     """A reason is a column of a table that people will read."""
-    source = Path(__file__).resolve().parents[2] / "src" / "periplus" / "crawl" / "fetch"
+    source = Path(__file__).resolve().parents[2] / "src" / "periplus" / "engine" / "fetch"
     said = set(re.findall(r"^- `([a-z0-9-]+)`:", (source / "reasons.py").read_text(), re.MULTILINE))
     said |= set(re.findall(r"^- `([a-z0-9-]+)`:", (source / "dns.py").read_text(), re.MULTILINE))
     given = set(re.findall(r'(?:failed\(|why = |: )"([a-z]+(?:-[a-z0-9]+)*)"', (source / "transfer.py").read_text()))
