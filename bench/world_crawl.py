@@ -40,6 +40,8 @@ from periplus.model import (
     Url,
 )
 from periplus.parts.dust.given import GivenRules, RuleFile, write_rule_file
+from periplus.parts.dust.part import DustLearner
+from periplus.parts.sitemaps.scheduler import SitemapScheduler
 from periplus.policy.filters import Chain, Guard, Scope, SiteFilterState, screening_chain, standard_chain
 from periplus.store import MemoryState
 from periplus.urls import canonical, site_of
@@ -77,8 +79,6 @@ class WorldCrawl:
             retries=config.retries,
             frontier=config.frontier,
             reading=config.reading,
-            sitemaps=SitemapRules(SitemapSettings(follow=config.sitemaps.follow)),
-            dust=config.dust,
         )
         self.state = MemoryState()
         self._guard: Guard = Chain([])
@@ -94,7 +94,10 @@ class WorldCrawl:
             scope=scope,
             make_guard=make_guard,
             screen=screening_chain(scope, config.filters),
-            given=given,
+            parts=[
+                lambda desk: [DustLearner(desk, config.dust, given or GivenRules())],
+                lambda desk: [SitemapScheduler(desk, SitemapRules(SitemapSettings(follow=config.sitemaps.follow)))],
+            ],
             load_learnt=lambda _kind, _generation: None if learnt is None else write_rule_file(learnt),
         )
         self.fetched: list[tuple[Url, int]] = []

@@ -11,7 +11,6 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -29,11 +28,11 @@ from periplus.collection.config.settings import Config
 from periplus.engine.clock import RateLimiter
 from periplus.engine.engine import Engine
 from periplus.engine.frontier import AddressClaims, PolitenessSettings
-from periplus.engine.log import InputLog, with_body
+from periplus.engine.log import InputLog
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, ShardMeta
 from periplus.engine.router import Outbound
-from periplus.engine.settings import EngineSettings, SitemapRules, SitemapSettings
+from periplus.engine.settings import EngineSettings
 from periplus.engine.shard import Shard
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.sharding.worker import ShardWorker
@@ -213,14 +212,12 @@ class Shards(RuleBasedStateMachine):
                 shard=number,
                 shards=self.workers,
                 politeness=PolitenessSettings(delay=0.0, slow_factor=0.0, ip_delay=self.ip_delay),
-                sitemaps=SitemapRules(SitemapSettings(follow=False)),
             ),
             state,
             ordering=ordering("breadth_first"),
             scope=scope,
             make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall),
             screen=screening_chain(scope, config.filters),
-            load_body=partial(with_body, folder / "warc"),
         )
         engine = Engine(
             EngineSettings(checkpoint_interval=0.5, checkpoint_outcomes=5),

@@ -93,7 +93,7 @@ class Machine:
         self._random = Random(settings.random_seed)  # noqa: S311 - chance, not secrets
         if meta.frontier.random is not None:
             self._random.setstate(meta.frontier.random)
-        weights = weights or PageWeights()
+        self.weights = weights = weights or PageWeights()
         self.revisits = Revisits(
             state,
             self._records,

@@ -199,4 +199,3 @@ MakeParts = Callable[[Desk], Iterable[Part]]
 def overriding(parts: Sequence[Part], hook: str) -> list[Any]:
     """The method of each part that overrides a hook."""
     return [getattr(part, hook) for part in parts if getattr(type(part), hook) is not getattr(Part, hook)]
-

@@ -28,7 +28,6 @@ from periplus.model import (
     Url,
 )
 from periplus.parts.focus.part import DRY_PAGES, FocusState
-from periplus.parts.revisit.weights import PageWeights
 from periplus.policy.ordering import potential_of
 from periplus.store import MemoryState
 
@@ -132,9 +131,7 @@ def test_relevance_is_the_weight_of_a_page_that_is_visited_again(tmp_path: Path)
     urls = [Url(url) for url in run.relevance]
     worth = run.machine.frontier.scores.worth(urls)
     assert [potential_of(each) for each in worth] == pytest.approx([*run.relevance.values()], abs=1e-6)
-    weights = PageWeights()
-    assert run.machine.focus is not None
-    run.machine.focus.weigh(run.machine.frontier.scores, weights)
+    weights = run.machine.weights
     assert weights(Url(f"{HOME}cook/3")) == pytest.approx(0.05)
     assert weights(Url(f"{HOME}web/3")) > 0.5
 

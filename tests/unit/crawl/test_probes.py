@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.engine.inputs import Answer, Answered, Discovered, Emit, Fetch, Granted, Learnt
 from periplus.engine.machine import Machine
+from periplus.engine.machine_settings import MachineSettings
+from periplus.engine.part import Part, TakeLearnt
 from periplus.model import (
     Discovery,
     Event,
@@ -28,6 +31,8 @@ from periplus.model import (
     Source,
     Url,
 )
+from periplus.policy.filters import Chain, Scope, ScopeSettings
+from periplus.policy.ordering import ordering
 from periplus.store import LearntFiles, MemoryState
 
 SEED = Url("http://a.test/")
@@ -71,7 +76,7 @@ def test_a_probe_is_fetched_and_only_its_judge_sees_the_page(maker: ShardMaker) 
     run(machine, 10.0)
     pages = machine.stats.pages
     seen: list[tuple[FetchOutcome, Page | None]] = []
-    machine.takes_probes("missing", lambda outcome, page, _now: seen.append((outcome, page)))
+    machine._probes["missing"] = lambda outcome, page, _now: seen.append((outcome, page))
     url = Url("http://a.test/no-such-page")
     machine.frontier.queue_probes([Probe(url, "missing"), Probe(SEED, "missing")], 50.0)
     machine.frontier.queue_probes([Probe(url, "missing")], 50.0)
@@ -102,6 +107,32 @@ def test_a_probe_survives_a_restart(maker: ShardMaker) -> None:
     assert [task.probe for task in tasks] == ["missing"]
 
 
+class Pupil(Part):
+    """A part that takes what a job has learnt."""
+
+    def __init__(self) -> None:
+        self.taken: list[bytes] = []
+
+    def learnt(self) -> Mapping[str, TakeLearnt]:
+        """Lessons."""
+        return {"lessons": lambda content, _now: self.taken.append(content)}
+
+
+def with_part(state: MemoryState, files: LearntFiles, part: Part) -> Machine:
+    """A machine with one part."""
+    scope = Scope([], ScopeSettings())
+    return Machine(
+        MachineSettings(),
+        state,
+        ordering=ordering("breadth_first"),
+        scope=scope,
+        make_guard=lambda _recall: Chain([]),
+        screen=Chain([]),
+        parts=[lambda _desk: [part]],
+        load_learnt=files.read,
+    )
+
+
 def test_what_a_job_learnt_is_taken_over_and_kept(maker: ShardMaker) -> None:
     """A machine that is opened again has the generation that the last one had, not the newest."""
     files = LearntFiles(Layout(maker.folder).learnt)
@@ -109,14 +140,12 @@ def test_what_a_job_learnt_is_taken_over_and_kept(maker: ShardMaker) -> None:
     assert [files.write("lessons", b"one"), files.write("lessons", b"two")] == [1, 2]
     assert files.newer_than({"lessons": 1}) == {"lessons": 2}
     state = MemoryState()
-    machine = opened(maker, state)
-    taken: list[bytes] = []
-    machine.takes_learnt("lessons", lambda content, _now: taken.append(content))
+    pupil = Pupil()
+    machine = with_part(state, files, pupil)
     machine.apply(Learnt("lessons", 1, 5.0))
     state.put_meta(machine.flush())
-    again = opened(maker, state)
-    again.takes_learnt("lessons", lambda content, _now: taken.append(content))
-    assert taken == [b"one", b"one"]
+    again = with_part(state, files, pupil)
+    assert pupil.taken == [b"one", b"one"]
     assert again.learnt == {"lessons": 1}
 
 

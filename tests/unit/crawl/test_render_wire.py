@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from types import SimpleNamespace
 from typing import Any
 
 from tests.each_case import each_case
@@ -16,7 +17,7 @@ from periplus.parts.render.part import ScriptNeeds
 from periplus.parts.render.pool import Rendered
 from periplus.parts.render.settings import RenderSettings
 from periplus.parts.render.wire import may_be_rendered, plain_page, with_document
-from periplus.policy.filters import FilterStates
+from periplus.policy.filters import Chain
 from periplus.urls import site_of
 
 HTML = (("Content-Type", "text/html"),)
@@ -99,7 +100,7 @@ class Learner:
 
     def __init__(self, settings: RenderSettings) -> None:
         self.events: list[Event] = []
-        self.needs = ScriptNeeds(FilterStates(), settings, self)
+        self.needs = ScriptNeeds(SimpleNamespace(guard=Chain([]), events=self), settings)  # type: ignore[arg-type]
 
     def record(self, events: Any) -> None:
         self.events += events

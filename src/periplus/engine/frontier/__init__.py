@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-
     from ..settings import FrontierSettings, PolitenessSettings, RetrySettings
     from .addresses import AddressClaims, AddressShares, ClaimsReport, key_of
     from .admission import LANES
