@@ -6,7 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.archives.foreign import a_site, write_warc
 
+from periplus.collection.importing import import_archives
 from periplus.model import UsageError
 from periplus.store.warc import CdxLine
 from periplus.store.warc.cdx_query import (
@@ -212,8 +214,9 @@ def test_fields_and_ranges() -> None:
     assert key_range("*.example.com") == (b"com,example)", b"com,example-")
 
 
-def test_which_indexes_are_asked(imported: Path, tmp_path: Path) -> None:
+def test_which_indexes_are_asked(tmp_path: Path) -> None:
     """The one for all, if it is as new as the others."""
-    [only] = index_files(imported / "warc")
+    import_archives(tmp_path / "old", [write_warc(tmp_path / "old.warc.gz", a_site())])
+    [only] = index_files(tmp_path / "old" / "warc")
     assert only.name == "index.cdxj"
     assert index_files(tmp_path) == []

@@ -78,7 +78,7 @@ class HarvestStats(Protocol):
 
 
 class Scores(Protocol):
-    """The scores of URLs (`crawl.frontier.scores`)."""
+    """The scores of URLs (`engine.frontier.scores`)."""
 
     def worth(self, urls: Sequence[Url]) -> list[float]:
         """The worth of each URL."""
