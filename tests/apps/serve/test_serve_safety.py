@@ -466,7 +466,7 @@ def test_too_many_connections(serving: Serving) -> None:
 
 def test_the_log_has_no_words(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     """What people search for is theirs; and a path cannot write lines of its own."""
-    with caplog.at_level(logging.INFO, "periplus.apps.serve.access"):
+    with caplog.at_level(logging.INFO, "periplus.web.access"):
         site.get("/", q="confidential matter")
         site.get("/cached", url="http://confidential.test/")
         site.ask("GET", "/a%0aforged", {})
