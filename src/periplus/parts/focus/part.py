@@ -68,7 +68,7 @@ class FocusState(Struct, array_like=True):
 
 
 class HarvestStats(Protocol):
-    """Where the harvest is counted: see `crawl.stats.CrawlStats`."""
+    """Where the harvest is counted: see `engine.stats.CrawlStats`."""
 
     appraised: int
     relevant: int
