@@ -232,7 +232,7 @@ def cost(folder: Path | None) -> None:
     links = {page.url: list(zip(page.links.urls, page.links.anchors, strict=True)) for page in pages}
     print(f"{len(pages)} pages, {np.mean([len(each) for each in links.values()]):.0f} links a page")
     for name, run in (
-        ("relevance", lambda page: focus.appraised(page)),
+        ("relevance", focus.appraised),
         ("links", lambda page: focus.worths(page, links[page.url], 1.0)),
     ):
         best = float("inf")

@@ -1,9 +1,9 @@
 """The simulator tells the truth: what it says of a crawl is what the real engine does on the lab.
 
 The web of the simulation is written down from the lab itself (`lab_in_virtual_time.web_of_world`), never from a crawl.
-Seed, settings, filters and latencies are those of the real crawl, which is put together by `collection` as a program does
-it, with real HTTP, the state on disk, the archive, the tables and the reader of pages. Compared is everything that the
-tables have of fetches, robots.txt, retries and exclusions included.
+Seed, settings, filters and latencies are those of the real crawl, which is put together by `collection` as a program
+does it, with real HTTP, the state on disk, the archive, the tables and the reader of pages. Compared is everything that
+the tables have of fetches, robots.txt, retries and exclusions included.
 
 In *lockstep* the engine's clock moves only while the engine waits, and answers arrive when their latency is over on
 that clock. So no decision depends on how fast this machine is, and not only the order must be the same but also every
