@@ -24,7 +24,6 @@ from periplus.engine.inputs import (
 )
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings
-from periplus.engine.settings import SitemapRules, SitemapSettings
 from periplus.model import (
     Discovery,
     Event,
@@ -40,6 +39,7 @@ from periplus.model import (
     Url,
 )
 from periplus.parts.dust.given import GivenRules, RuleFile, write_rule_file
+from periplus.parts.sitemaps.settings import SitemapRules, SitemapSettings
 from periplus.policy.filters import Chain, Guard, Scope, SiteFilterState, screening_chain, standard_chain
 from periplus.store import MemoryState
 from periplus.urls import canonical, site_of

@@ -33,11 +33,12 @@ from periplus.engine.log import InputLog, with_body
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, ShardMeta
 from periplus.engine.router import Outbound
-from periplus.engine.settings import EngineSettings, SitemapRules, SitemapSettings
+from periplus.engine.settings import EngineSettings
 from periplus.engine.shard import Shard
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.sharding.worker import ShardWorker
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Source, Url
+from periplus.parts.sitemaps.settings import SitemapRules, SitemapSettings
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ordering
 from periplus.store import Archive, DiskState

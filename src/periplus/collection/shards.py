@@ -21,7 +21,6 @@ from periplus.engine.log import InputLog, with_body
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, ShardMeta
 from periplus.engine.router import Outbound
-from periplus.engine.settings import SitemapRules
 from periplus.engine.shard import Shard
 from periplus.engine.wire import Wire
 from periplus.model import Clock, CollectionError, ConfigError, Learning, Ordering, Ranking, Url
@@ -33,6 +32,7 @@ from periplus.parts.revisit.evidence import DAY
 from periplus.parts.revisit.records import RevisitState
 from periplus.parts.revisit.weights import PageWeights
 from periplus.parts.sitemaps.scores import RankOf
+from periplus.parts.sitemaps.settings import SitemapRules
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES, Scored
 from periplus.store import Archive, DiskState, KnownRanks, LearntFiles, Replica, State, bring_home

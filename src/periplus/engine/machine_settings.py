@@ -16,6 +16,7 @@ from periplus.parts.judges import JudgeSettings
 from periplus.parts.render.settings import RenderSettings
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.records import RevisitState
+from periplus.parts.sitemaps.settings import SitemapRules
 from periplus.parts.sitemaps.store import SitemapState
 from periplus.policy.filters import MediaSettings
 from periplus.policy.settings import BalanceSettings, DomainBudgets, RefreshSettings
@@ -23,7 +24,7 @@ from periplus.store import WarcEnd
 
 from .frontier import FrontierSettings, FrontierState, PolitenessSettings, RetrySettings
 from .links import LinkState
-from .settings import ReadingSettings, SitemapRules
+from .settings import ReadingSettings
 from .stats import CrawlStats
 
 LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]

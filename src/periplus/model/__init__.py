@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         SitemapVisited,
     )
     from .page import (
+        SOFT_404,
         Alternate,
         Directives,
         Field,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     )
     from .preferences import NO_PREFERENCES, Preference, Preferences, UseLimit
     from .state import (
+        BROWSER_PROBE,
         AddressVisits,
         Batch,
         Delegation,
@@ -136,9 +138,11 @@ else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
+    "BROWSER_PROBE",
     "FREQUENCY_CODES",
     "NO_HINTS",
     "NO_PREFERENCES",
+    "SOFT_404",
     "Accept",
     "AddressVisits",
     "Alternate",

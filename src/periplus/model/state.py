@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 from msgspec import Struct
@@ -36,6 +36,10 @@ class Probe(Struct, frozen=True):
 
     url: Url
     kind: str
+
+
+BROWSER_PROBE: Final = "cloaking-browser"
+"""The kind of probes that are sent with a browser's name."""
 
 
 class Ticket(Struct, frozen=True, gc=False):

@@ -7,17 +7,24 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from periplus.engine.frontier import SiteRecords
-from periplus.model import EventSink, FetchOutcome, Page, Probe, Purpose, Reading, Redirected, Source, Url
-from periplus.parts.absence.part import SOFT_404, AbsenceJudge
-from periplus.parts.cloaking.part import CloakingJudge, ComparisonState
-from periplus.policy.settings import (
+from periplus.model import (
     BROWSER_PROBE,
-    CRAWLER_PROBE,
-    AbsenceSettings,
-    CloakingSettings,
-    MirrorSettings,
-    RedirectionSettings,
+    SOFT_404,
+    EventSink,
+    FetchOutcome,
+    Page,
+    Probe,
+    Purpose,
+    Reading,
+    Redirected,
+    Source,
+    Url,
 )
+from periplus.parts.absence.part import AbsenceJudge
+from periplus.parts.absence.settings import AbsenceSettings
+from periplus.parts.cloaking.part import CRAWLER_PROBE, CloakingJudge, ComparisonState
+from periplus.parts.cloaking.settings import CloakingSettings, RedirectionSettings
+from periplus.parts.mirrors.settings import MirrorSettings
 from periplus.store import State
 
 TakeProbe = Callable[[FetchOutcome, Page | None, float], None]

@@ -27,9 +27,9 @@ from periplus.model import (
     Source,
     Url,
 )
+from periplus.parts.focus.ordering import potential_of
 from periplus.parts.focus.part import DRY_PAGES, FocusState
 from periplus.parts.revisit.weights import PageWeights
-from periplus.policy.ordering import potential_of
 from periplus.store import MemoryState
 
 HOME = "http://a.test/"
@@ -116,7 +116,7 @@ def test_pages_on_the_topic_come_first(tmp_path: Path, name: str) -> None:
     """Every ordering fetches the branch on the topic before it goes far into the other."""
     settings: dict[str, object] = {"ordering__every": 2} if name == "n_best" else {}
     run = Run(maker(tmp_path, crawl__ordering=name, **settings)).crawl(20)
-    on_topic = [each for each in run.fetched if each.startswith("apps/serve/")]
+    on_topic = [each for each in run.fetched if each.startswith("web/")]
     assert len(on_topic) >= (12 if name == "n_best" else 16)
     assert all((value or 0.0) >= 0.5 for url, value in run.relevance.items() if "/web/" in url)
     assert all(value == 0.0 for url, value in run.relevance.items() if "/cook/" in url)

@@ -153,7 +153,7 @@ def test_the_chain_is_a_guard() -> None:
 def reasons_in_code() -> set[str]:
     found = set()
     folder = Path(filters.__file__).parent
-    for path in (*folder.glob("*.py"), folder.parent / "mirrors.py"):
+    for path in (*folder.glob("*.py"), folder.parents[1] / "parts" / "mirrors" / "policy.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Reject":
                 assert isinstance(node.args[0], ast.Constant), f"{path.name}:{node.lineno}: a reason is a plain word"

@@ -24,7 +24,6 @@ from periplus.engine.links import Share
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings
 from periplus.engine.pipeline import Processed, is_page, redirection
-from periplus.engine.settings import SitemapRules, SitemapSettings
 from periplus.model import (
     Digests,
     Discovery,
@@ -44,10 +43,11 @@ from periplus.model import (
     Source,
     Url,
 )
+from periplus.parts.absence.settings import AbsenceSettings
 from periplus.parts.dust.settings import DustSettings
 from periplus.parts.judges import JudgeSettings
+from periplus.parts.sitemaps.settings import SitemapRules, SitemapSettings
 from periplus.policy.filters import Chain, Guard, Scope, ScopeSettings
-from periplus.policy.settings import AbsenceSettings
 from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from periplus.content import resemblance
 from periplus.engine.frontier import SiteRecords
 from periplus.model import (
+    SOFT_404,
     EventSink,
     Fetched,
     FetchOutcome,
@@ -28,9 +29,8 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.policy.settings import AbsenceSettings
 from periplus.store import SiteState, State
-from periplus.urls import site_of
+from periplus.urls import is_home, site_of
 
 from .policy import (
     ReadPage,
@@ -38,7 +38,6 @@ from .policy import (
     accept_group,
     begin_probe,
     is_error_target,
-    is_home,
     is_short_apology,
     learn_honest,
     learn_nothing,
@@ -50,9 +49,8 @@ from .policy import (
     suspect_redirect,
     word_count,
 )
+from .settings import AbsenceSettings
 
-SOFT_404: Final = "soft-404"
-"""The problem of a page, the verdict on a URL, and the kind of the probe."""
 _GONE: Final = frozenset({404, 410})
 _MAX_COMPARED: Final = 10_000
 """Pages of a site that are compared with a new template: those read before it was known."""
@@ -90,7 +88,7 @@ class AbsenceJudge:
 
     def page_read(self, page: Page, reading: Reading, now: float) -> None:
         """Note a page that may be an error page, and probe its site if it is suspicious."""
-        if not self._settings.enabled or is_home(page.url) or is_soft_404(page):
+        if not self._settings.enabled or is_home(page.url) or page.is_soft_404:
             return
         if not reading.is_copy and not is_short_apology(page.title, page.text, self._settings, page.statistics.words):
             return
@@ -184,11 +182,6 @@ class AbsenceJudge:
             url = begin_probe(site.absence, suspect, self._settings, now)
             self._records.changed(site)
             self._queue([Probe(url, SOFT_404)], now)
-
-
-def is_soft_404(page: Page) -> bool:
-    """Whether a page was found to be an error page."""
-    return bool(page.problems) and any(problem.reason == SOFT_404 for problem in page.problems)
 
 
 def _read_page(page: Page, cluster: int = 0, words: int = 0, *, is_copy: bool = False) -> ReadPage:

@@ -16,11 +16,9 @@ from periplus.content import decode_body
 from periplus.engine.frontier import SiteRecords
 from periplus.formats.headers import Headers
 from periplus.formats.robots import parse
-from periplus.model import EventSink, Fetched, FetchOutcome, Judged, Page, Probe, Redirected, Site, Url
-from periplus.parts.absence.policy import is_home
-from periplus.policy.settings import BROWSER_PROBE, CRAWLER_PROBE, CloakingSettings, RedirectionSettings
+from periplus.model import BROWSER_PROBE, EventSink, Fetched, FetchOutcome, Judged, Page, Probe, Redirected, Site, Url
 from periplus.store import SiteState, State
-from periplus.urls import site_of
+from periplus.urls import is_home, site_of
 
 from .policy import (
     CloakingFound,
@@ -38,8 +36,11 @@ from .policy import (
     next_step,
     wants_comparison,
 )
+from .settings import CloakingSettings, RedirectionSettings
 
 JUDGE: Final = "cloaking"
+CRAWLER_PROBE: Final = "cloaking-crawler"
+"""The kind of probes that are sent with our own name."""
 _OFFENCES: Final = 2
 """Cloaked pages from which their site is judged; a home page counts as two."""
 _MAX_WAITING: Final = 10_000

@@ -33,7 +33,6 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.parts.absence.part import is_soft_404
 from periplus.policy.filters import FilterStates, path_template_of
 from periplus.store import State
 from periplus.urls import site_of
@@ -197,7 +196,7 @@ class DustLearner:
     def _is_countable(self, page: Page, reading: Reading, dust: SiteDust) -> bool:
         """Whether the text of a page is its own: not an error, and not what much of the site says."""
         placement = reading.placement
-        if placement is None or is_soft_404(page):
+        if placement is None or page.is_soft_404:
             return False
         return placement.size <= max(_SMALL_CLUSTER, self._settings.max_cluster * dust.pages)
 

@@ -19,9 +19,9 @@ from xxhash import xxh3_64_intdigest
 
 from periplus.model import ConfigError, Ordering, Page, Url
 from periplus.parts.revisit.weights import PageWeights
-from periplus.policy.ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, potential_of, worth_of
 
 from .learning import LearnerState, LinkLearner, folder_of
+from .ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, potential_of, worth_of
 from .topic import Nearness, TopicState
 
 WINDOW: Final = 100

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
 from periplus.engine.frontier import OUR_OWN, Frontier, SiteRecords, file_name, reason_of
-from periplus.engine.settings import SitemapRules
 from periplus.formats.headers import Headers, validators_of
 from periplus.formats.sitemap import Child
 from periplus.model import (
@@ -42,6 +41,7 @@ from .discovery import SitemapDiscovery
 from .file import SitemapFile, source_of, unpack_slice
 from .revisit import IndexTrust
 from .scores import Priorities, RankOf, sitemap_score
+from .settings import SitemapRules
 from .store import SitemapState, SitemapStore, UnfinishedFile, clamped_to, visit_event
 from .trees import Origin, SitemapNode, follow, twin_key
 from .visits import (
