@@ -126,7 +126,7 @@ def test_urls_get_together_the_verdicts_that_each_gets_alone(
         chain.observe(discovery.url, is_unique)
     if renaming:
         state = chain.states.changing(Url(renaming))
-        state.dust = SiteDust(cleaned=((("a", "b"), "/"),))
+        state.keep(SiteDust(cleaned=((("a", "b"), "/"),)))
         state.dated = [key_of(template_of(each.url)) for each in discoveries]
     assert chain.judge_all(discoveries) == [chain.judge(discovery) for discovery in discoveries]
     chain.check_invariants()

@@ -183,7 +183,7 @@ def test_state_is_bounded_and_survives_storing() -> None:
 
 def test_filter_renames_but_probes_and_seeds() -> None:
     states = FilterStates()
-    dust = states.changing(Url(f"{SITE}/")).dust = SiteDust()
+    dust = states.changing(Url(f"{SITE}/")).keep(SiteDust())
     for number in range(60):
         observe(dust, f"{SITE}/{'pqr'[number % 3]}/{number}?ref={number}")
     renames = Renames(states, DustSettings(enabled=True))
@@ -201,7 +201,7 @@ def test_filter_renames_but_probes_and_seeds() -> None:
 def test_clean_param() -> None:
     dust = SiteDust(cleaned=((("sid", "ref"), "/shop/"),))
     states = FilterStates()
-    states.changing(Url(f"{SITE}/")).dust = dust
+    states.changing(Url(f"{SITE}/")).keep(dust)
     judge = Renames(states).judge
     assert judge(Discovery(Url(f"{SITE}/shop/a?ref=1&x=2"), Source.LINK, 0.0)) == Rewrite(
         Url(f"{SITE}/shop/a?x=2"), "drop-param ref"

@@ -33,6 +33,7 @@ from periplus.model import (
     UrlRecord,
     UsageError,
 )
+from periplus.parts.render.templates import SiteRendering
 from periplus.parts.revisit.freshness import Freshness
 from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
@@ -301,7 +302,7 @@ def collection_facts(collection: Collection) -> CollectionFacts:
 
 def _script_templates(site: SiteState) -> int:
     """How many templates of a site seem to need scripts."""
-    known = None if site.traps is None else site.traps.rendering
+    known = None if site.traps is None else site.traps.value(SiteRendering)
     return 0 if known is None else known.needing
 
 

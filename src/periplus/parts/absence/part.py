@@ -78,7 +78,7 @@ class AbsenceJudge:
 
     def marked(self, page: Page) -> Page:
         """The page, with a problem if it resembles an error template of its site."""
-        known = self._records.get(site_of(page.url)).absence
+        known = self._records.get(site_of(page.url)).value(SiteAbsence)
         if known is None or not known.templates:
             return page
         template = soft_404(known, _read_page(page), self._settings)
@@ -93,10 +93,10 @@ class AbsenceJudge:
         if not reading.is_copy and not is_short_apology(page.title, page.text, self._settings, page.statistics.words):
             return
         site = self._records.get(site_of(page.url))
-        known = site.absence or SiteAbsence()
+        known = site.value(SiteAbsence) or SiteAbsence()
         if now < known.honest_until:
             return
-        site.absence = known
+        site.keep(known)
         read = _read_page(page, reading.cluster, word_count(page.text), is_copy=reading.is_copy)
         is_suspicious = suspect_page(known, read, self._settings)
         self._records.changed(site)
@@ -114,10 +114,10 @@ class AbsenceJudge:
         if not self._settings.enabled or is_home(url):
             return
         site = self._records.get(site_of(url))
-        if is_error_target(site.absence, url, target):
+        if is_error_target(site.value(SiteAbsence), url, target):
             self._report(site, [url], f"it redirects to {target}, as missing pages of the site do", now)
         elif is_home(target):
-            site.absence = known = site.absence or SiteAbsence()
+            known = site.value(SiteAbsence) or site.keep(SiteAbsence())
             is_suspicious = suspect_redirect(known, url, target)
             self._records.changed(site)
             if is_suspicious:
@@ -126,7 +126,7 @@ class AbsenceJudge:
     def take_probe(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
         """Learn from the answer for a URL that cannot exist."""
         site = self._records.get(outcome.task.site)
-        known = site.absence
+        known = site.value(SiteAbsence)
         if known is None or known.probe is None:
             return
         asked = known.probe
@@ -178,8 +178,9 @@ class AbsenceJudge:
         self._records.changed(site)
 
     def _probe(self, site: SiteState, suspect: Url, now: float) -> None:
-        if site.absence is not None and may_probe(site.absence, self._settings, now):
-            url = begin_probe(site.absence, suspect, self._settings, now)
+        known = site.value(SiteAbsence)
+        if known is not None and may_probe(known, self._settings, now):
+            url = begin_probe(known, suspect, self._settings, now)
             self._records.changed(site)
             self._queue([Probe(url, SOFT_404)], now)
 

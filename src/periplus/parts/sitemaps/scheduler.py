@@ -150,10 +150,8 @@ class SitemapScheduler:
     def _priorities(self, site: Site) -> Priorities:
         """The priorities that the sitemaps of a site have stated so far, to be added to."""
         record = self._records.get(site)
-        if record.priorities is None:
-            record.priorities = Priorities()
         self._records.changed(record)
-        return record.priorities
+        return record.value(Priorities) or record.keep(Priorities())
 
     @property
     def is_reading(self) -> bool:

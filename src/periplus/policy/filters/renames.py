@@ -32,7 +32,7 @@ class Renames:
 
     def concerns(self, state: SiteFilterState) -> bool:
         """Whether there are rules for the URLs of a site: of few sites there are."""
-        dust = state.dust
+        dust = state.value(SiteDust)
         return bool((dust is not None and (dust.rules or dust.cleaned)) or self.given)
 
     def judge(self, discovery: Discovery) -> Verdict:
@@ -41,7 +41,7 @@ class Renames:
         state = self._states.about(url)
         if not self.concerns(state):
             return ACCEPT
-        dust = state.dust
+        dust = state.value(SiteDust)
         if discovery.source is Source.SEED:
             return ACCEPT
         found = self.renamed(url, dust)
@@ -67,23 +67,23 @@ class Renames:
 
     def noted(self, variant: Url, target: Url) -> None:
         """Record that a URL was renamed to one that was not known before."""
-        dust = self._states.about(variant).dust
+        dust = self._states.about(variant).value(SiteDust)
         found = None if dust is None else self.renamed(variant, dust)
         if found is not None and found.url == target and not found.is_given:
-            changing = self._states.changing(variant).dust
+            changing = self._states.changing(variant).value(SiteDust)
             if changing is not None:
                 note_target(changing, target, variant, found.key)
 
     def may_remember(self, variant: Url) -> bool:
         """Whether there is room to remember a URL that was renamed, in case its rule is withdrawn. It is counted."""
-        dust = self._states.changing(variant).dust
+        dust = self._states.changing(variant).value(SiteDust)
         return dust is not None and remember(dust)
 
     def wanted_pairs(self, url: Url) -> list[Operation]:
         """The rules for which a new URL and its base would be a pair, and of which too little is known."""
         if not self._settings.enabled or not _may_vary(url):
             return []
-        dust = self._states.about(url).dust
+        dust = self._states.about(url).value(SiteDust)
         known = dust.known.values() if dust else ()
         found = operations(url, path_template_of(url), known, has_secure=False)  # a scheme is not looked for
         return open_operations(dust, found, self._settings)
@@ -91,8 +91,7 @@ class Renames:
     def looked_for(self, url: Url, operation: Operation, is_known: bool) -> None:
         """Record that the base of a new URL was looked up."""
         state = self._states.changing(url)
-        state.dust = state.dust or SiteDust()
-        looked_for(state.dust, operation, is_known)
+        looked_for(state.value(SiteDust) or state.keep(SiteDust()), operation, is_known)
 
 
 def _may_vary(url: Url) -> bool:
