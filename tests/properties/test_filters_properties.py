@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from periplus.model import Accept, Discovery, Reject, Rewrite, Site, Source, Url
 from periplus.parts.dust.learning import SiteDust
+from periplus.parts.dust.renames import Renames
 from periplus.policy.filters import (
     REASONS,
     BudgetSettings,
@@ -120,7 +121,7 @@ def test_urls_get_together_the_verdicts_that_each_gets_alone(
     learnt: list[tuple[Discovery, bool]], discoveries: list[Discovery], settings: FilterSettings, renaming: str
 ) -> None:
     """Filters that pass over a site as a whole would have accepted each of its URLs."""
-    chain = standard_chain([SEED], settings)
+    chain = standard_chain([SEED], settings, learning=[Renames])
     for discovery, is_unique in learnt:
         chain.admit(discovery)
         chain.observe(discovery.url, is_unique)

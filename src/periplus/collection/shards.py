@@ -25,6 +25,7 @@ from periplus.engine.shard import Shard
 from periplus.engine.wire import Wire
 from periplus.model import Clock, CollectionError, ConfigError, Learning, Ordering, Ranking, Url
 from periplus.parts.dust.given import GivenRules, read_rule_file
+from periplus.parts.dust.renames import Renames
 from periplus.parts.forms.settings import FormRules
 from periplus.parts.judges import JudgeSettings
 from periplus.parts.revisit.budget import Watching
@@ -246,12 +247,13 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         revisits_only=asked.revisits_only,
         explore=config.topic.explore,
     )
+    renames = partial(Renames, settings=config.dust, given=given)
     return Machine(
         settings,
         state,
         ordering=_ordering(asked, layout),
         scope=scope,
-        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, given=given),
+        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, learning=[renames]),
         given=given,
         screen=screening_chain(scope, config.filters, want),
         weights=weights_of(config, layout),

@@ -22,10 +22,11 @@ from periplus.parts.dust.learning import (
     redirected_back,
     target_failed,
 )
+from periplus.parts.dust.renames import Renames
 from periplus.parts.dust.renaming import is_probe, renamed
 from periplus.parts.dust.rules import Rule, apply, describe, operation_between, operations, parse_rule
 from periplus.parts.dust.settings import DustSettings
-from periplus.policy.filters import FilterStates, Renames, path_template_of
+from periplus.policy.filters import FilterStates, path_template_of
 
 SITE = "http://a.net"
 RULES = [

@@ -290,7 +290,6 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
             shape=self.shape,
             sessions=self.sessions,
             traps=self.traps,
-            dust=self.dust,
         )
 
     @property

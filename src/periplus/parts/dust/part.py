@@ -2,7 +2,7 @@
 
 For each page that is read for the first time, the URLs that rules would make of its own are looked up, all in one
 batch, and compared with it. What is learnt is kept with what filters learn of the site, which applies the rules
-(`policy.filters.Renames`). A rule is withdrawn when pages contradict it, when the new name of a URL redirects back, or
+(`renames`). A rule is withdrawn when pages contradict it, when the new name of a URL redirects back, or
 when it answers with an error while the URL itself, which is then fetched as a probe, is a page.
 """
 

@@ -356,7 +356,6 @@ class GuardWithHosts:
         self.renamed = guard.renamed
         self.may_remember = guard.may_remember
         self.wanted_pairs = guard.wanted_pairs
-        self.looked_for = guard.looked_for
 
     @property
     def states(self) -> FilterStates:
