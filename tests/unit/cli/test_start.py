@@ -44,7 +44,7 @@ def test_help_imports_no_command() -> None:
 
 def test_settings_load_no_room() -> None:
     """Every command reads settings: neither arrays nor databases nor the wire are needed for that."""
-    code = "import sys, periplus.collection.config; print(*sys.modules)"
+    code = "import sys, periplus.collection.config.settings; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120, check=True)
     modules = set(done.stdout.decode().split())
     assert "periplus.collection.config.settings" in modules

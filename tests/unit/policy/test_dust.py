@@ -231,7 +231,7 @@ def test_rules_of_duplicate_url_discarder() -> None:
         {"args": ["id"], "order": 2, "processor": "queryRemovalExcept", "urlPattern": {"include": ["c.net"]}},
         {"args": [], "order": 3, "processor": "normalizer", "urlPattern": {"include": [""]}},
     ]
-    rename = from_discarder(rows).rename
+    rename = from_discarder(rows).renamed
     assert rename("https://www.a.net?a=1&c=2&b#f") == "https://www.a.net?c=2#f"
     assert rename("https://b.net/x/dp/1") == "https://b.net/dp/1"
     assert rename("https://s.c.net/?x=1&id=2") == "https://s.c.net/?id=2"

@@ -58,7 +58,7 @@ class Renames:
         if dust is not None and dust.cleaned and "?" in url:
             rules += [rule for names, path in dust.cleaned for rule in clean_params(names, path, url)]
         learnt = dust if self._settings.enabled else None
-        name = url if given.discarder is None else given.discarder.rename(url)
+        name = url if given.discarder is None else given.discarder.renamed(url)
         found = renamed(name, learnt, _template_of, rules, given.refused(site), url)
         return None if found is None or (not found.is_given and is_probe(url, self._settings.probe)) else found
 
