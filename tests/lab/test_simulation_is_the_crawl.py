@@ -1,7 +1,7 @@
 """The simulator tells the truth: what it says of a crawl is what the real engine does on the lab.
 
 The web of the simulation is written down from the lab itself (`lab_in_virtual_time.web_of_world`), never from a crawl.
-Seed, settings, filters and latencies are those of the real crawl, which is put together by `assembly` as a program does
+Seed, settings, filters and latencies are those of the real crawl, which is put together by `collection` as a program does
 it, with real HTTP, the state on disk, the archive, the tables and the reader of pages. Compared is everything that the
 tables have of fetches, robots.txt, retries and exclusions included.
 

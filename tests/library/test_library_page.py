@@ -48,7 +48,7 @@ def test_examples_run(
         return lambda *seeds, **options: function(*seeds, **({"proxy": web.base, "delay": 0} | options))
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(library, "crawl", reach(library.crawl))
+    monkeypatch.setattr(periplus, "crawl", reach(library.crawl))
     monkeypatch.setattr(periplus, "map", reach(library.map))
     names: dict[str, Any] = {}
     for code in examples():

@@ -203,7 +203,7 @@ class Shards(RuleBasedStateMachine):
         self.team.start([Discovery(url, Source.SEED, self.clock.at) for url in SEEDS])
 
     def opened(self, number: int) -> Shard:
-        """As `assembly` opens one, with another wire."""
+        """As `collection` opens one, with another wire."""
         config = Config()
         folder = self.folder / str(number)
         state = DiskState(folder / "state", shard=number)

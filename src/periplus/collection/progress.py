@@ -1,7 +1,7 @@
 """The progress of a crawl in numbers: all shards together, rates over the last seconds, the time left.
 
 Pure: the time of each reading is an argument. It comes from a clock that never runs backwards
-(`crawl.clock.SystemClock`, which the shards use too), so that elapsed times and rates are right when the machine's
+(`engine.clock.SystemClock`, which the shards use too), so that elapsed times and rates are right when the machine's
 clock is set. `live` shows them.
 """
 

@@ -18,9 +18,7 @@ new one, and a shard that is removed gives its own to all others. The crawl is s
 
 How far each of these has come is in the states themselves (`ResizeState`), in the commits that do the work. To resize a
 crawl that runs, a request is left in `state/resize-to`: the command that runs the crawl stops it, does the above, and
-continues.
-
-Both are small files beside the states. A crawl reads them; what is done is in `resizing`.
+continues. Plan and request are small files beside the states.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum share of the time for commits: the interval grows if they take longer..."""
     checkpoint_outcomes: int = 2_000
     """...but there is a commit after this many outcomes..."""
-    checkpoint_rows: int = 50_000
+    checkpoint_rows: int = 20_000
     """...or this many changed rows of the state."""
 
 

@@ -3,9 +3,8 @@
 The other ports of storage are in `model.ports`. These two are here because a site record holds what policies have
 learnt about the site, and `model` does not know policies.
 
-URLs that files list and that are not queued yet, in memory: a queue of slices for each level of a site.
-
-The revisit times of URLs, in memory: a heap in which entries with an outdated time are skipped.
+In memory, URLs that files list and that are not queued yet are a queue of slices for each level of a site, and revisit
+times a heap in which entries with an outdated time are skipped.
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@ same selection continues it: pages that were visited since it began are not aske
 
 `refresh` does all of this. Commands that show progress call the parts.
 
-Pages are queued by a refresh (`refreshing`), with the validators of their last answers. A refresh leaves out what is
-not a page; an audit judges that as well, so URLs that returned an error or a redirect are queued here, and robots.txt
-and sitemaps are due at once, also those that were given up because they were missing. Pages that were gone (404, 410)
-wait until all else was asked: only then is it known which of them the site still refers to (`ask_gone`).
+A refresh leaves out what is not a page; an audit judges that as well. So `ask_again` queues URLs that returned an error
+or a redirect too, and makes robots.txt and sitemaps due at once, also those that were given up because they were
+missing. Pages that were gone (404, 410) wait until all else was asked: only then is it known which of them the site
+still refers to (`ask_gone`).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ input; nothing here knows an ordering or a rule of politeness. Sites have been l
 simulation is asked to begin as a real crawl does (`is_prepared=False`), with addresses and robots.txt.
 
 `SimulatedPages` stands for the pages: a page of a redirecting status (3xx) leads where its first link leads, links that
-were seen before are not reported again, and what they gain comes after what is new (as in `crawl.links`). In one thing
+were seen before are not reported again, and what they gain comes after what is new (as in `engine.links`). In one thing
 the simulation is ahead: a real crawl passes on what links seen before have gained when it commits, every second or so.
 """
 

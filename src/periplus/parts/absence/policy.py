@@ -1,6 +1,6 @@
 """Pages that are not there although their status says so: soft 404s, and parked domains.
 
-Nothing here fetches: `parts.judging` asks for the URLs that cannot exist, `insight` reads the tables.
+Nothing here fetches: `part` asks for the URLs that cannot exist, `insight` reads the tables.
 
 Some sites answer 200 with an apology, or redirect to their home page (Bar-Yossef et al., "Sic transit gloria telae",
 2004). Such a soft 404 is found by asking for one URL that cannot exist: its answer is the site's *error template*, and

@@ -68,7 +68,7 @@ class FocusState(Struct, array_like=True):
 
 
 class HarvestStats(Protocol):
-    """Where the harvest is counted: see `crawl.stats.CrawlStats`."""
+    """Where the harvest is counted: see `engine.stats.CrawlStats`."""
 
     appraised: int
     relevant: int
@@ -78,7 +78,7 @@ class HarvestStats(Protocol):
 
 
 class Scores(Protocol):
-    """The scores of URLs (`crawl.frontier.scores`)."""
+    """The scores of URLs (`engine.frontier.scores`)."""
 
     def worth(self, urls: Sequence[Url]) -> list[float]:
         """The worth of each URL."""

@@ -17,12 +17,11 @@ same page everywhere are parked, or send error pages.
 The copy may have another root: `/docs/` of one host is `/` of the other. Texts that both hosts have vote for the roots
 (`mappings_of`): what remains of two paths without their common last segments.
 
-URLs of mirrors are renamed, parked domains get one page. Reasons: `mirror`, `parked`.
-
 A URL of a mirror becomes the same path of the host that is kept, wherever it is found. A share of them (`probing`,
 chosen by hash) keeps its name and is fetched, so that the job sees if the two hosts part; that share is all that a
 mirror costs. URLs that were queued before are refused as `mirror` when their turn comes, and their other names are
-found in their place. Seeds are exempt: a person asked for them.
+found in their place; a parked domain gets one page, and its other URLs are refused as `parked`. Seeds are exempt: a
+person asked for them.
 
 A host is kept by trust, by the number of hosts that link to it, the shorter name, the alphabet.
 `www.` never wins over the same name without it if a sitemap lists that.

@@ -3,7 +3,7 @@
 Domains and hosts cost a spammer nothing, so a crawl must not treat every host alike. Domains are scored by the links
 between them; scores become budgets of pages and bounds for hosts; pages beyond a budget are not refused but come in a
 later pass over the web. `KnownReputation` is the table that a job hands to the crawl. Everything is pure: the graph
-comes from `parts.reputation.job`, and `crawl.frontier.domains` counts.
+comes from `parts.reputation.job`, and `engine.frontier.domains` counts.
 
 The domain graph has an edge from a to b if any page of a links to any page of b without `nofollow`, `ugc` or
 `sponsored`; each edge counts once, however many pages have the link. Scores:

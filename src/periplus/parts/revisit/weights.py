@@ -15,13 +15,13 @@ Schonfeld & Shivakumar (2009). A hub links to new pages: the longer it was not v
 the longer each (Olston & Najork 2010, section 5). An answer of 304 costs a tenth of a page, so pages that mostly answer
 with it are worth more for their cost.
 
-Reasons, stable words that tables count:
+A page that is not worth a visit any more is retired, for a reason that tables count:
 
 * `gone`: not found, twice, a day or more apart (404, 410)
 * `worthless`: its weight is 0, so no visit is ever worth anything
 * `failing`: no answer of use for many visits in a row
 
-A sitemap, a feed or a person who says that it changed since wakes it: its evidence is as it was.
+A sitemap, a feed or a person who says that it changed since wakes it; its evidence is kept.
 """
 
 from __future__ import annotations

@@ -264,7 +264,7 @@ class Budgets:
     Users seldom go further than a few links into a site (Baeza-Yates & Castillo, "Crawling the infinite web", 2007),
     and these bounds hold when all finer filters fail. URLs are counted when they are admitted, not when they are
     judged: a link that is found a thousand times is fetched once. Budgets of domains are not a filter: URLs beyond one
-    come later (`crawl.frontier.domains`).
+    come later (`engine.frontier.domains`).
     """
 
     def __init__(self, states: FilterStates, settings: BudgetSettings | None = None) -> None:

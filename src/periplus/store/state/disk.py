@@ -1,12 +1,10 @@
 """One shard's whole state in one LMDB environment, so that one commit is all or nothing over all of its parts.
 
-calendar    time, fingerprint -> URL
+    calendar    time, fingerprint -> URL
+    listings    site number, level, sequence -> a slice
 
-The caller that moves a URL knows its old time, so no second table is needed.
-
-listings    site number, level, sequence -> a slice
-
-A slice is some hundred URLs in one value, so that a million of them cost a thousand rows.
+The caller that moves a URL in the calendar knows its old time, so no second table is needed. A slice is some hundred
+URLs in one value, so that a million of them cost a thousand rows.
 """
 
 from __future__ import annotations

@@ -4,9 +4,7 @@ A file begins with its `warcinfo` and grows by one `write` of the operating syst
 says how far it goes. The owner of the state calls `sync` and then commits `end` together with what points into the
 archive. After a crash the archive is opened at the `end` that was committed, and what lies beyond has not happened: the
 rest of that file is cut off, and later files of the shard are deleted. So every record before `end` is whole, and none
-is there twice.
-
-An append-only file that can be truncated to a length known to be good.
+is there twice. `AppendedFile` is such a file: it is only appended to, and truncated to a length known to be good.
 """
 
 from __future__ import annotations
