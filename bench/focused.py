@@ -43,10 +43,10 @@ from periplus.content import RawPage, read_page, read_pages
 from periplus.engine.stats import CrawlStats
 from periplus.model import Page, Site, Url
 from periplus.parts.focus.classifier import Judge, Vector, train, vector_of
+from periplus.parts.focus.ordering import Focused
 from periplus.parts.focus.part import Focus
 from periplus.parts.focus.topic import Topic
 from periplus.parts.focus.words import TopicTerms, words_of
-from periplus.policy.ordering import Focused
 
 HOME = Path(__file__).resolve().parent / ".peers"
 MANUALS = {

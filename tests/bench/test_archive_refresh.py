@@ -30,7 +30,7 @@ def test_pages_of_an_exact_site_are_visited_if_archives_report_a_change() -> Non
     assert set(told) <= set(seen)
     assert len(seen) <= len(told) + 3
     assert watch.is_exact
-    proof = watch.sites.get(SITE).archives
+    proof = watch.sites.get(SITE).value(ArchiveProof)
     assert proof is not None
     assert proof.right > EXACT.right
 

@@ -235,7 +235,7 @@ def learnt(
 ) -> tuple[dict[Site, tuple[ChurnRecord, SiteGains | None]], dict[Url, tuple[bytes, int, int, bytes]]]:
     """The churn and gains of each site; the blocks, visits, changes and gains of each page."""
     state = DiskState.read_only(collection.layout.shard(0))
-    sites = {site.site: (site.churn, site.gains) for site in state.sites}
+    sites = {site.site: (site.churn, site.value(SiteGains)) for site in state.sites}
     records = {
         each.url: (each.blocks, each.visits, each.changes, each.gains)
         for site in sites

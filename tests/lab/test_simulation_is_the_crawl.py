@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event as Signal
 from threading import Thread
@@ -47,6 +48,7 @@ from periplus.apps.simulate.recording import web_of_collection
 from periplus.collection.config.settings import Config
 from periplus.collection.seeds import seeds_from
 from periplus.model import Event, FetchEnded, Url
+from periplus.parts.dust.renames import Renames
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import RandomOrder
 
@@ -121,6 +123,7 @@ def written_down(world: World, seeds: list[str], latency: Latency = latency_of) 
 def simulate(lab: Lab, known: WorldWeb, options: Options) -> list[Step]:
     """The crawl in virtual time."""
     config = Config().with_options(options)
+    scope = Scope(seeds_from(lab.seeds), config.scope)
     diary = Diary()
     SimulatedCrawl(
         known.web,
@@ -130,7 +133,7 @@ def simulate(lab: Lab, known: WorldWeb, options: Options) -> list[Step]:
         limit=config.crawl.limit or None,
         politeness=config.politeness,
         retries=config.retries,
-        guard=standard_chain(Scope(seeds_from(lab.seeds), config.scope), config.filters),
+        guard=standard_chain(scope, config.filters, learning=[partial(Renames, settings=config.dust)]),
         events=diary,
         is_prepared=False,
         robots=known.robots,

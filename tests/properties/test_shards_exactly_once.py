@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -37,6 +38,7 @@ from periplus.engine.shard import Shard
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.sharding.worker import ShardWorker
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Source, Url
+from periplus.parts.dust.renames import Renames
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ordering
 from periplus.store import Archive, DiskState
@@ -216,7 +218,9 @@ class Shards(RuleBasedStateMachine):
             state,
             ordering=ordering("breadth_first"),
             scope=scope,
-            make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall),
+            make_guard=lambda recall: standard_chain(
+                scope, config.filters, recall, learning=[partial(Renames, settings=config.dust)]
+            ),
             screen=screening_chain(scope, config.filters),
         )
         engine = Engine(

@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from periplus.model import Executor
+from periplus.parts.focus.ordering import focused_orderings
 from periplus.parts.render.settings import RenderMode
-from periplus.policy.ordering import focused_orderings, orderings
+from periplus.policy.ordering import orderings
 
 
 class ScopeKind(StrEnum):

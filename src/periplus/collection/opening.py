@@ -12,10 +12,10 @@ from periplus.engine.clock import SystemClock, Timescale
 from periplus.engine.frontier import robots_url
 from periplus.engine.sharding import Crawl, Gather
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
+from periplus.parts.sitemaps.ranks import listed_priorities, listed_ranks
 from periplus.policy.filters import MediaTypes
-from periplus.store import Inbox, is_begun, known_ranks, listed_priorities
+from periplus.store import Inbox, is_begun, known_ranks
 from periplus.store.durable import move
-from periplus.store.ranks import listed_ranks
 from periplus.store.tables import SCHEMAS
 from periplus.store.tables.reader import files_of
 from periplus.store.warc import merge_indexes

@@ -22,7 +22,6 @@ from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, ShardMeta
 from periplus.engine.part import Desk, MakeParts, Part
 from periplus.engine.router import Outbound
-from periplus.engine.settings import SitemapRules
 from periplus.engine.shard import Shard
 from periplus.engine.wire import Wire
 from periplus.model import Clock, CollectionError, ConfigError, Learning, Ordering, Ranking, Url
@@ -30,6 +29,7 @@ from periplus.parts.absence.part import AbsenceJudge
 from periplus.parts.cloaking.part import CloakingJudge
 from periplus.parts.dust.given import GivenRules, read_rule_file
 from periplus.parts.dust.part import DustLearner
+from periplus.parts.dust.renames import Renames
 from periplus.parts.focus.part import FocusPart
 from periplus.parts.forms.part import Forms
 from periplus.parts.forms.settings import FormRules
@@ -44,6 +44,7 @@ from periplus.parts.revisit.weights import PageWeights
 from periplus.parts.sitemaps.held_seeds import HeldSeeds
 from periplus.parts.sitemaps.scheduler import SitemapScheduler
 from periplus.parts.sitemaps.scores import RankOf
+from periplus.parts.sitemaps.settings import SitemapRules
 from periplus.parts.spam.part import SpamFollower
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES, Scored
@@ -240,12 +241,13 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         revisits_only=asked.revisits_only,
     )
     ordering = _ordering(asked, layout)
+    renames = partial(Renames, settings=config.dust, given=given)
     return Machine(
         settings,
         state,
         ordering=ordering,
         scope=scope,
-        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, given=given),
+        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, learning=[renames]),
         screen=screening_chain(scope, config.filters, want),
         weights=weights_of(config, layout),
         parts=_parts(asked, layout, ordering, given),

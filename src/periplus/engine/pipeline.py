@@ -46,7 +46,6 @@ from periplus.model import (
     UrlRecord,
     UrlRecords,
 )
-from periplus.parts.absence.part import is_soft_404
 from periplus.parts.revisit.comparison import Compared, PageComparer
 from periplus.policy.filters import Guard, MediaTypes, type_of_header
 from periplus.store import State
@@ -312,7 +311,7 @@ class Deduplicator:
     def _readings(self, read: Sequence[_Read], at: float) -> list[Reading]:
         if not read:
             return []
-        absent = {each.page.url for each in read if is_soft_404(each.page)}
+        absent = {each.page.url for each in read if each.page.is_soft_404}
         if absent:
             self._state.sketches.remove(list(absent))
         placements = iter(self._placements([each for each in read if each.page.url not in absent]))

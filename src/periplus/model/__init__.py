@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         SitemapVisited,
     )
     from .page import (
+        SOFT_404,
         Alternate,
         Directives,
         Field,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     )
     from .preferences import NO_PREFERENCES, Preference, Preferences, UseLimit
     from .state import (
+        BROWSER_PROBE,
         AddressVisits,
         Batch,
         Delegation,
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
         FormRow,
         KnownLinks,
         LinkChunk,
+        PartValues,
         Payload,
         Placement,
         Probe,
@@ -136,9 +139,11 @@ else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
+    "BROWSER_PROBE",
     "FREQUENCY_CODES",
     "NO_HINTS",
     "NO_PREFERENCES",
+    "SOFT_404",
     "Accept",
     "AddressVisits",
     "Alternate",
@@ -197,6 +202,7 @@ __all__ = [
     "Page",
     "PageRead",
     "PageStatistics",
+    "PartValues",
     "Payload",
     "Payloads",
     "PeriplusError",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from tests.each_case import each_case
+from tests.kept_values import with_values
 
 from periplus.collection.facts.freshness import PageFreshness, SignalFacts, SiteFreshness, of_page, of_site
 from periplus.collection.facts.freshness_words import (
@@ -187,7 +188,7 @@ def kept_site() -> SiteState:
     evidence = SiteEvidence(rate=0.02, signals=0.1, pages=400, again=230)
     evidence = evidence.with_kind(SignalKind.SITEMAP, KindEvidence(right=81.0, judged=97.0, polls=12, lag=0.125))
     evidence = evidence.with_kind(SignalKind.FEED, KindEvidence(moved=1.0, polls=3))
-    return SiteState(Site("a.test"), signals=evidence)
+    return with_values(SiteState(Site("a.test")), evidence)
 
 
 def test_a_site_is_told_from_what_is_kept() -> None:
@@ -212,7 +213,7 @@ def test_a_site_tells_of_its_headers_and_indexes_as_they_were_judged() -> None:
     index = SitemapNode(Url("http://a.test/i.xml"), Url("http://a.test/i.xml"), Origin.ROBOTS, 0.0, due_at=0.0)
     state = MemoryState()
     SitemapStore(state).put(replace(index, trust=IndexTrust(right=1, wrong=19)))
-    facts = of_site(SiteState(Site("a.test"), gains=gains), state)
+    facts = of_site(with_values(SiteState(Site("a.test")), gains), state)
     assert facts is not None
     assert [(each.kind, each.verdict, round(each.judged)) for each in facts.signals] == [
         ("header", "honest", 12),

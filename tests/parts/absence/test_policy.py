@@ -24,8 +24,8 @@ from periplus.parts.absence.policy import (
     suspect_page,
     suspect_redirect,
 )
+from periplus.parts.absence.settings import AbsenceSettings
 from periplus.parts.absence.words import LANGUAGES, says_not_found
-from periplus.policy.settings import AbsenceSettings
 
 SETTINGS = AbsenceSettings(enabled=True)
 SORRY = "We are sorry, but the page that you are looking for is not on this site any more, please use the search"

@@ -19,7 +19,7 @@ from periplus.parts.cloaking.policy import (
     next_step,
     wants_comparison,
 )
-from periplus.policy.settings import CloakingSettings, RedirectionSettings
+from periplus.parts.cloaking.settings import CloakingSettings, RedirectionSettings
 
 SETTINGS = CloakingSettings(enabled=True)
 URL = Url("http://a.org/x")

@@ -22,10 +22,11 @@ from periplus.parts.dust.learning import (
     redirected_back,
     target_failed,
 )
+from periplus.parts.dust.renames import Renames
 from periplus.parts.dust.renaming import is_probe, renamed
 from periplus.parts.dust.rules import Rule, apply, describe, operation_between, operations, parse_rule
 from periplus.parts.dust.settings import DustSettings
-from periplus.policy.filters import FilterStates, Renames, path_template_of
+from periplus.policy.filters import FilterStates, path_template_of
 
 SITE = "http://a.net"
 RULES = [
@@ -183,7 +184,7 @@ def test_state_is_bounded_and_survives_storing() -> None:
 
 def test_filter_renames_but_probes_and_seeds() -> None:
     states = FilterStates()
-    dust = states.changing(Url(f"{SITE}/")).dust = SiteDust()
+    dust = states.changing(Url(f"{SITE}/")).keep(SiteDust())
     for number in range(60):
         observe(dust, f"{SITE}/{'pqr'[number % 3]}/{number}?ref={number}")
     renames = Renames(states, DustSettings(enabled=True))
@@ -201,7 +202,7 @@ def test_filter_renames_but_probes_and_seeds() -> None:
 def test_clean_param() -> None:
     dust = SiteDust(cleaned=((("sid", "ref"), "/shop/"),))
     states = FilterStates()
-    states.changing(Url(f"{SITE}/")).dust = dust
+    states.changing(Url(f"{SITE}/")).keep(dust)
     judge = Renames(states).judge
     assert judge(Discovery(Url(f"{SITE}/shop/a?ref=1&x=2"), Source.LINK, 0.0)) == Rewrite(
         Url(f"{SITE}/shop/a?x=2"), "drop-param ref"
@@ -230,7 +231,7 @@ def test_rules_of_duplicate_url_discarder() -> None:
         {"args": ["id"], "order": 2, "processor": "queryRemovalExcept", "urlPattern": {"include": ["c.net"]}},
         {"args": [], "order": 3, "processor": "normalizer", "urlPattern": {"include": [""]}},
     ]
-    rename = from_discarder(rows).rename
+    rename = from_discarder(rows).renamed
     assert rename("https://www.a.net?a=1&c=2&b#f") == "https://www.a.net?c=2#f"
     assert rename("https://b.net/x/dp/1") == "https://b.net/dp/1"
     assert rename("https://s.c.net/?x=1&id=2") == "https://s.c.net/?id=2"

@@ -8,18 +8,18 @@ import pytest
 from tests.each_case import each_case
 
 from periplus.model import ConfigError, Discovery, Source, Url
-from periplus.policy.ordering import (
+from periplus.parts.focus.ordering import (
     Focusing,
     LinkSigns,
+    any_ordering,
     focused_orderings,
     inherited,
     inherited_of,
-    level_of,
-    ordering,
     potential_of,
     shark,
     worth_of,
 )
+from periplus.policy.ordering import level_of
 
 
 def test_shark_check_values() -> None:
@@ -62,7 +62,7 @@ def test_levels_divide_potentials_evenly() -> None:
 
 def test_best_link_counts() -> None:
     for name in focused_orderings():
-        order = ordering(name)
+        order = any_ordering(name)
         assert isinstance(order, Focusing)
         found = Discovery(Url("http://a.test/"), Source.LINK, 0.0, gain=worth_of(0.3, 0.2))
         assert order.score(found) == worth_of(0.3, 0.2)
@@ -74,7 +74,7 @@ def test_best_link_counts() -> None:
 
 
 def test_orderings_differ_in_what_they_look_at() -> None:
-    best_first, plain, focused = (ordering(name) for name in ("best_first", "shark", "focused"))
+    best_first, plain, focused = (any_ordering(name) for name in ("best_first", "shark", "focused"))
     assert isinstance(best_first, Focusing)
     assert isinstance(plain, Focusing)
     assert isinstance(focused, Focusing)
@@ -87,6 +87,6 @@ def test_orderings_differ_in_what_they_look_at() -> None:
 
 def test_settings_are_checked() -> None:
     with pytest.raises(ConfigError, match="learning"):
-        ordering("focused", learning=2.0)
+        any_ordering("focused", learning=2.0)
     with pytest.raises(ConfigError, match="every"):
-        ordering("n_best", every=0)
+        any_ordering("n_best", every=0)

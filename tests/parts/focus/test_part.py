@@ -27,8 +27,8 @@ from periplus.model import (
     Source,
     Url,
 )
+from periplus.parts.focus.ordering import potential_of
 from periplus.parts.focus.part import DRY_PAGES, FocusState
-from periplus.policy.ordering import potential_of
 from periplus.store import MemoryState
 
 HOME = "http://a.test/"

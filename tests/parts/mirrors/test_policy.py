@@ -22,8 +22,8 @@ from periplus.parts.mirrors.policy import (
     rules_of,
     verify,
 )
+from periplus.parts.mirrors.settings import MirrorSettings
 from periplus.policy.duplicates import brief_of
-from periplus.policy.settings import MirrorSettings
 
 A, B, C = Site("a.org"), Site("b.org"), Site("c.org")
 SETTINGS = MirrorSettings()

@@ -253,11 +253,11 @@ class RevisitedWeb:
     def rows(self) -> tuple[object, ...]:
         """Everything that a commit would write, in a form that compares."""
         state, urls = self.state, list(self.urls)
-        sites = [self.sites.get(site) for site in dict.fromkeys(site_of(url) for url in urls)]
+        sites = [msgspec.msgpack.encode(self.sites.get(site)) for site in dict.fromkeys(site_of(url) for url in urls)]
         calendar = [(url, self.record_of(url).due_at) for url in state.calendar]
         waiting = [self.waiting(lane) for lane in (Lane.REFRESH, Lane.DISCOVERY)]
         records = state.records.get(urls)
-        return records, deepcopy(sites), calendar, waiting, self.revisits.snapshot(), self.random.getstate()
+        return records, sites, calendar, waiting, self.revisits.snapshot(), self.random.getstate()
 
     def is_fresh(self, path: str, now: float) -> bool:
         """Whether the copy of a page is its version of now."""

@@ -73,7 +73,7 @@ def test_visits_after_a_signal_that_is_right_are_no_lessons() -> None:
     for kind, learnt in ((right, 0), (wrong, 8)):
         site = Memory()
         state = site.sites.get(SITE)
-        state.signals = SiteEvidence().with_kind(SignalKind.SITEMAP, kind)
+        state.keep(SiteEvidence().with_kind(SignalKind.SITEMAP, kind))
         levels = []
         for number in range(8):
             old = replace(kept(read(number, html(number, number)), 1000.0), evidence=told)

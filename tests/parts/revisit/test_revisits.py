@@ -13,7 +13,7 @@ from periplus.engine.frontier.site import SiteRecords
 from periplus.model import ConfigError, Lane, Site, Source
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.evidence import SignalKind
-from periplus.parts.revisit.gains import NO_SITE_GAINS, unpack_page_gains
+from periplus.parts.revisit.gains import NO_SITE_GAINS, SiteGains, unpack_page_gains
 from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.revisit.signals import NO_EVIDENCE, KindEvidence, SiteEvidence
 from periplus.parts.revisit.visit_value import UpcomingVisits, VisitValuer
@@ -74,7 +74,7 @@ def test_answers_to_revisits_are_counted() -> None:
     web = RevisitedWeb({"/": ChangingPage(links=lambda _: list(pages)), **pages})
     web.crawl("/")
     web.watch(10.0)
-    gains = web.site().gains or NO_SITE_GAINS
+    gains = web.site().value(SiteGains) or NO_SITE_GAINS
     assert 0.2 < gains.unchanged_share < 0.9
     assert gains.header.verdict == "honest"
     assert gains.header_recall > 0.9
@@ -88,7 +88,7 @@ def test_cheap_answers_count_only_where_bytes_do(cost: float) -> None:
     site, valuer = web.site(), VisitValuer(RefreshSettings(unchanged_cost=cost))
     plain = valuer.due_at(web.record("/a"), site, web.now)
     for _ in range(100):
-        site.gains = (site.gains or NO_SITE_GAINS).answered(is_unchanged=True)
+        site.keep((site.value(SiteGains) or NO_SITE_GAINS).answered(is_unchanged=True))
     cheap = valuer.due_at(web.record("/a"), site, web.now)
     assert (cheap < plain) == (cost < 1.0)
 
@@ -196,7 +196,7 @@ def test_new_links_of_a_hub_are_signals_once_visits_confirm_them(links: Callable
     web.crawl("/", "/hub")
     assert KindEvidence(is_doubted=True).kappa == 0.0
     web.watch(16.0)
-    heard = (web.site().signals or NO_EVIDENCE).of(SignalKind.HUB)
+    heard = (web.site().value(SiteEvidence) or NO_EVIDENCE).of(SignalKind.HUB)
     assert heard.judged > 10.0
     assert heard.verdict == ("useful" if links is lately_changed else "useless")
     assert (heard.kappa > 0.0) == (links is lately_changed)
@@ -210,7 +210,7 @@ def test_signal_makes_a_page_due_sooner() -> None:
     web.crawl("/")
     trusted = KindEvidence(right=90.0, judged=100.0, polls=9)
     known = SiteEvidence(rate=0.1, signals=0.1, pages=11).with_kind(SignalKind.SITEMAP, trusted)
-    web.site().signals = known
+    web.site().keep(known)
     web.now += DAY / 4
     web.turn()
     before = web.record("/p1").due_at

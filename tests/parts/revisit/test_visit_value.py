@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 from tests.each_case import each_case
+from tests.kept_values import with_values
 
 from periplus.engine.frontier.site import SiteRecords
 from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord
@@ -38,7 +39,7 @@ def kept(*records: UrlRecord, waiting: tuple[UrlRecord, ...] = (), site: SiteEvi
     state.records.put([*records, *waiting])
     state.calendar.move([(each.url, None, each.due_at) for each in records])
     state.queues.push([Queued(each.url, SITE, Lane.REFRESH, 63 - n) for n, each in enumerate(waiting)])
-    state.sites.put([SiteState(SITE, signals=site)])
+    state.sites.put([with_values(SiteState(SITE), site)])
     return state
 
 

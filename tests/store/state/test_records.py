@@ -12,6 +12,7 @@ from xxhash import xxh3_64_digest
 
 from periplus.content import ChurnRecord
 from periplus.model import CollectionDamaged, FirstSeen, Granularity, Lane, Site, Source, Url, UrlRecord
+from periplus.parts.sitemaps.scores import Priorities
 from periplus.store import SiteState
 from periplus.store.state import DiskUrlRecords
 from periplus.store.state.environment import Environment
@@ -167,9 +168,9 @@ def test_sites_of_earlier_versions_are_read(environment: Environment) -> None:
 
 
 def test_a_site_record_that_no_policy_wrote_is_refused(environment: Environment) -> None:
-    """Each part is checked against the policy's type when the record is loaded."""
+    """Each part is checked against the policy's type when the record is loaded, a value when it is asked for."""
     sites, fields = DiskSites(environment), SiteState.__struct_fields__
-    for name, part in (("signals", ((),)), ("balance", b"bytes"), ("priorities", (3,)), ("traps", ("a",))):
+    for name, part in (("balance", b"bytes"), ("traps", ("a",)), ("values", (3,))):
         row = list(astuple(SiteState(Site("a.test"))))
         row[fields.index(name)] = part
         environment.table("sites").put(name_key(Site("a.test")), encode(row))
@@ -177,3 +178,9 @@ def test_a_site_record_that_no_policy_wrote_is_refused(environment: Environment)
             sites.get([Site("a.test")])
         with pytest.raises(CollectionDamaged):
             list(sites)
+    row[fields.index(name)] = {"Priorities": (3,)}
+    environment.table("sites").put(name_key(Site("a.test")), encode(row))
+    (site,) = sites.get([Site("a.test")])
+    assert site is not None
+    with pytest.raises(CollectionDamaged):
+        site.value(Priorities)

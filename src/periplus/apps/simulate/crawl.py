@@ -24,7 +24,6 @@ from periplus.engine.links import Share
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings
 from periplus.engine.pipeline import Processed, is_page, redirection
-from periplus.engine.settings import SitemapRules, SitemapSettings
 from periplus.model import (
     Digests,
     Discovery,
@@ -62,7 +61,6 @@ _SMALL = 100
 _PROGRESS_EVERY = 5000
 _READ = Reading(Digests(0, 0, 0, 0))
 """What a filter learns of every page: its text is unique."""
-_NO_SITEMAPS = SitemapRules(SitemapSettings(follow=False, well_known=False, feeds=False, archives=False))
 
 Progress = Callable[[int, int], None]
 

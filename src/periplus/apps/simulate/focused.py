@@ -23,10 +23,10 @@ from periplus.engine.pipeline import Processed, is_page
 from periplus.engine.stats import CrawlStats
 from periplus.model import ConfigError, Discovery, Page, Purpose, Source, Url, UsageError
 from periplus.parts.focus.classifier import LAYERS, Counts, LayerClassifier, counts_of, distances
+from periplus.parts.focus.ordering import Focusing
 from periplus.parts.focus.part import Focus
 from periplus.parts.focus.topic import Nearness, TopicState, link_words, nearness
 from periplus.parts.focus.words import TopicTerms, TopicWords, language_code, words_of
-from periplus.policy.ordering import Focusing
 from periplus.store.export.captures import latest_captures
 from periplus.store.export.documents import read_document
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import partial
 from heapq import nlargest
 from typing import Any, Final
 
@@ -33,6 +34,8 @@ from periplus.model import (
     UrlRecord,
     UsageError,
 )
+from periplus.parts.dust.renames import Renames
+from periplus.parts.render.templates import SiteRendering
 from periplus.parts.revisit.freshness import Freshness
 from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
@@ -301,7 +304,7 @@ def collection_facts(collection: Collection) -> CollectionFacts:
 
 def _script_templates(site: SiteState) -> int:
     """How many templates of a site seem to need scripts."""
-    known = None if site.traps is None else site.traps.rendering
+    known = None if site.traps is None else site.traps.value(SiteRendering)
     return 0 if known is None else known.needing
 
 
@@ -412,7 +415,8 @@ def _judged(
     collection: Collection, url: Url, record: UrlRecord | None, state: SiteFilterState | None
 ) -> tuple[str, str, Url | None]:
     """Return what the filters would decide if the URL was found now."""
-    chain = standard_chain(collection.seeds, collection.config.filters, recall=lambda _: state)
+    renames = partial(Renames, settings=collection.config.dust)
+    chain = standard_chain(collection.seeds, collection.config.filters, lambda _: state, learning=[renames])
     source = record.first_seen[0].source if record else Source.SEED if url in collection.seeds else Source.LINK
     verdict = chain.judge(Discovery(url, source, 0.0, record.depth if record else 1))
     match verdict:

@@ -32,9 +32,8 @@ from periplus.model import (
     UrlRecord,
     Verdict,
 )
-from periplus.parts.dust.rules import Operation
 from periplus.parts.revisit.revisits import Revisits
-from periplus.policy.filters import Guard
+from periplus.policy.filters import Guard, WantedPair
 from periplus.policy.ordering import LAST_LEVEL, level_of, lowered
 from periplus.store import SiteState, State
 from periplus.urls import site_of
@@ -133,14 +132,14 @@ class Admission:
         All of them would be fetched later anyway, if the crawl has no limit. The sooner a pair is read, the sooner a
         rule spares the others.
         """
-        wanted = [(place, each) for place, (found, _, _) in enumerate(candidates) for each in self._wanted_pairs(found)]
+        wanted = [(place, *pair) for place, each in enumerate(candidates) for pair in self._wanted_pairs(each[0])]
         if not wanted:
             return candidates
         raised: dict[Url, Candidate] = {}
-        bases = self._state.records.get([Url(operation.base) for _, operation in wanted])
-        for (place, operation), base in zip(wanted, bases, strict=True):
+        bases = self._state.records.get([base for _, base, _ in wanted])
+        for (place, _, looked_up), base in zip(wanted, bases, strict=True):
             url = candidates[place][0].url
-            self._guard.looked_for(url, operation, base is not None)
+            looked_up(base is not None)
             if base is not None and url not in raised:
                 raised[url] = _first(candidates[place])
                 if not base.visits and not base.reason and base.url not in raised:
@@ -150,7 +149,7 @@ class Admission:
         others = [each for url, each in raised.items() if url not in own]
         return [*(raised.get(each[0].url, each) for each in candidates), *others]
 
-    def _wanted_pairs(self, discovery: Discovery) -> list[Operation]:
+    def _wanted_pairs(self, discovery: Discovery) -> list[WantedPair]:
         return self._guard.wanted_pairs(discovery.url) if LANES[discovery.source] is Lane.DISCOVERY else []
 
     def _admit_new(

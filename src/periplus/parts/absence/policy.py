@@ -34,8 +34,9 @@ from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 from periplus.model import Domain, Url
 from periplus.policy.duplicates import band_keys, brief_of, likenesses, rows_of
 from periplus.policy.filters.templates import key_of, template_of
-from periplus.policy.settings import AbsenceSettings, ParkedSettings
+from periplus.urls import is_home
 
+from .settings import AbsenceSettings, ParkedSettings
 from .words import says_not_found
 
 MAX_TEMPLATES: Final = 8
@@ -256,12 +257,6 @@ def accept_group(known: SiteAbsence, page: ReadPage, settings: AbsenceSettings) 
         return False
     _with_template(known, ErrorTemplate(group.brief, group.main, group.title, page.url), settings)
     return True
-
-
-def is_home(url: Url) -> bool:
-    """Whether a URL is the top of its site."""
-    rest = url.split("/", 3)[3]
-    return rest in ("", "index.html", "index.htm", "index.php", "?")
 
 
 def title_key(title: str) -> int:

@@ -42,8 +42,9 @@ from xxhash import xxh3_64_intdigest
 
 from periplus.content.digests import masked
 from periplus.model import Domain, Page, Url
-from periplus.policy.settings import CloakingSettings, RedirectionSettings
 from periplus.urls import domain_of
+
+from .settings import CloakingSettings, RedirectionSettings
 
 MAX_TERMS: Final = 2000
 """Hashes of words kept of a copy: 8 KB, and nearly all words of nearly all pages."""

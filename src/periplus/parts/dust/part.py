@@ -2,7 +2,7 @@
 
 For each page that is read for the first time, the URLs that rules would make of its own are looked up, all in one
 batch, and compared with it. What is learnt is kept with what filters learn of the site, which applies the rules
-(`policy.filters.Renames`). A rule is withdrawn when pages contradict it, when the new name of a URL redirects back, or
+(`renames`). A rule is withdrawn when pages contradict it, when the new name of a URL redirects back, or
 when it answers with an error while the URL itself, which is then fetched as a probe, is a page.
 """
 
@@ -32,7 +32,6 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.parts.absence.part import is_soft_404
 from periplus.policy.filters import path_template_of
 from periplus.urls import site_of
 
@@ -127,12 +126,12 @@ class DustLearner(Part):
             url = task.url
             if task.source is Source.FORM:
                 continue  # results that show nothing are equal, and their parameters matter nevertheless
-            dust = self._states.about(url).dust
+            dust = self._states.about(url).value(SiteDust)
             template = path_template_of(url) if "?" in url else ""  # only rules about queries ask for it
             has_secure = dust is not None and dust.has_secure
             if not has_secure and url.startswith("https:"):
                 state = self._states.changing(url)
-                dust = state.dust = state.dust or SiteDust()
+                dust = state.value(SiteDust) or state.keep(SiteDust())
                 dust.has_secure = has_secure = True
             known = dust.known.values() if dust else ()
             found = operations(url, template, known, _split_names(dust), has_secure=has_secure)
@@ -145,9 +144,7 @@ class DustLearner(Part):
     def _learn_page(self, each: _Found, records: Sequence[UrlRecord | None], now: float) -> None:
         url, reading = each.page.url, each.reading
         state = self._states.changing(url)
-        dust = state.dust
-        if dust is None:
-            dust = state.dust = SiteDust()
+        dust = state.value(SiteDust) or state.keep(SiteDust())
         if not dust.pages:
             self._begin(dust, site_of(url))
         if dust.targets:
@@ -194,30 +191,30 @@ class DustLearner(Part):
     def _is_countable(self, page: Page, reading: Reading, dust: SiteDust) -> bool:
         """Whether the text of a page is its own: not an error, and not what much of the site says."""
         placement = reading.placement
-        if placement is None or is_soft_404(page):
+        if placement is None or page.is_soft_404:
             return False
         return placement.size <= max(_SMALL_CLUSTER, self._settings.max_cluster * dust.pages)
 
     def _learn_failure(self, outcome: FetchOutcome, now: float) -> None:
         url = outcome.task.url
-        dust = self._states.about(url).dust
+        dust = self._states.about(url).value(SiteDust)
         if dust is None or not (dust.rules or dust.targets):
             return
         if isinstance(outcome, Redirected):
             template = path_template_of(outcome.target)
             made = [(key, apply(rule, outcome.target, template) or "") for key, rule in dust.rules.items()]
             if any(name == url for _, name in made):
-                changed = self._states.changing(url).dust or dust
+                changed = self._states.changing(url).value(SiteDust) or dust
                 self._report(site_of(url), redirected_back(changed, url, made), now)
         elif isinstance(outcome, Fetched) and outcome.status >= 400:
-            variant = target_failed(self._states.changing(url).dust or dust, url)
+            variant = target_failed(self._states.changing(url).value(SiteDust) or dust, url)
             if variant is not None:
                 self._frontier.queue_probes([Probe(Url(variant), PROBE_KIND)], now)
 
     def probed(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
         """Take the answer to a probe that checks a rule."""
         url = outcome.task.url
-        dust = self._states.changing(url).dust
+        dust = self._states.changing(url).value(SiteDust)
         if dust is None:
             return
         anchor = anchor_of(dust, url)
@@ -235,11 +232,10 @@ class DustLearner(Part):
             given = parse(file.body).clean_params[:_MAX_CLEANED]
             lines = tuple((each.params, each.path) for each in given)
         url = Url(f"http://{site}/")
-        dust = self._states.about(url).dust
+        dust = self._states.about(url).value(SiteDust)
         if lines != (dust.cleaned if dust is not None else ()):
             state = self._states.changing(url)
-            state.dust = state.dust or SiteDust()
-            state.dust.cleaned = lines
+            (state.value(SiteDust) or state.keep(SiteDust())).cleaned = lines
 
     def _report(self, site: Site, changes: Sequence[RuleChange], now: float) -> None:
         """Report rules. Where one fell, URLs that it renamed may be wanted."""

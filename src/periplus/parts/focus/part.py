@@ -21,9 +21,9 @@ from periplus.engine.links import Worths
 from periplus.engine.part import Desk, Part
 from periplus.engine.stats import CrawlStats
 from periplus.model import ConfigError, Ordering, Page, Url
-from periplus.policy.ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, potential_of, worth_of
 
 from .learning import LearnerState, LinkLearner, folder_of
+from .ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, potential_of, worth_of
 from .topic import Nearness, TopicState
 
 WINDOW: Final = 100

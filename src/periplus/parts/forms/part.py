@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from heapq import heapify, heappop, heappush
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
@@ -74,6 +75,12 @@ _BEGUN: Final = frozenset({"checking", "open", "ended"})
 """What counts for the number of forms of a site."""
 _POLL: Final = 1.0
 """Seconds after which a form is looked at again whose query has no answer yet, at least."""
+
+
+class SiteForms(Struct, array_like=True):
+    """The number of forms that were found at a site."""
+
+    count: int = 0
 
 
 class Forms(Part):
@@ -154,9 +161,10 @@ class Forms(Part):
 
     def _found(self, key: int, site: Site, form: Form, page: Page, depth: int, now: float) -> None:
         record = self._sites.get(site)
-        if record.forms >= MAX_FORMS_PER_SITE:
+        known = record.value(SiteForms) or record.keep(SiteForms())
+        if known.count >= MAX_FORMS_PER_SITE:
             return
-        record.forms += 1
+        known.count += 1
         self._sites.changed(record)
         form = bounded(form)
         reason = self._refusal(form, page, now)

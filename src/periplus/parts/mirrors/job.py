@@ -23,8 +23,8 @@ from msgspec import Struct
 from periplus.insight.views import Views
 from periplus.model import Domain, Judged, Site
 from periplus.parts.absence.policy import HomePage, parked_domains
+from periplus.parts.absence.settings import ParkedSettings
 from periplus.policy.duplicates import brief_of
-from periplus.policy.settings import MirrorSettings, ParkedSettings
 from periplus.urls import domain_of
 
 from .policy import (
@@ -40,6 +40,7 @@ from .policy import (
     rules_of,
     verify,
 )
+from .settings import MirrorSettings
 
 DomainOf = Callable[[str], Domain | None]
 """The registrable domain of a host."""

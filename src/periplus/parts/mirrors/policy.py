@@ -44,8 +44,9 @@ from xxhash import xxh3_64_intdigest
 from periplus.model import Discovery, Purpose, Reject, Site, Source, Url, Verdict
 from periplus.policy.duplicates import likenesses
 from periplus.policy.filters.reasons import ACCEPT
-from periplus.policy.settings import MirrorSettings
 from periplus.urls import domain_of, site_of
+
+from .settings import MirrorSettings
 
 MAX_PATHS: Final = 1000
 """Paths of a host that are sketched: the shortest."""

@@ -55,7 +55,7 @@ class ScriptNeeds(Part):
             return Render.NEVER
         if mode == RenderMode.ALWAYS:
             return Render.ALWAYS
-        return decision_for(self._states.about(url).rendering, _key(url), self._settings, now)
+        return decision_for(self._states.about(url).value(SiteRendering), _key(url), self._settings, now)
 
     def learn(self, processed: Sequence[Processed], now: float) -> None:
         """Learn from pages that were read."""
@@ -88,7 +88,7 @@ class ScriptNeeds(Part):
 
     def _learn_grown(self, url: Url) -> None:
         """Have a template that needs scripts tested again after one of its pages could be read without them."""
-        known = self._states.about(url).rendering
+        known = self._states.about(url).value(SiteRendering)
         test = None if known is None else known.of(_key(url))
         if test is not None and test.decision is TemplateDecision.NEEDED:
             forget_decision(self._changing(url))
@@ -105,9 +105,7 @@ class ScriptNeeds(Part):
 
     def _changing(self, url: Url) -> TemplateTest:
         state = self._states.changing(url)
-        if state.rendering is None:
-            state.rendering = SiteRendering()
-        return state.rendering.changing(_key(url))
+        return (state.value(SiteRendering) or state.keep(SiteRendering())).changing(_key(url))
 
     def _record(
         self, url: Url, decision: TemplateDecision, score: float, evidence: tuple[str, ...], now: float

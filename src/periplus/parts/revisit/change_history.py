@@ -37,7 +37,7 @@ from .freshness import GONE
 from .ledger import fit_site, pages_of
 from .page_value import learnt, rate_of
 from .records import SiteRecords
-from .signals import NO_EVIDENCE, NO_PROOF, SiteEvidence
+from .signals import NO_EVIDENCE, NO_PROOF, ArchiveProof, SiteEvidence
 from .weights import RefreshRetirementSettings, after_setback
 
 _SAMPLE = 20_000
@@ -92,7 +92,7 @@ class ChangeHistory:
             return self._seen(site, page, after, reading, now)
         if page.visited_at and _is_elsewhere(after.status) and not _is_elsewhere(before.status):
             # the page is no longer there: one change, however often that is found
-            return learnt(page, site.signals or NO_EVIDENCE, True, now)[0], {}
+            return learnt(page, site.value(SiteEvidence) or NO_EVIDENCE, True, now)[0], {}
         return page, {}
 
     def _seen(
@@ -103,15 +103,15 @@ class ChangeHistory:
         is_changed = reading is not None and reading.level is not None and reading.level >= ChangeLevel.MAJOR
         if is_in_archive(after):
             is_reported = page.signals[SignalKind.SITEMAP] > 0
-            site.archives = (site.archives or NO_PROOF).checked(is_reported=is_reported, is_changed=is_changed)
-        page, evidence = learnt(page, site.signals or NO_EVIDENCE, is_changed, now)
-        site.signals = evidence
+            site.keep((site.value(ArchiveProof) or NO_PROOF).checked(is_reported=is_reported, is_changed=is_changed))
+        page, evidence = learnt(page, site.value(SiteEvidence) or NO_EVIDENCE, is_changed, now)
+        site.keep(evidence)
         return page, self._count_visit(site, now)
 
     def _count_visit(self, site: SiteState, now: float) -> Revised:
         """Estimate the site again after enough revisits."""
         site.visits_since_estimate += 1
-        pages = (site.signals or NO_EVIDENCE).pages
+        pages = (site.value(SiteEvidence) or NO_EVIDENCE).pages
         if site.visits_since_estimate < max(_ESTIMATE_AFTER, _ESTIMATE_SHARE * min(pages, _SAMPLE)):
             return {}
         site.visits_since_estimate = 0
@@ -128,20 +128,20 @@ class ChangeHistory:
 
     def evidence_of(self, site: Site) -> SiteEvidence:
         """The evidence about the signals of a site, and about its pages together."""
-        return self._sites.get(site).signals or NO_EVIDENCE
+        return self._sites.get(site).value(SiteEvidence) or NO_EVIDENCE
 
     def estimate_first(self, site: Site, now: float) -> Revised:
         """Estimate a site for the first time; return the pages whose rate changes."""
         state = self._sites.get(site)
-        if not self._is_watching or (state.signals or NO_EVIDENCE).pages:
+        if not self._is_watching or (state.value(SiteEvidence) or NO_EVIDENCE).pages:
             return {}
         revised = self._estimate(state, now)
         self._sites.changed(state)
         return revised
 
     def _estimate(self, site: SiteState, now: float) -> Revised:
-        evidence, revised = self._estimated(site.site, site.signals or NO_EVIDENCE, now)
-        site.signals = evidence
+        evidence, revised = self._estimated(site.site, site.value(SiteEvidence) or NO_EVIDENCE, now)
+        site.keep(evidence)
         return revised
 
     def estimated(self, site: Site, now: float) -> SiteEvidence:
@@ -195,8 +195,8 @@ class ChangeHistory:
         late = page.signalled_late(SignalKind.SITEMAP, modified_at)
         state = self._sites.get(site_of(known.url))
         for before, after in zip(page.ring, late.ring, strict=True):
-            if before != after and state.archives is not None:
-                state.archives = state.archives.reported_late(is_changed=is_changed_of(before))
+            if before != after and (proof := state.value(ArchiveProof)) is not None:
+                state.keep(proof.reported_late(is_changed=is_changed_of(before)))
                 self._sites.changed(state)
 
     def _count_lag(self, site: Site, kind: SignalKind, named_at: float, now: float) -> None:
@@ -220,7 +220,7 @@ class ChangeHistory:
 
     def _keep(self, site: Site, evidence: SiteEvidence) -> None:
         state = self._sites.get(site)
-        state.signals = evidence
+        state.keep(evidence)
         self._sites.changed(state)
 
 

@@ -33,6 +33,7 @@ from periplus.urls import site_of
 
 from .evidence import unpack_page
 from .records import SiteRecords
+from .signals import SiteEvidence
 
 _MOSTLY_RIGHT = 0.5
 """Precision from which visits after a signal of a kind are not learnt from: the signal selected pages that changed."""
@@ -109,12 +110,11 @@ class PageComparer:
 
 def _is_announced(record: UrlRecord, site: SiteState) -> bool:
     """Whether a signal of a kind that is mostly right on this site announced a change of the page."""
-    if site.signals is None or not record.evidence:
+    known = site.value(SiteEvidence)
+    if known is None or not record.evidence:
         return False
     signals = unpack_page(record.evidence).signals
-    return any(
-        count and kind.precision >= _MOSTLY_RIGHT for count, kind in zip(signals, site.signals.kinds, strict=True)
-    )
+    return any(count and kind.precision >= _MOSTLY_RIGHT for count, kind in zip(signals, known.kinds, strict=True))
 
 
 def _blocks(record: UrlRecord) -> bytes:

@@ -46,7 +46,7 @@ from .freshness import CLOCK_ERROR, Freshness, FreshnessEstimator, bring_back, q
 from .market import Bid
 from .page_value import Appraisal
 from .records import RevisitState, SampleRows, SiteRecords
-from .signals import NO_EVIDENCE
+from .signals import NO_EVIDENCE, SiteEvidence
 from .visit_stats import VisitStats
 from .visit_value import NextVisit, UpcomingVisits, VisitValuer
 from .weights import PageWeights, RefreshRetirementSettings, after_setback, why_worthless
@@ -248,7 +248,7 @@ class Revisits:
             return False
         if before.fetched_at is not None and now - before.fetched_at <= self._settings.shortest:
             return False
-        pages = (site.signals or NO_EVIDENCE).pages
+        pages = (site.value(SiteEvidence) or NO_EVIDENCE).pages
         return bool(site.churn.compared < min(self._churn.sample, pages * _COMPARED_SHARE))
 
     def _reschedule(self, revised: Revised, now: float) -> None:

@@ -22,8 +22,8 @@ from .gains import MOST_LINKS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_
 
 def count_first_visit(site: SiteState, lane: Lane, is_good: bool) -> None:
     """Record whether the first visit to a page found unique, indexable content; the caller marks the site changed."""
-    gains = (site.gains or NO_SITE_GAINS).first_visit(is_good, is_listed=lane is Lane.SITEMAPS)
-    site.gains = gains
+    gains = (site.value(SiteGains) or NO_SITE_GAINS).first_visit(is_good, is_listed=lane is Lane.SITEMAPS)
+    site.keep(gains)
 
 
 class VisitStats:
@@ -51,12 +51,12 @@ class VisitStats:
         is_whole = isinstance(outcome, Fetched) and reading is not None
         if not visited_at or not (is_whole or isinstance(outcome, NotModified)):
             return before.gains
-        gains = (site.gains or NO_SITE_GAINS).answered(is_unchanged=not is_whole)
+        gains = (site.value(SiteGains) or NO_SITE_GAINS).answered(is_unchanged=not is_whole)
         page = unpack_page_gains(before.gains).again(max(now - visited_at, 0.0) / DAY)
         if isinstance(outcome, Fetched) and reading is not None:
             self._revisited[after.url] = visited_at
             page, gains = _compared(page, gains, before, after, outcome, reading)
-        site.gains = gains
+        site.keep(gains)
         return page.pack()
 
     @property

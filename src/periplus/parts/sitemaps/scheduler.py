@@ -17,7 +17,6 @@ from xxhash import xxh3_64_intdigest
 from periplus.engine.frontier import OUR_OWN, file_name, reason_of
 from periplus.engine.part import Desk, Part
 from periplus.engine.pipeline import Processed
-from periplus.engine.settings import SitemapRules
 from periplus.formats.headers import Headers, validators_of
 from periplus.formats.sitemap import Child
 from periplus.model import (
@@ -42,6 +41,7 @@ from .discovery import SitemapDiscovery
 from .file import SitemapFile, source_of, unpack_slice
 from .revisit import IndexTrust
 from .scores import Priorities, RankOf, sitemap_score
+from .settings import SitemapRules
 from .store import SitemapState, SitemapStore, UnfinishedFile, clamped_to, visit_event
 from .trees import Origin, SitemapNode, follow, twin_key
 from .visits import (
@@ -178,10 +178,8 @@ class SitemapScheduler(Part):
     def _priorities(self, site: Site) -> Priorities:
         """The priorities that the sitemaps of a site have stated so far, to be added to."""
         record = self._records.get(site)
-        if record.priorities is None:
-            record.priorities = Priorities()
         self._records.changed(record)
-        return record.priorities
+        return record.value(Priorities) or record.keep(Priorities())
 
     @property
     def is_reading(self) -> bool:

@@ -40,6 +40,7 @@ from .rows import damaged_row, encode
 from .sitemap_store import DiskSitemapStore
 from .sites import ID_LENGTH, DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites, SiteNames, name_key, sortable, time_of
 from .sketches import DiskSketches
+from .upgrading import OLD_FORMAT, upgrade
 from .url_scores import DiskUrlScores
 
 
@@ -153,8 +154,8 @@ class DiskListings:
             self._kept = self._sequence
 
 
-FORMAT = b"3"
-"""Of the tables and rows. A change that old rows do not survive gets another."""
+FORMAT = b"4"
+"""Of the tables and rows. A change that old rows do not survive gets another; `upgrading` reads the one before."""
 
 
 S = TypeVar("S")
@@ -213,7 +214,7 @@ class DiskState:
         self.environment = environment
         try:
             self._marks = environment.table("marks")
-            self._check_format(environment)
+            is_old = self._is_old(environment)
             self.names = names = SiteNames(environment)
             self.records = DiskUrlRecords(environment, names)
             self.queues = DiskQueues(environment, names)
@@ -221,7 +222,7 @@ class DiskState:
             self.forest = DiskSitemapStore(environment, names)
             self.listings = DiskListings(environment, names)
             self.calendar = DiskRevisitQueue(environment)
-            self.sites = DiskSites(environment)
+            self.sites = DiskSites(environment, is_old=is_old)
             self.robots = DiskRobotsFiles(environment)
             self.payloads = DiskPayloads(environment)
             self.sketches = DiskSketches(environment, names, duplicates)
@@ -285,13 +286,19 @@ class DiskState:
         self.queues.check_invariants()
         self.forest.check_invariants()
 
-    def _check_format(self, environment: Environment) -> None:
+    def _is_old(self, environment: Environment) -> bool:
+        """Whether rows may be of the last format: only if they cannot be rewritten. Raises if they are of another."""
         counters = environment.table("counters")
         found = counters.get(b"format")
-        if found is None:
+        if found == OLD_FORMAT and environment.is_readonly:
+            return True
+        if found == OLD_FORMAT:
+            upgrade(environment)
+        if found in (None, OLD_FORMAT):
             counters.put(b"format", FORMAT)
         elif found != FORMAT:
             raise CollectionDamaged(
                 f"the state has format {found.decode('ascii', 'replace')}, this version reads {FORMAT.decode()}",
                 hint="use the version of Periplus that wrote it",
             )
+        return False

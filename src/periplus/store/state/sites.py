@@ -26,6 +26,7 @@ from periplus.urls import site_of
 from ..crawl_state import SiteState
 from .environment import MAX_KEY, Environment
 from .rows import damaged_row, decode, encode
+from .upgrading import upgraded
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -151,10 +152,11 @@ def _row_key(key: str | int) -> bytes:
 
 
 class DiskSites:
-    """`Sites` in one table."""
+    """`Sites` in one table. `is_old`: some rows may be of the last format."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, *, is_old: bool = False) -> None:
         self._table = environment.table("sites")
+        self._is_old = is_old
         self._decoder = msgspec.msgpack.Decoder(SiteState)
 
     def get(self, sites: Sequence[Site]) -> list[SiteState | None]:
@@ -175,7 +177,7 @@ class DiskSites:
 
     def _decode(self, row: bytes) -> SiteState:
         try:
-            return self._decoder.decode(row)
+            return self._decoder.decode(upgraded(row) if self._is_old else row)
         except msgspec.MsgspecError as error:
             raise damaged_row(error) from error
 

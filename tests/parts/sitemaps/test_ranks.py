@@ -8,8 +8,8 @@ import pytest
 from tests.store.test_ranks import write
 
 from periplus.model import Url
+from periplus.parts.sitemaps.ranks import listed_priorities
 from periplus.parts.sitemaps.settings import ScoreSettings
-from periplus.store import listed_priorities
 
 SETTINGS = ScoreSettings(least_entries=2)
 
