@@ -28,6 +28,7 @@ from periplus.model import (
     FetchOutcome,
     FetchTask,
     FirstSeen,
+    Freshness,
     Lane,
     Purpose,
     Queued,
@@ -37,7 +38,6 @@ from periplus.model import (
     UrlRecord,
 )
 from periplus.parts.revisit.budget import Watching
-from periplus.parts.revisit.freshness import Freshness
 from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.revisit.visit_stats import count_first_visit
 from periplus.policy.settings import RefreshSettings

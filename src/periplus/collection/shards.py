@@ -31,10 +31,10 @@ from periplus.parts.judges import JudgeSettings
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.evidence import DAY
 from periplus.parts.revisit.records import RevisitState
-from periplus.parts.revisit.weights import PageWeights
 from periplus.parts.sitemaps.scores import RankOf
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES, Scored
+from periplus.policy.weights import PageWeights
 from periplus.store import Archive, DiskState, KnownRanks, LearntFiles, Replica, State, bring_home
 from periplus.store.tables import Tables
 from periplus.urls import site_of

@@ -28,10 +28,10 @@ from periplus.parts.render.part import ScriptNeeds
 from periplus.parts.revisit.comparison import PageComparer
 from periplus.parts.revisit.records import SampleRows
 from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.revisit.weights import PageWeights
 from periplus.parts.sitemaps.scheduler import SitemapScheduler
 from periplus.parts.sitemaps.scores import RankOf
 from periplus.policy.filters import Guard, MediaTypes, Scope, SiteFilterState
+from periplus.policy.weights import PageWeights
 from periplus.store import State
 from periplus.urls import site_of
 
@@ -137,6 +137,9 @@ class Machine:
             state, self._records, settings.judges, events=self._events, queue=self.frontier.queue_probes,
             worth=self.frontier.scores.worth, saved=meta.compared,
         )  # fmt: skip
+        spam = None
+        if settings.follows_spam:  # before the focus: both multiply weights
+            spam = SpamFollower(self.frontier.schedule, self.frontier.scores, weights, self._records)
         self.focus = focus_of(make_topic, ordering, settings.explore, state.meta(FocusState))
         if self.focus is not None:
             self.focus.weigh(self.frontier.scores, weights)
@@ -170,9 +173,8 @@ class Machine:
         self.takes_learnt("dust", self._dust.take_learnt)
         self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
         self.takes_learnt("reputation", self.frontier.schedule.learn_reputation)
-        if settings.follows_spam:
-            follower = SpamFollower(self.frontier.schedule, self.frontier.scores, weights, self._records)
-            self.takes_learnt("spam", follower.take)
+        if spam is not None:
+            self.takes_learnt("spam", spam.take)
 
     def _domains(self, meta: ShardMeta) -> Domains:
         settings = self._settings

@@ -47,8 +47,8 @@ from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.records import RevisitState, SampleRows
 from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.revisit.visit_stats import count_first_visit
-from periplus.parts.revisit.weights import PageWeights
 from periplus.policy.settings import RefreshSettings
+from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
 

@@ -28,8 +28,8 @@ from periplus.model import (
     Url,
 )
 from periplus.parts.focus.part import DRY_PAGES, FocusState
-from periplus.parts.revisit.weights import PageWeights
 from periplus.policy.ordering import potential_of
+from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState
 
 HOME = "http://a.test/"

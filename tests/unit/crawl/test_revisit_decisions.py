@@ -17,8 +17,8 @@ from periplus.parts.revisit.gains import NO_SITE_GAINS, unpack_page_gains
 from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.revisit.signals import NO_EVIDENCE, KindEvidence, SiteEvidence
 from periplus.parts.revisit.visit_value import UpcomingVisits, VisitValuer
-from periplus.parts.revisit.weights import PageWeights
 from periplus.policy.settings import RefreshSettings
+from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState, SiteState
 
 NEW_SITE = SiteState(Site("a.test"))

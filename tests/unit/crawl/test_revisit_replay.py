@@ -16,8 +16,8 @@ from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.evidence import PageEvidence
 from periplus.parts.revisit.freshness import FreshnessEstimator
 from periplus.parts.revisit.signals import SiteEvidence
-from periplus.parts.revisit.weights import PageWeights
 from periplus.policy.settings import RefreshSettings
+from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState
 
 Input = Callable[[RevisitedWeb], object]

@@ -22,6 +22,7 @@ from periplus.engine.router import owner_of
 from periplus.engine.stats import CrawlStats, waiting_urls
 from periplus.model import (
     Discovery,
+    Freshness,
     Lane,
     Placement,
     Reject,
@@ -33,7 +34,6 @@ from periplus.model import (
     UrlRecord,
     UsageError,
 )
-from periplus.parts.revisit.freshness import Freshness
 from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
 from periplus.model import ConfigError, Ordering, Page, Url
-from periplus.parts.revisit.weights import PageWeights
 from periplus.policy.ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, potential_of, worth_of
+from periplus.policy.weights import PageWeights
 
 from .learning import LearnerState, LinkLearner, folder_of
 from .topic import Nearness, TopicState
@@ -101,7 +101,7 @@ class Focus:
     def weigh(self, scores: Scores, weights: PageWeights) -> None:
         """Keep the relevance of pages with their scores, and let it decide which are worth another visit."""
         self._scores = scores
-        weights.relevance = lambda url: max(potential_of(scores.worth([url])[0]), LEAST_WEIGHT)
+        weights.multiply_by(lambda url: max(potential_of(scores.worth([url])[0]), LEAST_WEIGHT))
 
     @property
     def state(self) -> FocusState:

@@ -20,11 +20,14 @@ from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
 from periplus.model import (
+    Bid,
     Discovered,
     Discovery,
     Event,
     FetchOutcome,
+    Freshness,
     Lane,
+    NextVisit,
     Queued,
     Reading,
     Redirected,
@@ -36,20 +39,20 @@ from periplus.model import (
 )
 from periplus.policy.ordering import level_of
 from periplus.policy.settings import RefreshSettings
+from periplus.policy.weights import PageWeights
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from .budget import RevisitQuota, VisitBudget, Watching, weighting_of
 from .change_history import ChangeHistory, Revised, is_back, is_page
 from .evidence import DAY, SignalKind, unpack_page
-from .freshness import CLOCK_ERROR, Freshness, FreshnessEstimator, bring_back, queued_revisits
-from .market import Bid
+from .freshness import CLOCK_ERROR, FreshnessEstimator, bring_back, queued_revisits
 from .page_value import Appraisal
 from .records import RevisitState, SampleRows, SiteRecords
 from .signals import NO_EVIDENCE
 from .visit_stats import VisitStats
-from .visit_value import NextVisit, UpcomingVisits, VisitValuer
-from .weights import PageWeights, RefreshRetirementSettings, after_setback, why_worthless
+from .visit_value import UpcomingVisits, VisitValuer
+from .weights import RefreshRetirementSettings, after_setback, why_worthless
 
 _MAX_LOOKED_AT = 200
 """RevisitQueue entries that one call of `due` looks at, at most: so one step stays short."""

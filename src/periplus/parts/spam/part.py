@@ -11,7 +11,7 @@ from periplus.engine.frontier.schedule import Schedule
 from periplus.engine.frontier.scores import FixedScores, PriorityIndex
 from periplus.engine.frontier.site import SiteRecords
 from periplus.model import Site
-from periplus.parts.revisit.weights import PageWeights
+from periplus.policy.weights import PageWeights
 
 from .scores import SpamScores
 
@@ -29,7 +29,7 @@ class SpamFollower:
         self._records = records
         self._known = SpamScores()
         schedule.domains.spam = scores.spam = self._known
-        weights.discount = self._known.worth
+        weights.multiply_by(self._known.worth)
 
     def take(self, content: bytes, now: float) -> None:
         """Take the probabilities that a job has computed.
