@@ -324,8 +324,7 @@ class Engine:
 
     def next_visits(self) -> Sequence[NextVisit]:
         """The next revisits and their reasons, if the collection is watched."""
-        revisits = self._machine.revisits
-        return revisits.upcoming(self._clock.now(), _UPCOMING) if revisits.is_watching else ()
+        return self._machine.revisits.upcoming(self._clock.now(), _UPCOMING)
 
     def collect(self) -> tuple[list[Url], list[Batch], dict[int, int]]:
         """Collect what is to be sent to other shards: places, batches, receipts."""

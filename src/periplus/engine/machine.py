@@ -25,7 +25,6 @@ from periplus.parts.judges import Judges
 from periplus.parts.media.held_seeds import HeldSeeds
 from periplus.parts.mirrors.policy import GuardWithHosts, MirrorHosts, decode_hosts
 from periplus.parts.render.part import ScriptNeeds
-from periplus.parts.revisit.comparison import PageComparer
 from periplus.parts.revisit.records import SampleRows
 from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.sitemaps.scheduler import SitemapScheduler
@@ -35,6 +34,7 @@ from periplus.policy.weights import PageWeights
 from periplus.store import State
 from periplus.urls import site_of
 
+from .comparison import PageComparer
 from .frontier import Domains, Frontier, Preview, SiteRecords, SpamFollower, preview
 from .inputs import (
     Acknowledged,
@@ -213,7 +213,8 @@ class Machine:
             media=media,
             focus=self.focus,
         )
-        comparer = PageComparer(self._records, self._settings.churn, shortest=self._settings.refresh.shortest)
+        churn, shortest = self._settings.churn, self._settings.refresh.shortest
+        comparer = PageComparer(self._records, churn, self.revisits, shortest=shortest)
         return PagePipeline(
             self._state,
             reader,

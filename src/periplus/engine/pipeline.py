@@ -47,10 +47,10 @@ from periplus.model import (
     UrlRecords,
 )
 from periplus.parts.absence.part import is_soft_404
-from periplus.parts.revisit.comparison import Compared, PageComparer
 from periplus.policy.filters import Guard, MediaTypes, type_of_header
 from periplus.store import State
 
+from .comparison import Compared, PageComparer
 from .inputs import Answer
 from .links import LinkState, PageReader, Share
 

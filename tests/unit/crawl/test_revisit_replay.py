@@ -219,5 +219,5 @@ def test_a_refresh_moves_no_price() -> None:
     price = web.revisits.price
     for record in web.state.records.get(list(web.urls)):
         if record is not None and record.evidence:
-            web.revisits.granted(record, web.now + DAY)
+            web.revisits.granted(record, web.now + DAY, is_revisit=True)
     assert web.revisits.price == price

@@ -33,7 +33,6 @@ from periplus.model import (
     Verdict,
 )
 from periplus.parts.dust.rules import Operation
-from periplus.parts.revisit.revisits import Revisits
 from periplus.policy.filters import Guard
 from periplus.policy.ordering import LAST_LEVEL, level_of, lowered
 from periplus.store import SiteState, State
@@ -41,6 +40,7 @@ from periplus.urls import site_of
 
 from ..settings import PolitenessSettings
 from .politeness import delay_after, is_temporary
+from .revisiting import Revisiting
 from .schedule import Schedule
 from .scores import Candidate, Scores
 from .site import SiteRecords
@@ -76,7 +76,7 @@ class Admission:
         ordering: Ordering,
         events: EventSink,
         scores: Scores,
-        revisits: Revisits,
+        revisits: Revisiting,
         politeness: PolitenessSettings,
         steering: Steering,
     ) -> None:

@@ -35,7 +35,6 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.parts.revisit.revisits import Revisits
 from periplus.policy.filters import Guard
 from periplus.policy.settings import BalanceSettings
 from periplus.store import State
@@ -49,6 +48,7 @@ from .leases import Lease, Leases
 from .politeness import Setbacks, delay_after, is_tried_again
 from .preflight import SitePreflight
 from .reports import Reports
+from .revisiting import Revisiting
 from .robots import RobotsGate
 from .schedule import Schedule
 from .scores import FixedScores, PriorityIndex, Scores
@@ -74,7 +74,7 @@ class Frontier:
         state: State,
         *,
         records: SiteRecords,
-        revisits: Revisits,
+        revisits: Revisiting,
         guard: Guard,
         ordering: Ordering,
         events: EventSink,

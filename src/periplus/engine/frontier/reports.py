@@ -22,7 +22,6 @@ from periplus.model import (
     UrlRecord,
     Validators,
 )
-from periplus.parts.revisit.revisits import Revisits
 from periplus.policy.filters import Guard
 from periplus.store import State
 
@@ -38,6 +37,7 @@ from .politeness import (
     visits_of,
 )
 from .preflight import BackOff, SitePreflight
+from .revisiting import Revisiting
 from .schedule import Schedule
 from .scores import Scores
 from .selection import CandidateSelector
@@ -58,7 +58,7 @@ class Reports:
         preflight: SitePreflight,
         *,
         scores: Scores,
-        revisits: Revisits,
+        revisits: Revisiting,
         guard: Guard,
         politeness: PolitenessSettings,
         retries: RetrySettings,

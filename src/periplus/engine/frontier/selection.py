@@ -43,8 +43,6 @@ from periplus.model import (
     UrlRecord,
     UrlRecords,
 )
-from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.revisit.visit_stats import count_first_visit
 from periplus.policy.filters import Guard
 from periplus.policy.settings import BalanceSettings
 from periplus.store import State
@@ -53,6 +51,7 @@ from periplus.urls import fingerprint, site_of
 from ..settings import PolitenessSettings, RetrySettings
 from .admission import LANES
 from .politeness import is_tried_again
+from .revisiting import Revisiting
 from .robots import RobotsGate, robots_url
 from .schedule import Schedule
 from .scores import Scores
@@ -98,7 +97,7 @@ class CandidateSelector:
         state: State,
         schedule: Schedule,
         scores: Scores,
-        revisits: Revisits,
+        revisits: Revisiting,
         *,
         events: EventSink,
         guard: Guard,
@@ -172,9 +171,7 @@ class CandidateSelector:
         again = self._heads_of(active.site, Lane.REFRESH, limit, out)
         if not again or not pages:
             return again or pages
-        level_of_new = self._revisits.level_of_new(active.record, pages[0].entry)
-        is_worth_more = again[0].entry.level < level_of_new
-        return again if self._revisits.quota.prefers_revisit(is_worth_more=is_worth_more) else pages
+        return again if self._revisits.prefers_revisit(active.record, again[0].entry, pages[0].entry) else pages
 
     # one URL
 
@@ -337,10 +334,8 @@ class CandidateSelector:
         if entry.lane in _FIRST_VISITS:
             self._schedule.domains.granted(active.domain)
         if not active.took_file:
-            self._revisits.quota.count(is_revisit=entry.lane is Lane.REFRESH)
-        if entry.lane is Lane.REFRESH:
-            self._revisits.granted(record, now)
-        elif (active.has_balance or Lane.SITEMAPS in active.waiting) and entry.lane in _FIRST_VISITS:
+            self._revisits.granted(record, now, is_revisit=entry.lane is Lane.REFRESH)
+        if (active.has_balance or Lane.SITEMAPS in active.waiting) and entry.lane in _FIRST_VISITS:
             sources = {LANES[seen.source] for seen in record.first_seen}
             is_shared = len(sources & _FIRST_VISITS) > 1
             balance = active.balanced(self._balance)
@@ -353,7 +348,7 @@ class CandidateSelector:
         if active.has_balance:
             active.balanced(self._balance).learnt(fingerprint(task.url), is_good)
         if task.lane in _FIRST_VISITS:
-            count_first_visit(active.record, task.lane, is_good)
+            self._revisits.first_visited(active.record, task.lane, is_good=is_good)
 
 
 def _is_good(outcome: FetchOutcome, reading: Reading | None, reason: str) -> bool:

@@ -8,8 +8,7 @@ computes from that what a visit is worth now, and when it will be worth its pric
 `mentioned` above all, and asks for pages that are `due`. `change_history` keeps the evidence of visits and signals,
 `visit_stats` the other results of visits; `visit_value` computes what a visit is worth, and lists the next visits with
 their reasons; `freshness` samples the collection and measures how fresh it is; `budget` has the visits a day and the
-price of a visit; `comparison` measures how much a page differs from its last version; `records` are what each commit
-holds. After a crash the same inputs lead to the same decisions.
+price of a visit; `records` are what each commit holds. After a crash the same inputs lead to the same decisions.
 
 *Estimation.* `evidence` is what is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes
 rates and trust of all of them at once, `ledger` those of one site (`change_posterior`), and `fresh_share` estimates how

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from periplus.engine.frontier import OUR_OWN, Frontier, SiteRecords, file_name, reason_of
+from periplus.engine.frontier import OUR_OWN, Frontier, Revisiting, SiteRecords, file_name, reason_of
 from periplus.engine.settings import SitemapRules
 from periplus.formats.headers import Headers, validators_of
 from periplus.formats.sitemap import Child
@@ -33,7 +33,6 @@ from periplus.model import (
     Stored,
     Url,
 )
-from periplus.parts.revisit.revisits import Revisits
 from periplus.store import State
 from periplus.urls import canonical, site_of
 
@@ -78,7 +77,7 @@ class SitemapScheduler:
         state: State,
         records: SiteRecords,
         frontier: Frontier,
-        revisits: Revisits,
+        revisits: Revisiting,
         deliver: Callable[[Sequence[Discovery], float], None],
         is_ours: Callable[[Site], bool],
         events: EventSink,
