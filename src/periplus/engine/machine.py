@@ -25,17 +25,19 @@ from periplus.parts.judges import Judges
 from periplus.parts.media.held_seeds import HeldSeeds
 from periplus.parts.mirrors.policy import GuardWithHosts, MirrorHosts, decode_hosts
 from periplus.parts.render.part import ScriptNeeds
+from periplus.parts.reputation.part import ReputationFollower
 from periplus.parts.revisit.records import SampleRows
 from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.sitemaps.scheduler import SitemapScheduler
 from periplus.parts.sitemaps.scores import RankOf
+from periplus.parts.spam.part import SpamFollower
 from periplus.policy.filters import Guard, MediaTypes, Scope, SiteFilterState
 from periplus.policy.weights import PageWeights
 from periplus.store import State
 from periplus.urls import site_of
 
 from .comparison import PageComparer
-from .frontier import Domains, Frontier, Preview, SiteRecords, SpamFollower, preview
+from .frontier import Domains, Frontier, Preview, SiteRecords, preview
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
@@ -139,7 +141,7 @@ class Machine:
         )  # fmt: skip
         spam = None
         if settings.follows_spam:  # before the focus: both multiply weights
-            spam = SpamFollower(self.frontier.schedule, self.frontier.scores, weights, self._records)
+            spam = SpamFollower(self.frontier, weights, self._records)
         self.focus = focus_of(make_topic, ordering, settings.explore, state.meta(FocusState))
         if self.focus is not None:
             self.focus.weigh(self.frontier.scores, weights)
@@ -172,7 +174,7 @@ class Machine:
         self.learnt = dict(meta.learnt)
         self.takes_learnt("dust", self._dust.take_learnt)
         self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
-        self.takes_learnt("reputation", self.frontier.schedule.learn_reputation)
+        self.takes_learnt("reputation", ReputationFollower(self.frontier).take)
         if spam is not None:
             self.takes_learnt("spam", spam.take)
 

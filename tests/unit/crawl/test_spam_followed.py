@@ -23,7 +23,7 @@ def test_budget_of_a_spam_domain_shrinks() -> None:
     """A tenth of it remains, also of a domain that was in memory before; others keep theirs."""
     domains = Domains(MemoryState().domains, DomainBudgets(base=100))
     assert domains.of(Site("bad.example")).budget == 100
-    domains.spam = learnt()
+    domains.discounts = learnt()
     domains.appraise_again()
     assert domains.of(Site("bad.example")).budget == 10
     assert domains.of(Site("fine.example")).budget == 100

@@ -219,8 +219,8 @@ class Admission:
         level = FIRST_LEVEL if self._steering.prefers(discovery.url) else level_of(score)
         if lane is Lane.DISCOVERY:
             level = self._domains.level(level, discovery.depth, LAST_LEVEL)
-        if not self._scores.spam.is_empty and level != FIRST_LEVEL:
-            worth = self._scores.spam.worth(discovery.url)
+        if not self._scores.discounts.is_empty and level != FIRST_LEVEL:
+            worth = self._scores.discounts.worth(discovery.url)
             score, level = max(score, 0.0) * worth + min(score, 0.0), lowered(level, worth)
         return discovery, score, Queued(discovery.url, site, lane, level)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 from periplus.model import (
@@ -42,6 +42,7 @@ from periplus.store import State
 from ..settings import FrontierSettings, PolitenessSettings, RetrySettings
 from .admission import Admission
 from .adoption import Adoption
+from .discounts import Discounts
 from .domains import Domains
 from .frontier_state import FrontierState
 from .leases import Lease, Leases
@@ -235,6 +236,20 @@ class Frontier:
             self.schedule.raise_level(Site(site), level)
         if entries:
             self.schedule.queued(entries, now)
+
+    def set_budgets(self, budget_of: Callable[[str], int | None]) -> None:
+        """Give each domain for which this returns a budget that one."""
+        self.schedule.domains.set_budgets(budget_of)
+        self.schedule.reorder()
+
+    def set_discounts(self, discounts: Discounts) -> None:
+        """Discount pages and domains by these from now on."""
+        self.scores.discounts = self.schedule.domains.discounts = discounts
+
+    def discounts_changed(self) -> None:
+        """Appraise domains again after a change of the discounts; pages that wait keep their places."""
+        self.schedule.domains.appraise_again()
+        self.schedule.reorder()
 
     def steer(self, excluded: Sequence[str], preferred: Sequence[str], allowed: Sequence[str], now: float) -> None:
         """Refuse URLs that match these patterns, fetch others first, and allow again what was refused."""

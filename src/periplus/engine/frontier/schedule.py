@@ -21,7 +21,7 @@ from periplus.policy.ordering import ZERO_LEVEL, ByWorth
 from periplus.store import SiteState, State
 
 from .addresses import Address, Addresses
-from .domains import SPAM_REST, Domains
+from .domains import DISCOUNTED_REST, Domains
 from .heap import IndexedHeap
 from .politeness import MAX_DELAY
 from .site import ActiveSite, Move, SiteRecords, Stage
@@ -322,10 +322,10 @@ class Schedule:
                 self._postpone(active)
             elif not self.domains.must_wait(active.domain) or active.taken or active.delegated:
                 return active
-            elif self.domains.has_excess_spam:
+            elif self.domains.has_too_many_discounted:
                 self._postpone(active)
             else:  # its address is free for others
-                self.rest(active, now + SPAM_REST)
+                self.rest(active, now + DISCOUNTED_REST)
         return None
 
     def _is_later(self, active: ActiveSite) -> bool:
@@ -342,11 +342,6 @@ class Schedule:
         self.domains.has_place(active.domain)
         self.changed(active)
         self._park(active)
-
-    def learn_reputation(self, content: bytes, now: float) -> None:  # noqa: ARG002 - as every taker of learnt files
-        """Take the budgets of domains that a job has computed: sites that are ready have another order."""
-        self.domains.learn(content)
-        self.reorder()
 
     def reorder(self) -> None:
         """Order the sites that are ready again: budgets have changed."""

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from periplus.engine.frontier.schedule import Schedule
-from periplus.engine.frontier.scores import FixedScores, PriorityIndex
-from periplus.engine.frontier.site import SiteRecords
+from periplus.engine.frontier import Frontier, SiteRecords
 from periplus.model import Site
 from periplus.policy.weights import PageWeights
 
@@ -22,13 +20,11 @@ RETIRED: Final = "spam"
 class SpamFollower:
     """Holds the probabilities that a crawl knows, and hands them to what they matter to."""
 
-    def __init__(
-        self, schedule: Schedule, scores: FixedScores | PriorityIndex, weights: PageWeights, records: SiteRecords
-    ) -> None:
-        self._schedule = schedule
+    def __init__(self, frontier: Frontier, weights: PageWeights, records: SiteRecords) -> None:
+        self._frontier = frontier
         self._records = records
         self._known = SpamScores()
-        schedule.domains.spam = scores.spam = self._known
+        frontier.set_discounts(self._known)
         weights.multiply_by(self._known.worth)
 
     def take(self, content: bytes, now: float) -> None:
@@ -42,5 +38,4 @@ class SpamFollower:
             if record.pages and not record.retired:
                 record.retired = RETIRED
                 self._records.changed(record)
-        self._schedule.domains.appraise_again()
-        self._schedule.reorder()
+        self._frontier.discounts_changed()
