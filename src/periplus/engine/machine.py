@@ -37,7 +37,7 @@ from periplus.store import State
 from periplus.urls import site_of
 
 from .comparison import PageComparer
-from .frontier import Domains, Frontier, Preview, SiteRecords, preview
+from .frontier import Frontier, FrontierDesk, Preview, SiteRecords, preview
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
@@ -113,24 +113,17 @@ class Machine:
             sample=state.meta(SampleRows),
         )
         guard = make_guard(lambda site: self._records.get(site).traps)
-        self.frontier = Frontier(
+        desk = FrontierDesk(
             state,
-            records=self._records,
-            revisits=self.revisits,
+            self._records,
+            settings,
             guard=GuardWithHosts(guard, self._hosts),
             ordering=ordering,
             events=self._events,
-            agent=settings.agent,
             random=self._random,
-            politeness=settings.politeness,
-            retries=settings.retries,
-            settings=settings.frontier,
-            balance=settings.balance,
-            domains=self._domains(meta),
-            shards=settings.shards,
-            revisits_only=settings.revisits_only,
-            saved=meta.frontier,
+            revisits=self.revisits,
         )
+        self.frontier = Frontier(desk, meta.frontier)
         self.router = ShardRouter(
             settings.shard, settings.shards, frontier=self.frontier, exchange=state.exchange, screen=screen,
             scope=scope, hosts=self._hosts, events=self._events, moved=meta.moved,
@@ -177,12 +170,6 @@ class Machine:
         self.takes_learnt("reputation", ReputationFollower(self.frontier).take)
         if spam is not None:
             self.takes_learnt("spam", spam.take)
-
-    def _domains(self, meta: ShardMeta) -> Domains:
-        settings = self._settings
-        budgets = None if settings.revisits_only else settings.budgets
-        rows, passes = self._state.domains, meta.frontier.passes
-        return Domains(rows, budgets, suffixes=settings.suffixes, seeds=settings.seeds, saved=passes)
 
     def takes_learnt(self, kind: str, take: TakeLearnt) -> None:
         """Have a part of this machine take what jobs learn of a kind: what is known now, and later generations."""

@@ -18,10 +18,10 @@ from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.records import RevisitState
 from periplus.parts.sitemaps.store import SitemapState
 from periplus.policy.filters import MediaSettings
-from periplus.policy.settings import BalanceSettings, DomainBudgets, RefreshSettings
+from periplus.policy.settings import RefreshSettings
 from periplus.store import WarcEnd
 
-from .frontier import FrontierSettings, FrontierState, PolitenessSettings, RetrySettings
+from .frontier import FrontierRules, FrontierState
 from .links import LinkState
 from .settings import ReadingSettings, SitemapRules
 from .stats import CrawlStats
@@ -58,24 +58,15 @@ class ShardMeta(Struct):
     compared: ComparisonState = field(default_factory=ComparisonState)
 
 
-class MachineSettings(Struct, frozen=True):
-    """The settings of the parts of a machine, and which shard it is.
+class MachineSettings(FrontierRules, frozen=True):
+    """The settings of the frontier and of the parts of a machine, and which shard it is.
 
     `held_seeds` are fetched only if their sites list nothing that the crawl is for (`media`).
     """
 
     shard: int = 0
-    shards: int = 1
-    agent: str = "periplus"
     random_seed: str = ""
     learning_ordering: str = ""
-    politeness: PolitenessSettings = PolitenessSettings()
-    retries: RetrySettings = RetrySettings()
-    frontier: FrontierSettings = FrontierSettings()
-    balance: BalanceSettings = BalanceSettings()
-    budgets: DomainBudgets | None = None
-    suffixes: tuple[str, ...] = ()
-    seeds: tuple[Url, ...] = ()
     refresh: RefreshSettings = RefreshSettings()
     churn: ChurnSettings = ChurnSettings()
     reading: ReadingSettings = ReadingSettings()
@@ -87,7 +78,6 @@ class MachineSettings(Struct, frozen=True):
     render: RenderSettings = RenderSettings()
     forms: FormRules = FormRules()
     watching: Watching | None = None
-    revisits_only: bool = False
     follows_spam: bool = True
     explore: float = 0.0
 

@@ -10,6 +10,8 @@ from tests.reference.event_sink import MemoryEventSink
 
 from periplus.engine.frontier import (
     Frontier,
+    FrontierDesk,
+    FrontierRules,
     FrontierSettings,
     FrontierState,
     PolitenessSettings,
@@ -52,21 +54,17 @@ class OpenedFrontier:
         random = Random(options.seed)
         self._records = SiteRecords(state.sites)
         self._revisits = Revisits(state, self._records, random=random, saved=saved.revisits)
-        self.frontier = Frontier(
-            state,
-            records=self._records,
-            revisits=self._revisits,
-            guard=options.guard,
-            ordering=options.ordering,
-            events=options.events,
+        rules = FrontierRules(
             agent="Periplus",
-            random=random,
             politeness=options.politeness,
             retries=options.retries,
-            settings=FrontierSettings(max_sites=options.max_sites),
+            frontier=FrontierSettings(max_sites=options.max_sites),
             shards=options.shards,
-            saved=saved.frontier,
         )
+        desk = FrontierDesk(
+            state, self._records, rules, options.guard, options.ordering, options.events, random, self._revisits
+        )
+        self.frontier = Frontier(desk, saved.frontier)
 
     def commit(self) -> bytes:
         """Write everything to the state, as a shard does; the rest, to be given to the next frontier."""

@@ -18,10 +18,8 @@ from periplus.model import (
     Discovered,
     Discovery,
     Event,
-    EventSink,
     FirstSeen,
     Lane,
-    Ordering,
     Queued,
     Refused,
     Reject,
@@ -33,17 +31,14 @@ from periplus.model import (
     Verdict,
 )
 from periplus.parts.dust.rules import Operation
-from periplus.policy.filters import Guard
 from periplus.policy.ordering import LAST_LEVEL, level_of, lowered
-from periplus.store import SiteState, State
+from periplus.store import SiteState
 from periplus.urls import site_of
 
-from ..settings import PolitenessSettings
+from .desk import FrontierDesk
 from .politeness import delay_after, is_temporary
-from .revisiting import Revisiting
 from .schedule import Schedule
 from .scores import Candidate, Scores
-from .site import SiteRecords
 from .steering import FIRST_LEVEL, Steering
 
 LANES = {
@@ -66,30 +61,17 @@ _RETRIED_TOGETHER, _MAX_RETRIED = 1000, 100_000
 class Admission:
     """Admits discoveries to the frontier."""
 
-    def __init__(
-        self,
-        state: State,
-        records: SiteRecords,
-        schedule: Schedule,
-        *,
-        guard: Guard,
-        ordering: Ordering,
-        events: EventSink,
-        scores: Scores,
-        revisits: Revisiting,
-        politeness: PolitenessSettings,
-        steering: Steering,
-    ) -> None:
-        self._state = state
-        self._records = records
+    def __init__(self, desk: FrontierDesk, schedule: Schedule, scores: Scores, steering: Steering) -> None:
+        self._state = desk.state
+        self._records = desk.records
+        self._guard = desk.guard
+        self._ordering = desk.ordering
+        self._events = desk.events
+        self._revisits = desk.revisits
+        self._politeness = desk.rules.politeness
         self._schedule = schedule
         self._domains = schedule.domains
-        self._guard = guard
-        self._ordering = ordering
-        self._events = events
         self._scores = scores
-        self._revisits = revisits
-        self._politeness = politeness
         self._steering = steering
 
     def admit(self, discoveries: Sequence[Discovery], page_budget: int | None = None) -> list[Queued]:

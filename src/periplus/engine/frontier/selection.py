@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from periplus.content import read_from
 from periplus.model import (
     Discovery,
-    EventSink,
     Excluded,
     Fetched,
     FetchEnded,
@@ -43,15 +42,13 @@ from periplus.model import (
     UrlRecord,
     UrlRecords,
 )
-from periplus.policy.filters import Guard
-from periplus.policy.settings import BalanceSettings
 from periplus.store import State
 from periplus.urls import fingerprint, site_of
 
-from ..settings import PolitenessSettings, RetrySettings
+from ..settings import RetrySettings
 from .admission import LANES
+from .desk import FrontierDesk
 from .politeness import is_tried_again
-from .revisiting import Revisiting
 from .robots import RobotsGate, robots_url
 from .schedule import Schedule
 from .scores import Scores
@@ -93,31 +90,19 @@ class CandidateSelector:
     """Looks at the heads of a site's queues, and takes URLs out of them."""
 
     def __init__(
-        self,
-        state: State,
-        schedule: Schedule,
-        scores: Scores,
-        revisits: Revisiting,
-        *,
-        events: EventSink,
-        guard: Guard,
-        gate: RobotsGate,
-        politeness: PolitenessSettings,
-        retries: RetrySettings,
-        balance: BalanceSettings,
-        steering: Steering,
+        self, desk: FrontierDesk, schedule: Schedule, scores: Scores, gate: RobotsGate, steering: Steering
     ) -> None:
-        self._state = state
+        self._state = desk.state
+        self._guard = desk.guard
+        self._events = desk.events
+        self._revisits = desk.revisits
+        self._lease = desk.rules.politeness.lease
+        self._retries = desk.rules.retries
+        self._balance = desk.rules.balance
         self._schedule = schedule
         self._scores = scores
-        self._revisits = revisits
-        self._guard = guard
         self._gate = gate
-        self._lease = politeness.lease
-        self._retries = retries
-        self._balance = balance
         self._steering = steering
-        self._events = events
         self.emptied: dict[Site, None] = {}
         """Sites whose queue of listed pages ran empty since this was last cleared."""
         self.revisits_waiting = 0
@@ -267,7 +252,9 @@ class CandidateSelector:
         return kept
 
     def drop_refused(self, active: ActiveSite, now: float) -> None:
-        """Remove URLs from the heads of a site's queues that were fetched or may not be."""
+        """Remove URLs from the heads of a site's queues that were fetched or may not be, if its rules are known."""
+        if active.record.retired or not active.has_rules(now) or not self._gate.is_known(active.site):
+            return
         for lane in [lane for lane in active.waiting if lane is not Lane.REFRESH]:
             while heads := self._heads_of(active.site, lane, 1, ()):
                 if self.judge(active, heads[0], now) is not None:
