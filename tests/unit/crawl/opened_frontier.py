@@ -19,18 +19,9 @@ from periplus.engine.frontier import (
     SiteRecords,
 )
 from periplus.model import EventSink, Ordering
-from periplus.parts.revisit.records import RevisitState
-from periplus.parts.revisit.revisits import Revisits
 from periplus.policy.filters import Chain, Guard
 from periplus.policy.ordering import ordering as ordering_named
 from periplus.store import State
-
-
-class Committed(Struct):
-    """What a commit holds of a frontier besides the rows of its state."""
-
-    frontier: FrontierState = msgspec.field(default_factory=FrontierState)
-    revisits: RevisitState = RevisitState()
 
 
 class FrontierOptions(Struct, frozen=True):
@@ -50,10 +41,8 @@ class OpenedFrontier:
     """A frontier on a state, as it was committed."""
 
     def __init__(self, state: State, options: FrontierOptions, committed: bytes | None = None) -> None:
-        saved = Committed() if committed is None else msgspec.msgpack.decode(committed, type=Committed)
-        random = Random(options.seed)
+        saved = None if committed is None else msgspec.msgpack.decode(committed, type=FrontierState)
         self._records = SiteRecords(state.sites)
-        self._revisits = Revisits(state, self._records, random=random, saved=saved.revisits)
         rules = FrontierRules(
             agent="Periplus",
             politeness=options.politeness,
@@ -61,14 +50,13 @@ class OpenedFrontier:
             frontier=FrontierSettings(max_sites=options.max_sites),
             shards=options.shards,
         )
-        desk = FrontierDesk(
-            state, self._records, rules, options.guard, options.ordering, options.events, random, self._revisits
-        )
-        self.frontier = Frontier(desk, saved.frontier)
+        random = Random(options.seed)
+        desk = FrontierDesk(state, self._records, rules, options.guard, options.ordering, options.events, random)
+        self.frontier = Frontier(desk, saved)
 
     def commit(self) -> bytes:
         """Write everything to the state, as a shard does; the rest, to be given to the next frontier."""
-        committed = Committed(self.frontier.flush(), self._revisits.snapshot())
+        committed = self.frontier.flush()
         self._records.flush()
         return msgspec.msgpack.encode(committed)
 
