@@ -116,8 +116,7 @@ MISSED: Final = (
     ),
     Bug(
         "revisits: a refresh moves a price that no commit has", "parts/revisit/revisits.py",
-        "        if not self.is_watching:\n            return\n        self._idle_since, self._is_idle = now, False\n",
-        "        self._idle_since, self._is_idle = now, False\n", (),
+        "        if not is_revisit or not self.is_watching:\n", "        if not is_revisit:\n", (),
     ),
     Bug(
         "resize: patterns that people gave are lost", "collection/resizing.py",
