@@ -196,7 +196,7 @@ class Watched:
         entry = self.waiting.popleft()
         [before] = self.state.records.get([entry.url])
         assert before is not None
-        self.revisits.granted(before, now)
+        self.revisits.granted(before, now, is_revisit=True)
         page = self._numbers[entry.url]
         level = ChangeLevel.MAJOR if page in stale else ChangeLevel.SAME
         reading = Reading(Digests(0, 0, 0, 0), level=level)

@@ -16,9 +16,7 @@ from periplus.cli.watch import ProgressReporter, UpcomingVisit, WatchLine, line_
 from periplus.collection.progress import Meter, Progress
 from periplus.engine.shard import Status
 from periplus.engine.stats import CrawlStats, FrontierStats
-from periplus.model import Url
-from periplus.parts.revisit.freshness import Freshness
-from periplus.parts.revisit.visit_value import NextVisit
+from periplus.model import Freshness, NextVisit, Url
 
 COMMANDS = (Path(__file__).resolve().parents[2] / "docs" / "commands.md").read_text()
 NOW = 1e9

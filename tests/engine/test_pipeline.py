@@ -10,6 +10,7 @@ from tests.each_case import each_case
 from tests.reference.event_sink import MemoryEventSink
 
 from periplus.content import version_of
+from periplus.engine.comparison import PageComparer
 from periplus.engine.frontier import SiteRecords
 from periplus.engine.inputs import Answer
 from periplus.engine.links import PageReader
@@ -36,7 +37,6 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.parts.revisit.comparison import PageComparer
 from periplus.store import MemoryState
 
 ONE, TWO = ("https://a.test/one", "https://a.test/two")

@@ -231,8 +231,8 @@ BUGS: Final = (
         "            latest_at=self._latest_at,\n", "", (SET_BACK,),
     ),
     Bug(
-        "a change is taken for noise after the clock was set back", "parts/revisit/comparison.py",
-        "            seen_at = min(seen_at, unpack_page(record.evidence).visited_at)\n", "            pass\n",
+        "a change is taken for noise after the clock was set back", "engine/comparison.py",
+        "            seen_at = min(seen_at, self._revisits.visited_at(record))\n", "            pass\n",
         (SET_BACK,),
     ),
     Bug(

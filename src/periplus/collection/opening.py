@@ -12,6 +12,7 @@ from periplus.engine.clock import SystemClock, Timescale
 from periplus.engine.frontier import robots_url
 from periplus.engine.sharding import Crawl, Gather
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
+from periplus.parts.revisit.market import Market
 from periplus.parts.sitemaps.ranks import listed_priorities, listed_ranks
 from periplus.policy.filters import MediaTypes
 from periplus.store import Inbox, is_begun, known_ranks
@@ -76,6 +77,7 @@ def open_crawl(
         max_bytes=config.crawl.max_bytes or None,
         seconds=config.crawl.duration or None,
         gather=gather,
+        make_market=Market,
         inbox=Inbox(layout.inbox),
         ends_unreachable=ends_unreachable,
     )

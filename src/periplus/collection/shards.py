@@ -40,7 +40,6 @@ from periplus.parts.reputation.part import ReputationFollower
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.evidence import DAY
 from periplus.parts.revisit.records import RevisitState
-from periplus.parts.revisit.weights import PageWeights
 from periplus.parts.sitemaps.held_seeds import HeldSeeds
 from periplus.parts.sitemaps.scheduler import SitemapScheduler
 from periplus.parts.sitemaps.scores import RankOf
@@ -48,6 +47,7 @@ from periplus.parts.sitemaps.settings import SitemapRules
 from periplus.parts.spam.part import SpamFollower
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES, Scored
+from periplus.policy.weights import PageWeights
 from periplus.store import Archive, DiskState, KnownRanks, LearntFiles, Replica, State, bring_home
 from periplus.store.tables import Tables
 from periplus.urls import site_of
@@ -270,10 +270,10 @@ def _parts(asked: ShardMaker, layout: Layout, ordering: Ordering, given: GivenRu
         lambda _desk: [Mirrors(MirrorHosts(config.mirrors, suffixes))],
         lambda desk: [ReputationFollower(desk)],
     ]
+    if config.spam.enabled:  # before the focus: both multiply weights
+        parts.append(lambda desk: [SpamFollower(desk)])
     if make_topic is not None:
         parts.append(lambda desk: [FocusPart(desk, make_topic, ordering, config.topic.explore)])
-    if config.spam.enabled:
-        parts.append(lambda desk: [SpamFollower(desk)])
     return parts
 
 

@@ -17,15 +17,15 @@ from random import Random
 from msgspec.structs import replace
 
 from periplus.model import NO_PREFERENCES, Discovery, Filter, Located, Ordering, Page, Purpose, Redirected, Site
-from periplus.parts.revisit.comparison import PageComparer
 from periplus.parts.revisit.records import SampleRows
 from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.revisit.weights import PageWeights
 from periplus.policy.filters import Guard, MediaTypes, Scope, SiteFilterState
+from periplus.policy.weights import PageWeights
 from periplus.store import State
 from periplus.urls import site_of
 
-from .frontier import Domains, Frontier, Preview, SiteRecords, preview
+from .comparison import PageComparer
+from .frontier import Frontier, FrontierDesk, Preview, SiteRecords, preview
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
@@ -106,24 +106,17 @@ class Machine:
             sample=state.meta(SampleRows),
         )
         self._guard = guard = make_guard(lambda site: self._records.get(site).traps)
-        self.frontier = Frontier(
+        shared = FrontierDesk(
             state,
-            records=self._records,
-            revisits=self.revisits,
+            self._records,
+            settings,
             guard=guard,
             ordering=ordering,
             events=self._events,
-            agent=settings.agent,
             random=self._random,
-            politeness=settings.politeness,
-            retries=settings.retries,
-            settings=settings.frontier,
-            balance=settings.balance,
-            domains=self._domains(meta),
-            shards=settings.shards,
-            revisits_only=settings.revisits_only,
-            saved=meta.frontier,
+            revisits=self.revisits,
         )
+        self.frontier = Frontier(shared, meta.frontier)
         self.router = ShardRouter(
             settings.shard, settings.shards, frontier=self.frontier, exchange=state.exchange, screen=screen,
             scope=scope, events=self._events, moved=meta.moved,
@@ -168,12 +161,6 @@ class Machine:
         """The part of this type, if the machine has one."""
         return next((part for part in self.parts if isinstance(part, kind)), None)
 
-    def _domains(self, meta: ShardMeta) -> Domains:
-        settings = self._settings
-        budgets = None if settings.revisits_only else settings.budgets
-        rows, passes = self._state.domains, meta.frontier.passes
-        return Domains(rows, budgets, suffixes=settings.suffixes, seeds=settings.seeds, saved=passes)
-
     def _learn(self, kind: str, generation: int, now: float) -> None:
         """Take over what a job has learnt, if a part of this machine wants it."""
         self.learnt[kind] = generation
@@ -196,7 +183,8 @@ class Machine:
             media=media,
             worths=worths,
         )
-        comparer = PageComparer(self._records, self._settings.churn, shortest=self._settings.refresh.shortest)
+        churn, shortest = self._settings.churn, self._settings.refresh.shortest
+        comparer = PageComparer(self._records, churn, self.revisits, shortest=shortest)
         return PagePipeline(
             self._state,
             reader,

@@ -11,10 +11,10 @@ from periplus.model import Url
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.records import RevisitState
 from periplus.policy.filters import MediaSettings
-from periplus.policy.settings import BalanceSettings, DomainBudgets, RefreshSettings
+from periplus.policy.settings import RefreshSettings
 from periplus.store import WarcEnd
 
-from .frontier import FrontierSettings, FrontierState, PolitenessSettings, RetrySettings
+from .frontier import FrontierRules, FrontierState
 from .links import LinkState
 from .settings import ReadingSettings
 from .stats import CrawlStats
@@ -43,24 +43,14 @@ class ShardMeta(Struct):
     learnt: dict[str, int] = field(default_factory=dict)
 
 
-class MachineSettings(Struct, frozen=True):
-    """The settings of a machine, and which shard it is. Parts are made with theirs."""
+class MachineSettings(FrontierRules, frozen=True):
+    """The settings of a machine and its frontier, and which shard it is. Parts are made with theirs."""
 
     shard: int = 0
-    shards: int = 1
-    agent: str = "periplus"
     random_seed: str = ""
     learning_ordering: str = ""
-    politeness: PolitenessSettings = PolitenessSettings()
-    retries: RetrySettings = RetrySettings()
-    frontier: FrontierSettings = FrontierSettings()
-    balance: BalanceSettings = BalanceSettings()
-    budgets: DomainBudgets | None = None
-    suffixes: tuple[str, ...] = ()
-    seeds: tuple[Url, ...] = ()
     refresh: RefreshSettings = RefreshSettings()
     churn: ChurnSettings = ChurnSettings()
     reading: ReadingSettings = ReadingSettings()
     media: MediaSettings = MediaSettings()
     watching: Watching | None = None
-    revisits_only: bool = False

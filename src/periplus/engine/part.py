@@ -20,10 +20,9 @@ from periplus.policy.filters.reasons import ACCEPT
 from periplus.store import State
 
 if TYPE_CHECKING:
-    from periplus.parts.revisit.revisits import Revisits
-    from periplus.parts.revisit.weights import PageWeights
+    from periplus.policy.weights import PageWeights
 
-    from .frontier import Frontier, SiteRecords
+    from .frontier import Frontier, Revisiting, SiteRecords
     from .links import Worths
     from .pipeline import Processed
     from .router import ShardRouter
@@ -169,7 +168,7 @@ class Desk:
         guard: Guard,
         events: EventCounter,
         weights: PageWeights,
-        revisits: Revisits,
+        revisits: Revisiting,
         forget_links: Callable[[float], None],
     ) -> None:
         self.state = state

@@ -46,10 +46,10 @@ from periplus.model import (
     UrlRecord,
     UrlRecords,
 )
-from periplus.parts.revisit.comparison import Compared, PageComparer
 from periplus.policy.filters import Guard, MediaTypes, type_of_header
 from periplus.store import State
 
+from .comparison import Compared, PageComparer
 from .inputs import Answer
 from .links import LinkState, PageReader, Share
 

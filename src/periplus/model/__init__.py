@@ -2,8 +2,8 @@
 
 Every other room uses these values and ports; this room imports none of them. `types` has discoveries, records, tasks,
 outcomes and verdicts, `page` the contents of a page, `state` what a crawl stores, `events` what observers receive,
-`entries` the entries of sitemaps as columns, `ports` the interfaces, `errors` our exceptions. Types here
-have no behaviour beyond what their meaning needs.
+`entries` the entries of sitemaps as columns, `watch` what a watch reports, `ports` the interfaces, `errors` our
+exceptions. Types here have no behaviour beyond what their meaning needs.
 """
 
 from typing import TYPE_CHECKING
@@ -135,6 +135,7 @@ if TYPE_CHECKING:
         Validators,
         Verdict,
     )
+    from .watch import Bid, Freshness, NextVisit
 else:
     __getattr__ = lazy_exports(__name__)
 
@@ -148,6 +149,7 @@ __all__ = [
     "AddressVisits",
     "Alternate",
     "Batch",
+    "Bid",
     "ChangeFreq",
     "ChangeLevel",
     "ChangeSeen",
@@ -183,6 +185,7 @@ __all__ = [
     "Form",
     "FormProbed",
     "FormRow",
+    "Freshness",
     "Granularity",
     "Hints",
     "InvariantError",
@@ -197,6 +200,7 @@ __all__ = [
     "Links",
     "Listings",
     "Located",
+    "NextVisit",
     "NotModified",
     "Ordering",
     "Page",

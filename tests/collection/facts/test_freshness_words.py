@@ -27,14 +27,12 @@ from periplus.collection.facts.freshness_words import (
 from periplus.content import Churn
 from periplus.content.churn import Block, pack
 from periplus.engine.machine_settings import ShardMeta
-from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord
+from periplus.model import FirstSeen, Freshness, Lane, NextVisit, Queued, Site, Source, Url, UrlRecord
 from periplus.parts.revisit import visit_value
 from periplus.parts.revisit.evidence import PageEvidence, SignalKind
-from periplus.parts.revisit.freshness import Freshness
 from periplus.parts.revisit.gains import SiteGains
 from periplus.parts.revisit.records import RevisitState
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
-from periplus.parts.revisit.visit_value import NextVisit
 from periplus.parts.sitemaps.revisit import IndexTrust
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.parts.sitemaps.trees import Origin, SitemapNode

@@ -10,6 +10,8 @@ from tests.reference.event_sink import MemoryEventSink
 
 from periplus.engine.frontier import (
     Frontier,
+    FrontierDesk,
+    FrontierRules,
     FrontierSettings,
     FrontierState,
     PolitenessSettings,
@@ -17,18 +19,9 @@ from periplus.engine.frontier import (
     SiteRecords,
 )
 from periplus.model import EventSink, Ordering
-from periplus.parts.revisit.records import RevisitState
-from periplus.parts.revisit.revisits import Revisits
 from periplus.policy.filters import Chain, Guard
 from periplus.policy.ordering import ordering as ordering_named
 from periplus.store import State
-
-
-class Committed(Struct):
-    """What a commit holds of a frontier besides the rows of its state."""
-
-    frontier: FrontierState = msgspec.field(default_factory=FrontierState)
-    revisits: RevisitState = RevisitState()
 
 
 class FrontierOptions(Struct, frozen=True):
@@ -48,29 +41,22 @@ class OpenedFrontier:
     """A frontier on a state, as it was committed."""
 
     def __init__(self, state: State, options: FrontierOptions, committed: bytes | None = None) -> None:
-        saved = Committed() if committed is None else msgspec.msgpack.decode(committed, type=Committed)
-        random = Random(options.seed)
+        saved = None if committed is None else msgspec.msgpack.decode(committed, type=FrontierState)
         self._records = SiteRecords(state.sites)
-        self._revisits = Revisits(state, self._records, random=random, saved=saved.revisits)
-        self.frontier = Frontier(
-            state,
-            records=self._records,
-            revisits=self._revisits,
-            guard=options.guard,
-            ordering=options.ordering,
-            events=options.events,
+        rules = FrontierRules(
             agent="Periplus",
-            random=random,
             politeness=options.politeness,
             retries=options.retries,
-            settings=FrontierSettings(max_sites=options.max_sites),
+            frontier=FrontierSettings(max_sites=options.max_sites),
             shards=options.shards,
-            saved=saved.frontier,
         )
+        random = Random(options.seed)
+        desk = FrontierDesk(state, self._records, rules, options.guard, options.ordering, options.events, random)
+        self.frontier = Frontier(desk, saved)
 
     def commit(self) -> bytes:
         """Write everything to the state, as a shard does; the rest, to be given to the next frontier."""
-        committed = Committed(self.frontier.flush(), self._revisits.snapshot())
+        committed = self.frontier.flush()
         self._records.flush()
         return msgspec.msgpack.encode(committed)
 

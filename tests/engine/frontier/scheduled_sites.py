@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from random import Random
 
-from periplus.engine.frontier import ActiveSite, Domains, Schedule, SiteRecords
+from tests.reference.event_sink import MemoryEventSink
+
+from periplus.engine.frontier import (
+    ActiveSite,
+    Domains,
+    FrontierDesk,
+    FrontierRules,
+    FrontierSettings,
+    PolitenessSettings,
+    Schedule,
+    SiteRecords,
+)
 from periplus.model import Discovery, Lane, Queued, Site, Url
+from periplus.policy.filters import Chain
 from periplus.store import MemoryState, SiteState
 
 DELAY = 1.0
@@ -36,24 +49,18 @@ class ScheduledSites:
         self.state = MemoryState()
         self.under_way: Counter[Site] = Counter()
         self._open_domains = open_domains or (lambda state: Domains(state.domains))
-        self._ip_delay, self._capacity, self._shards = ip_delay, capacity, shards
+        self._rules = FrontierRules(
+            politeness=PolitenessSettings(delay=DELAY, slow_factor=0.0, ip_delay=ip_delay),
+            frontier=FrontierSettings(max_sites=capacity),
+            shards=shards,
+        )
         self.open()
 
     def open(self) -> None:
         """A schedule on the state as it was flushed."""
         self.records = SiteRecords(self.state.sites)
-        self.schedule = Schedule(
-            self.state,
-            self.records,
-            ByLevel(),
-            ip_delay=self._ip_delay,
-            capacity=self._capacity,
-            max_wait=900.0,
-            delay_of=lambda _site: DELAY,
-            under_way=lambda site: self.under_way[site],
-            domains=self._open_domains(self.state),
-            shards=self._shards,
-        )
+        desk = FrontierDesk(self.state, self.records, self._rules, Chain([]), ByLevel(), MemoryEventSink(), Random(1))
+        self.schedule = Schedule(desk, self._open_domains(self.state), lambda site: self.under_way[site])
 
     def reopen(self) -> None:
         """Another process continues."""

@@ -9,7 +9,8 @@ import pytest
 
 from periplus.engine.frontier import Domains
 from periplus.model import Discovery, Site, Source, Url
-from periplus.parts.reputation.policy import KnownReputation, base_at, domain_hash
+from periplus.parts.reputation.known import KnownReputation, domain_hash
+from periplus.policy.domain_budgets import base_at
 from periplus.policy.settings import DomainBudgets
 from periplus.store import MemoryState, SiteState
 
@@ -48,7 +49,7 @@ def test_a_score_replaces_the_distance() -> None:
     found(domains, "near.test", "http://seed.test/")
     found(domains, "far.test", "http://near.test/")
     key = np.array([domain_hash("far.test")], np.uint64)
-    domains.learn(KnownReputation(key, np.array([700], np.uint32), np.ones(1, np.float32)).written())
+    domains.set_budgets(KnownReputation(key, np.array([700], np.uint32), np.ones(1, np.float32)).budget)
     assert domains.of(Site("far.test")).budget == 700
 
 

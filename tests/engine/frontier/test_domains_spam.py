@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 from tests.engine.frontier.scheduled_sites import ScheduledSites
 
-from periplus.engine.frontier import Domains, PassState, Stage
-from periplus.engine.frontier.domains import MAX_SPAM_SITES, SPAM_REST
+from periplus.engine.frontier import Discounts, Domains, PassState, Stage
+from periplus.engine.frontier.domains import DISCOUNTED_REST, MAX_DISCOUNTED_SITES
 from periplus.model import Delegation, Site, Url
 from periplus.parts.spam.scores import SpamScores, written
 from periplus.policy.settings import DomainBudgets
@@ -35,7 +35,7 @@ class JudgedSites(ScheduledSites):
 
     def _judged(self, state: MemoryState) -> Domains:
         domains = Domains(state.domains, DomainBudgets(base=1000, spam_share=SHARE), saved=self.passes)
-        domains.spam = spam_named(f"spam-{number}.test" for number in range(2 * MAX_SPAM_SITES))
+        domains.discounts = spam_named(f"spam-{number}.test" for number in range(2 * MAX_DISCOUNTED_SITES))
         return domains
 
     def ask(self, delay: float = 1.0) -> str | None:
@@ -88,7 +88,7 @@ def test_spam_has_every_request_once_nothing_else_is_left(sites: JudgedSites) ->
     assert good is not None
     sites.grant(good, sites.now)
     sites.empty(good, sites.now)
-    sites.now += SPAM_REST
+    sites.now += DISCOUNTED_REST
     assert spam_in(sites.asked(10)) == 10
 
 
@@ -128,29 +128,29 @@ def test_excess_spam_gives_up_its_place() -> None:
     """Sites that were admitted before they were judged do not fill the memory, and have a place again later."""
     sites = JudgedSites()
     domains = sites.schedule.domains
-    spam, domains.spam = domains.spam, SpamScores()
+    spam, domains.discounts = domains.discounts, Discounts()
     sites.put("good.test")
-    for number in range(MAX_SPAM_SITES + 30):
+    for number in range(MAX_DISCOUNTED_SITES + 30):
         sites.put(f"spam-{number}.test")
-    domains.spam = spam
+    domains.discounts = spam
     domains.appraise_again()
     sites.schedule.reorder()
     assert sites.ask() == "good.test"
     assert sites.ask() is None
-    assert len(sites.schedule) == 1 + MAX_SPAM_SITES
+    assert len(sites.schedule) == 1 + MAX_DISCOUNTED_SITES
     good = sites.schedule.get(Site("good.test"))
     assert good is not None
     sites.grant(good, sites.now)
     sites.empty(good, sites.now)
     asked: set[str] = set()
-    while len(asked) < MAX_SPAM_SITES + 30 and sites.now < 1000:
+    while len(asked) < MAX_DISCOUNTED_SITES + 30 and sites.now < 1000:
         sites.now += 0.5
         sites.schedule.admit_waiting(sites.now)
         while (active := sites.schedule.pop_ready(sites.now)) is not None:
             sites.grant(active, sites.now)
             sites.empty(active, sites.now)
             asked.add(active.site)
-    assert len(asked) == MAX_SPAM_SITES + 30
+    assert len(asked) == MAX_DISCOUNTED_SITES + 30
 
 
 def test_verdict_changes_the_count_of_active_sites() -> None:
@@ -160,13 +160,13 @@ def test_verdict_changes_the_count_of_active_sites() -> None:
     sites.put("good.test")
     assert {sites.ask(), sites.ask()} == {"late.test", "good.test"}
     domains = sites.schedule.domains
-    domains.spam = spam_named(["late.test"])
+    domains.discounts = spam_named(["late.test"])
     domains.appraise_again()
     sites.schedule.rest(late, 0.0)
     sites.schedule.reorder()
     assert sites.ask() is None
     assert late.stage is Stage.RESTING
-    domains.spam = SpamScores()
+    domains.discounts = Discounts()
     domains.appraise_again()
     sites.schedule.rest(late, 0.0)
     assert sites.ask() == "late.test"

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from random import Random
 
 import pytest
+from tests.reference.event_sink import MemoryEventSink
 
-from periplus.engine.frontier import Schedule, SiteRecords, Stage
+from periplus.engine.frontier import (
+    Domains,
+    FrontierDesk,
+    FrontierRules,
+    FrontierSettings,
+    PolitenessSettings,
+    Schedule,
+    SiteRecords,
+    Stage,
+)
 from periplus.model import Lane, Queued, Site, Url
+from periplus.policy.filters import Chain
 from periplus.policy.ordering import BreadthFirst
 from periplus.store import DiskState, SiteState, State
 
@@ -17,16 +29,10 @@ ENTRY = Queued(Url("https://a.test/"), SITE, Lane.DISCOVERY, 0)
 
 
 def schedule_on(state: State, ip_delay: float) -> Schedule:
-    return Schedule(
-        state,
-        SiteRecords(state.sites),
-        BreadthFirst(),
-        ip_delay=ip_delay,
-        capacity=9,
-        max_wait=60.0,
-        delay_of=lambda _site: 1.0,
-        under_way=lambda _site: 0,
-    )
+    rules = FrontierRules(politeness=PolitenessSettings(ip_delay=ip_delay), frontier=FrontierSettings(max_sites=9))
+    records = SiteRecords(state.sites)
+    desk = FrontierDesk(state, records, rules, Chain([]), BreadthFirst(), MemoryEventSink(), Random(1))
+    return Schedule(desk, Domains(state.domains), lambda _site: 0)
 
 
 @pytest.mark.parametrize("ip_delay", [0.0, 1.5])

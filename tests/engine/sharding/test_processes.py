@@ -13,7 +13,8 @@ from periplus.engine.shard import Status
 from periplus.engine.sharding.messages import Orders, StatusReport
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.stats import CrawlStats, FrontierStats
-from periplus.parts.revisit.market import Bid
+from periplus.model import Bid
+from periplus.parts.revisit.market import Market
 
 DAY = 86_400.0
 NOW = 1.7e9
@@ -34,7 +35,7 @@ class Played(ProcessTeam):
     """A team whose shards are played by a test, at the other ends of their pipes."""
 
     def __init__(self, workers: int) -> None:
-        super().__init__(cast("Any", None), workers, None)
+        super().__init__(cast("Any", None), workers, None, Market)
         self.ends: dict[int, Connection] = {}
 
     def _spawn(self, number: int) -> tuple[Connection, BaseProcess]:

@@ -8,23 +8,17 @@ import numpy as np
 import pytest
 from tests.each_case import each_case
 
-from periplus.graph import pagerank
+from periplus.graph import pagerank, trust, unique_edges
 from periplus.model import CollectionDamaged
-from periplus.parts.reputation.policy import (
+from periplus.parts.reputation.known import KnownReputation, domain_hash
+from periplus.parts.reputation.policy import budgets_of, networks, of_listed, star
+from periplus.policy.domain_budgets import (
     MAX_CREDIT,
-    KnownReputation,
-    SpamCredit,
-    budgets_of,
-    domain_hash,
+    DiscountCredit,
     host_is_admitted,
     max_active_hosts,
-    networks,
     octave_of,
-    of_listed,
     pass_of,
-    star,
-    trust,
-    unique_edges,
 )
 
 EDGES = [(0, 1), (1, 0), (0, 2), (1, 2), (2, 3), (3, 0), (2, 4), (4, 5), (5, 4), (4, 6), (6, 4), (5, 6), (6, 5)]
@@ -116,28 +110,28 @@ def test_known_reputation_is_looked_up_and_stored() -> None:
     again = KnownReputation.read(known.written())
     assert [again.budget(name) for name in names] == list(range(500))
     assert again.score("d499.test") == 1.0
-    assert again.budget("other.test") is None is KnownReputation.empty().budget("d1.test")
+    assert again.budget("other.test") is None
     with pytest.raises(CollectionDamaged):
         KnownReputation.read(b"something else")
 
 
 def test_one_request_in_twenty_may_go_to_spam() -> None:
     """19 requests to others earn one; what is not used is kept, but not without end."""
-    credit, allowed = SpamCredit(0.05), []
+    credit, allowed = DiscountCredit(0.05), []
     for _ in range(20):
-        credit.count(is_spam=False)
+        credit.count(is_discounted=False)
         allowed.append(credit.is_enough)
     assert allowed.index(True) in (18, 19)
-    credit.count(is_spam=True)
+    credit.count(is_discounted=True)
     assert credit.credit < 1.0
     for _ in range(10_000):
-        credit.count(is_spam=False)
+        credit.count(is_discounted=False)
     assert credit.credit == MAX_CREDIT
 
 
 def test_a_share_of_one_does_not_limit() -> None:
     """All requests may go to spam."""
-    credit = SpamCredit(1.0)
+    credit = DiscountCredit(1.0)
     for _ in range(100):
-        credit.count(is_spam=True)
+        credit.count(is_discounted=True)
     assert credit.is_enough

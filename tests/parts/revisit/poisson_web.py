@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from tests.parts.revisit.revisited_pages import DAY, START, ChangingPage, RevisitedWeb
 
-from periplus.model import ChangeLevel, Digests, Fetched, FetchOutcome, FetchTask, Lane, Reading
-from periplus.parts.revisit.freshness import Freshness
+from periplus.model import ChangeLevel, Digests, Fetched, FetchOutcome, FetchTask, Freshness, Lane, Reading
 from periplus.policy.settings import RefreshSettings
 
 _BORN = (10.0, 2000.0)

@@ -46,9 +46,8 @@ from periplus.model import (
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.records import RevisitState, SampleRows
 from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.revisit.visit_stats import count_first_visit
-from periplus.parts.revisit.weights import PageWeights
 from periplus.policy.settings import RefreshSettings
+from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
 
@@ -185,8 +184,8 @@ class RevisitedWeb:
             new = self.state.queues.heads(site, Lane.DISCOVERY, 1)
             chosen = again or new
             if again and new:
-                level = self.revisits.level_of_new(self.sites.get(site), new[0].entry)
-                chosen = again if self.revisits.quota.prefers_revisit(again[0].entry.level < level) else new
+                is_first = self.revisits.prefers_revisit(self.sites.get(site), again[0].entry, new[0].entry)
+                chosen = again if is_first else new
             self.state.queues.remove(chosen)
             return chosen[0].entry
         return None
@@ -197,15 +196,13 @@ class RevisitedWeb:
         is_revisit = entry.lane is Lane.REFRESH
         condition = self.revisits.condition(site, before) if is_revisit else None
         task = FetchTask(entry.url, entry.site, Purpose.PAGE, entry.lane, math.inf, condition)
-        self.revisits.quota.count(is_revisit=is_revisit)
-        if is_revisit:
-            self.revisits.granted(before, self.now)
+        self.revisits.granted(before, self.now, is_revisit=is_revisit)
         outcome, reading = self._answer(task)
         reason = "timeout" if isinstance(outcome, Failed) else ""
         after = after_visit(before, outcome, reading, reason)
         self.state.records.put([self.revisits.visited(site, before, after, outcome, reading, self.now)])
         if not is_revisit:
-            count_first_visit(site, entry.lane, reading is not None and not reading.is_copy)
+            self.revisits.first_visited(site, entry.lane, is_good=reading is not None and not reading.is_copy)
             self.sites.changed(site)
         if reading is not None:
             self.found([self.url(path) for path in self._page(entry.url).links(self._day)], entry.url)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.parts.revisit.revisited_pages import DAY, HOME, ChangingPage, RevisitedWeb, unchanging
 
+from periplus.model import Bid
 from periplus.parts.revisit.budget import RevisitQuota, Watching
-from periplus.parts.revisit.market import Bid, Market
-from periplus.parts.revisit.weights import PageWeights
+from periplus.parts.revisit.market import Market
+from periplus.policy.weights import PageWeights
 
 
 def web_of(every: float, pages: int = 60, visits_per_day: float = 24.0, **how: object) -> RevisitedWeb:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from msgspec.structs import replace
 
 from periplus.content import NO_CHURN, ChurnRecord, ChurnSettings, RawPage, likeness, read_from, read_pages, version_of
+from periplus.engine.comparison import PageComparer
 from periplus.engine.frontier.site import SiteRecords
 from periplus.model import ChangeLevel, FirstSeen, Page, ReadFrom, Site, Source, Url, UrlRecord
-from periplus.parts.revisit.comparison import PageComparer
 from periplus.parts.revisit.evidence import SignalKind, unpack_page
+from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.store import MemoryState
 
@@ -42,8 +45,9 @@ class Memory:
     """The record of one site, and a comparer that learns there."""
 
     def __init__(self, settings: ChurnSettings | None = None) -> None:
-        self.sites = SiteRecords(MemoryState().sites)
-        self.comparer = PageComparer(self.sites, settings)
+        state = MemoryState()
+        self.sites = SiteRecords(state.sites)
+        self.comparer = PageComparer(self.sites, settings, Revisits(state, self.sites, random=Random(1)))
 
     @property
     def churn(self) -> ChurnRecord:

@@ -7,8 +7,9 @@ import math
 import pytest
 from tests.each_case import each_case
 
+from periplus.model import Bid
 from periplus.parts.revisit.evidence import DAY
-from periplus.parts.revisit.market import Bid, Market, shared_out
+from periplus.parts.revisit.market import Market, shared_out
 
 NOW = 1.7e9
 WHOLE = 1000.0

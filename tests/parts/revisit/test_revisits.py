@@ -17,8 +17,8 @@ from periplus.parts.revisit.gains import NO_SITE_GAINS, SiteGains, unpack_page_g
 from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.revisit.signals import NO_EVIDENCE, KindEvidence, SiteEvidence
 from periplus.parts.revisit.visit_value import UpcomingVisits, VisitValuer
-from periplus.parts.revisit.weights import PageWeights
 from periplus.policy.settings import RefreshSettings
+from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState, SiteState
 
 NEW_SITE = SiteState(Site("a.test"))
@@ -137,10 +137,10 @@ def test_price_moves_once_for_a_visit_that_is_tried_again() -> None:
     web = RevisitedWeb({"/": ChangingPage(every=1.0)})
     web.crawl("/")
     record, price = web.record("/"), web.revisits.price
-    web.revisits.granted(record, web.now + 10 * DAY)
+    web.revisits.granted(record, web.now + 10 * DAY, is_revisit=True)
     once = web.revisits.price
     assert once != price
-    web.revisits.granted(replace(record, failures=1), web.now + 10 * DAY)
+    web.revisits.granted(replace(record, failures=1), web.now + 10 * DAY, is_revisit=True)
     assert web.revisits.price == once
 
 

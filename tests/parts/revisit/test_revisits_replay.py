@@ -16,8 +16,8 @@ from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.evidence import PageEvidence
 from periplus.parts.revisit.freshness import FreshnessEstimator
 from periplus.parts.revisit.signals import SiteEvidence
-from periplus.parts.revisit.weights import PageWeights
 from periplus.policy.settings import RefreshSettings
+from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState
 
 Input = Callable[[RevisitedWeb], object]
@@ -219,5 +219,5 @@ def test_a_refresh_moves_no_price() -> None:
     price = web.revisits.price
     for record in web.state.records.get(list(web.urls)):
         if record is not None and record.evidence:
-            web.revisits.granted(record, web.now + DAY)
+            web.revisits.granted(record, web.now + DAY, is_revisit=True)
     assert web.revisits.price == price

@@ -8,12 +8,12 @@ from tests.each_case import each_case
 from tests.kept_values import with_values
 
 from periplus.engine.frontier.site import SiteRecords
-from periplus.model import FirstSeen, Lane, Queued, Site, Source, Url, UrlRecord
+from periplus.model import FirstSeen, Lane, NextVisit, Queued, Site, Source, Url, UrlRecord
 from periplus.parts.revisit.evidence import PageEvidence, SignalKind
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
-from periplus.parts.revisit.visit_value import NextVisit, UpcomingVisits
-from periplus.parts.revisit.weights import PageWeights
+from periplus.parts.revisit.visit_value import UpcomingVisits
 from periplus.policy.settings import RefreshSettings
+from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState, SiteState
 
 DAY = 86_400.0

@@ -6,7 +6,7 @@ import pytest
 from tests.each_case import each_case
 
 from periplus.model import ConfigError, Url
-from periplus.parts.revisit.weights import PageWeights, check_importance
+from periplus.policy.weights import PageWeights, check_importance
 
 NEWS, OLD, ELSE = (Url(f"http://a.test/{path}") for path in ("news/1", "old/1", "x"))
 

@@ -96,8 +96,8 @@ def test_trust_does_not_flow_through_spam(world: HostileWorld, collection: Path,
     scores.learn(judged.learnt)
     settings = ReputationSettings(suffixes=SUFFIXES)
     raised = []
-    for spam in (None, scores):
-        found = learn_reputation(collection, seeds=seeds, settings=settings, spam=spam, now=NOW)
+    for spam_of in (None, scores.of_domain):
+        found = learn_reputation(collection, seeds=seeds, settings=settings, spam_of=spam_of, now=NOW)
         farm = [number for number, name in enumerate(found.names) if world.is_spam(name)]
         raised.append(int((found.budgets[farm] > settings.base).sum()))
     assert raised[0] > 20

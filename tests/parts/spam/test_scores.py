@@ -6,9 +6,9 @@ import pytest
 
 from periplus.engine.frontier import Domains
 from periplus.model import Site, Url
-from periplus.parts.revisit.weights import PageWeights
 from periplus.parts.spam.scores import SpamScores, written
 from periplus.policy.settings import DomainBudgets
+from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState
 
 
@@ -23,7 +23,7 @@ def test_budget_of_a_spam_domain_shrinks() -> None:
     """A tenth of it remains, also of a domain that was in memory before; others keep theirs."""
     domains = Domains(MemoryState().domains, DomainBudgets(base=100))
     assert domains.of(Site("bad.example")).budget == 100
-    domains.spam = learnt()
+    domains.discounts = learnt()
     domains.appraise_again()
     assert domains.of(Site("bad.example")).budget == 10
     assert domains.of(Site("fine.example")).budget == 100
@@ -32,6 +32,6 @@ def test_budget_of_a_spam_domain_shrinks() -> None:
 def test_weight_of_a_spam_page_shrinks() -> None:
     """By (1 - s) squared."""
     weights = PageWeights()
-    weights.discount = learnt().worth
+    weights.multiply_by(learnt().worth)
     assert weights(Url("http://bad.example/x")) == pytest.approx(0.01)
     assert weights(Url("http://fine.example/x")) == 1.0

@@ -17,7 +17,7 @@ from periplus.collection.facts.freshness_words import TELLERS, fresh_words, trus
 from periplus.collection.wording import counted, lasting
 from periplus.engine.machine_settings import ShardMeta
 from periplus.insight.reasons import explained
-from periplus.parts.revisit.freshness import Freshness
+from periplus.model import Freshness
 
 from .browse_asked import Asked
 from .browse_cells import BrowsePage, Column, Query, Table, quoted

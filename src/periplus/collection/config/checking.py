@@ -9,9 +9,9 @@ from periplus.model import ConfigError, Ordering, Url
 from periplus.parts.focus.ordering import any_ordering, focused_orderings
 from periplus.parts.focus.words import TopicTerms
 from periplus.parts.revisit.objectives import objective
-from periplus.parts.revisit.weights import PageWeights, check_importance
 from periplus.policy.filters import Extensions, FilterStates, MediaTypes, Patterns, Scope, Sessions, Traps
 from periplus.policy.ordering import ALIASES
+from periplus.policy.weights import PageWeights, check_importance
 
 if TYPE_CHECKING:
     from .settings import Config

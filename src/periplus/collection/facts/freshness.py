@@ -14,16 +14,16 @@ from msgspec import Struct
 from periplus.content import Churn, ChurnSettings
 from periplus.engine.frontier import SiteRecords
 from periplus.engine.machine_settings import ShardMeta
-from periplus.model import Lane, Site, UrlRecord
+from periplus.model import Freshness, Lane, NextVisit, Site, UrlRecord
 from periplus.parts.revisit.evidence import SignalKind, unpack_page
-from periplus.parts.revisit.freshness import Freshness, FreshnessEstimator, queued_revisits
+from periplus.parts.revisit.freshness import FreshnessEstimator, queued_revisits
 from periplus.parts.revisit.gains import NO_SITE_GAINS, SiteGains
 from periplus.parts.revisit.signals import NO_EVIDENCE, KindEvidence, SiteEvidence
-from periplus.parts.revisit.visit_value import NextVisit, UpcomingVisits
-from periplus.parts.revisit.weights import PageWeights
+from periplus.parts.revisit.visit_value import UpcomingVisits
 from periplus.parts.sitemaps.revisit import IndexTrust
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.policy.settings import RefreshSettings
+from periplus.policy.weights import PageWeights
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from periplus.model import Freshness, NextVisit
 from periplus.parts.revisit.evidence import DAY
-from periplus.parts.revisit.freshness import Freshness
-from periplus.parts.revisit.visit_value import NextVisit
 
 from ..wording import count, counted, lasting
 from .freshness import PageFreshness, SignalFacts, SiteFreshness

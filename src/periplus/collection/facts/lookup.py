@@ -23,6 +23,7 @@ from periplus.engine.router import owner_of
 from periplus.engine.stats import CrawlStats, waiting_urls
 from periplus.model import (
     Discovery,
+    Freshness,
     Lane,
     Placement,
     Reject,
@@ -36,7 +37,6 @@ from periplus.model import (
 )
 from periplus.parts.dust.renames import Renames
 from periplus.parts.render.templates import SiteRendering
-from periplus.parts.revisit.freshness import Freshness
 from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State

@@ -18,10 +18,8 @@ from periplus.model import (
     Discovered,
     Discovery,
     Event,
-    EventSink,
     FirstSeen,
     Lane,
-    Ordering,
     Queued,
     Refused,
     Reject,
@@ -32,17 +30,15 @@ from periplus.model import (
     UrlRecord,
     Verdict,
 )
-from periplus.parts.revisit.revisits import Revisits
-from periplus.policy.filters import Guard, WantedPair
+from periplus.policy.filters import WantedPair
 from periplus.policy.ordering import LAST_LEVEL, level_of, lowered
-from periplus.store import SiteState, State
+from periplus.store import SiteState
 from periplus.urls import site_of
 
-from ..settings import PolitenessSettings
+from .desk import FrontierDesk
 from .politeness import delay_after, is_temporary
 from .schedule import Schedule
 from .scores import Candidate, Scores
-from .site import SiteRecords
 from .steering import FIRST_LEVEL, Steering
 
 LANES = {
@@ -65,30 +61,17 @@ _RETRIED_TOGETHER, _MAX_RETRIED = 1000, 100_000
 class Admission:
     """Admits discoveries to the frontier."""
 
-    def __init__(
-        self,
-        state: State,
-        records: SiteRecords,
-        schedule: Schedule,
-        *,
-        guard: Guard,
-        ordering: Ordering,
-        events: EventSink,
-        scores: Scores,
-        revisits: Revisits,
-        politeness: PolitenessSettings,
-        steering: Steering,
-    ) -> None:
-        self._state = state
-        self._records = records
+    def __init__(self, desk: FrontierDesk, schedule: Schedule, scores: Scores, steering: Steering) -> None:
+        self._state = desk.state
+        self._records = desk.records
+        self._guard = desk.guard
+        self._ordering = desk.ordering
+        self._events = desk.events
+        self._revisits = desk.revisits
+        self._politeness = desk.rules.politeness
         self._schedule = schedule
         self._domains = schedule.domains
-        self._guard = guard
-        self._ordering = ordering
-        self._events = events
         self._scores = scores
-        self._revisits = revisits
-        self._politeness = politeness
         self._steering = steering
 
     def admit(self, discoveries: Sequence[Discovery], page_budget: int | None = None) -> list[Queued]:
@@ -218,8 +201,8 @@ class Admission:
         level = FIRST_LEVEL if self._steering.prefers(discovery.url) else level_of(score)
         if lane is Lane.DISCOVERY:
             level = self._domains.level(level, discovery.depth, LAST_LEVEL)
-        if not self._scores.spam.is_empty and level != FIRST_LEVEL:
-            worth = self._scores.spam.worth(discovery.url)
+        if not self._scores.discounts.is_empty and level != FIRST_LEVEL:
+            worth = self._scores.discounts.worth(discovery.url)
             score, level = max(score, 0.0) * worth + min(score, 0.0), lowered(level, worth)
         return discovery, score, Queued(discovery.url, site, lane, level)
 

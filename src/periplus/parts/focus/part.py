@@ -150,7 +150,7 @@ class FocusPart(Part):
             )
         self._focus = Focus(make, ordering, explore, desk.events.stats, desk.saved(FocusState))
         self._scores = scores = desk.frontier.scores
-        desk.weights.relevance = lambda url: max(potential_of(scores.worth([url])[0]), LEAST_WEIGHT)
+        desk.weights.multiply_by(lambda url: max(potential_of(scores.worth([url])[0]), LEAST_WEIGHT))
 
     def flush(self) -> FocusState:
         """The state to commit."""

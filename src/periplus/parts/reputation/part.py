@@ -6,13 +6,19 @@ from collections.abc import Mapping
 
 from periplus.engine.part import Desk, Part, TakeLearnt
 
+from .known import KnownReputation
+
 
 class ReputationFollower(Part):
-    """Hands what a job has computed to the schedule."""
+    """Hands the budgets that a crawl knows to its frontier."""
 
     def __init__(self, desk: Desk) -> None:
-        self._schedule = desk.frontier.schedule
+        self._frontier = desk.frontier
 
     def learnt(self) -> Mapping[str, TakeLearnt]:
         """The reputations of domains."""
-        return {"reputation": self._schedule.learn_reputation}
+        return {"reputation": self.take}
+
+    def take(self, content: bytes, now: float) -> None:  # noqa: ARG002 - as every taker of learnt files
+        """Take the budgets that a job has computed. A pass that has begun goes on."""
+        self._frontier.set_budgets(KnownReputation.read(content).budget)

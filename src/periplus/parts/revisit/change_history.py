@@ -53,6 +53,8 @@ _MAX_COUNT = 1 << 20
 """Bound of the counters behind that trust."""
 _JUST_NOW = 3600.0
 """Seconds: a page whose date is that close to the request most likely shows a clock."""
+_MOSTLY_RIGHT = 0.5
+"""Precision from which visits after a signal of a kind are not learnt from: the signal selected pages that changed."""
 _KINDS = {
     Source.SITEMAP: SignalKind.SITEMAP,
     Source.ARCHIVE: SignalKind.SITEMAP,
@@ -285,3 +287,12 @@ def is_back(discovery: Discovery, known: UrlRecord, retirement: RefreshRetiremen
     if not known.failures or not (is_later or discovery.source is Source.PING):
         return False
     return bool(after_setback(known.status, known.failures, discovery.found_at, retirement).retired)
+
+
+def is_announced(site: SiteState, record: UrlRecord) -> bool:
+    """Whether a signal of a kind that is mostly right on this site announced a change of the page."""
+    known = site.value(SiteEvidence)
+    if known is None or not record.evidence:
+        return False
+    signals = unpack_page(record.evidence).signals
+    return any(count and kind.precision >= _MOSTLY_RIGHT for count, kind in zip(signals, known.kinds, strict=True))

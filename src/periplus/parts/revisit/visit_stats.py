@@ -12,18 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from periplus.content import likeness
-from periplus.model import ChangeLevel, Fetched, FetchOutcome, Lane, NotModified, Reading, Url, UrlRecord, Validators
+from periplus.model import ChangeLevel, Fetched, FetchOutcome, NotModified, Reading, Url, UrlRecord, Validators
 from periplus.store import SiteState, State
 from periplus.urls import fingerprint
 
 from .evidence import DAY, unpack_page
 from .gains import MOST_LINKS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
-
-
-def count_first_visit(site: SiteState, lane: Lane, is_good: bool) -> None:
-    """Record whether the first visit to a page found unique, indexable content; the caller marks the site changed."""
-    gains = (site.value(SiteGains) or NO_SITE_GAINS).first_visit(is_good, is_listed=lane is Lane.SITEMAPS)
-    site.keep(gains)
 
 
 class VisitStats:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from itertools import islice
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import Lane, Url, UrlRecord
+from periplus.model import Lane, NextVisit, Url, UrlRecord
 from periplus.policy.settings import RefreshSettings
+from periplus.policy.weights import PageWeights
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 
@@ -25,7 +25,7 @@ from .objectives import objective
 from .page_value import Appraisal, Appraiser, Hub, Price, rate_of
 from .records import SiteReader
 from .signals import NO_EVIDENCE, ArchiveProof, SiteEvidence
-from .weights import WORTHLESS, PageWeights, new_page_worth, why_worthless, worth_its_cost
+from .weights import WORTHLESS, new_page_worth, why_worthless, worth_its_cost
 
 _UNKNOWN_SHARE = 0.5
 """Share of a page that a change replaces, while no change was seen on its site."""
@@ -101,34 +101,6 @@ _NEARLY = 0.001
 """Relative tolerance within which an interval counts as the shortest or longest."""
 _MUCH_SOONER = 0.7
 """A page is visited for its links if they shorten its interval to less than this share."""
-
-
-class NextVisit(Struct, frozen=True):
-    """A visit to come, and its `reason`.
-
-    * `told`: a trusted signal reports that the page changed
-    * `worth`: a visit will be worth its price by then, since the page has probably changed
-    * `soonest`: it would be worth it sooner, but settings limit how often a page is visited
-    * `leads`: it has probably not changed, but links to new pages from time to time
-    * `latest`: it is never worth it, and visited at the longest interval so that dead pages are found
-    * `chance`: sampled at random, so that estimates stay unbiased
-    * `failed`: the last visit failed, and is tried again
-    * `moved`: it was a redirect the last time
-    * `worthless`: its weight is 0; it is not visited, and its weight is looked up again at that time
-
-    `is_waiting`: it waits for its site's turn; otherwise it is due at `due_at`. As far as known: `rate` is in changes a
-    day, `fresh` the probability that the copy is current, `worth` the value of a visit now, in prices, and `signals`
-    the number of each kind since the last visit.
-    """
-
-    url: Url
-    due_at: float
-    reason: str
-    is_waiting: bool = False
-    rate: float | None = None
-    fresh: float | None = None
-    worth: float | None = None
-    signals: dict[str, int] = {}
 
 
 class UpcomingVisits:

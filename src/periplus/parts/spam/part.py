@@ -21,11 +21,11 @@ class SpamFollower(Part):
     """Holds the probabilities that a crawl knows, and hands them to what they matter to."""
 
     def __init__(self, desk: Desk) -> None:
-        self._schedule = desk.frontier.schedule
+        self._frontier = desk.frontier
         self._records = desk.records
         self._known = SpamScores()
-        self._schedule.domains.spam = desk.frontier.scores.spam = self._known
-        desk.weights.discount = self._known.worth
+        self._frontier.set_discounts(self._known)
+        desk.weights.multiply_by(self._known.worth)
 
     def learnt(self) -> Mapping[str, TakeLearnt]:
         """Probabilities that a job has computed."""
@@ -42,5 +42,4 @@ class SpamFollower(Part):
             if record.pages and not record.retired:
                 record.retired = RETIRED
                 self._records.changed(record)
-        self._schedule.domains.appraise_again()
-        self._schedule.reorder()
+        self._frontier.discounts_changed()

@@ -8,7 +8,7 @@ such pair is a change. Later they are judged like others, for a signal may send 
 A visit after a signal that is mostly right is not a lesson: the page was visited because it differs, and on a site that
 announces every change all that its pages say would seem to differ at every visit.
 
-A 304 comes only where validators were sent, and they are sent only where they are trusted (`Revisits.condition`). The
+A 304 comes only where validators were sent, and they are sent only where they are trusted (`Revisiting.condition`). The
 memory is part of the site's record. What was kept under another text rule (`content.digests`) is compared without its
 text and its parts.
 """
@@ -31,12 +31,8 @@ from periplus.model import ChangeLevel, Page, UrlRecord
 from periplus.store import SiteState
 from periplus.urls import site_of
 
-from .evidence import unpack_page
-from .records import SiteRecords
-from .signals import SiteEvidence
+from .frontier import Revisiting, SiteRecords
 
-_MOSTLY_RIGHT = 0.5
-"""Precision from which visits after a signal of a kind are not learnt from: the signal selected pages that changed."""
 _NOT_MODIFIED = 304
 """RFC 9110 section 15.4.5."""
 
@@ -56,10 +52,16 @@ class PageComparer:
     """
 
     def __init__(
-        self, sites: SiteRecords, settings: ChurnSettings | None = None, *, shortest: float = math.inf
+        self,
+        sites: SiteRecords,
+        settings: ChurnSettings | None = None,
+        revisits: Revisiting | None = None,
+        *,
+        shortest: float = math.inf,
     ) -> None:
         self._sites = sites
         self._settings = settings or ChurnSettings()
+        self._revisits = revisits or Revisiting()
         self._instant = min(self._settings.instant, shortest / 2)
 
     def compare(self, record: UrlRecord | None, page: Page, at: float) -> Compared:
@@ -79,7 +81,7 @@ class PageComparer:
             level = min(level, ChangeLevel.RAW_ONLY)
         else:
             level = settled_level(level, churn, old, new, is_heading_same=is_heading_same(record.version, page))
-        if bool(old) == bool(new) and not _is_announced(record, site):
+        if bool(old) == bool(new) and not self._revisits.is_announced(site, record):
             churn.observe(old, new, is_instant=is_instant)
             self._keep(site, churn)
         return Compared(level, new)
@@ -103,18 +105,9 @@ class PageComparer:
     def _is_instant(self, record: UrlRecord, at: float) -> bool:
         """Whether the last version was seen a moment ago: it was fetched then, or the server answered 304."""
         seen_at = record.fetched_at if record.status == _NOT_MODIFIED else record.kept_at
-        if seen_at is not None and record.evidence:  # earlier if the clock was set back since (`bring_back`)
-            seen_at = min(seen_at, unpack_page(record.evidence).visited_at)
+        if seen_at is not None:
+            seen_at = min(seen_at, self._revisits.visited_at(record))
         return seen_at is not None and 0.0 <= at - seen_at <= self._instant
-
-
-def _is_announced(record: UrlRecord, site: SiteState) -> bool:
-    """Whether a signal of a kind that is mostly right on this site announced a change of the page."""
-    known = site.value(SiteEvidence)
-    if known is None or not record.evidence:
-        return False
-    signals = unpack_page(record.evidence).signals
-    return any(count and kind.precision >= _MOSTLY_RIGHT for count, kind in zip(signals, known.kinds, strict=True))
 
 
 def _blocks(record: UrlRecord) -> bytes:
