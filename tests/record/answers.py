@@ -19,9 +19,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from tests.apps.serve.asking import Site
 from tests.lab.scripted_web import ScriptedWeb, urlset
 from tests.record.surface import TERMINAL
-from tests.web.asking import Site
 from typer.testing import CliRunner
 
 from periplus.apps.serve.running import running
