@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -22,7 +23,7 @@ from periplus.parts.revisit.signals import ArchiveProof, SiteEvidence
 from periplus.parts.sitemaps.scores import Priorities
 from periplus.policy.balance import BalanceRecord
 from periplus.policy.filters.site_states import Paths, SiteFilterState, Window
-from periplus.store import DiskState, SiteState
+from periplus.store import DiskState, Replica, SiteState
 from periplus.store.state.sites import name_key
 from periplus.store.state.upgrading import upgraded
 
@@ -64,11 +65,16 @@ ROWS = {
 def folder(tmp_path: Path) -> Path:
     """A state of the last format."""
     state = DiskState(tmp_path)
+    write_old(state)
+    state.close()
+    return tmp_path
+
+
+def write_old(state: DiskState) -> None:
+    """Commit what the version before would have."""
     state.environment.table("sites").put_many(sorted(ROWS.items()))
     state.environment.table("counters").put(b"format", b"3")
     state.commit()
-    state.close()
-    return tmp_path
 
 
 def values(record: SiteState | SiteFilterState, given: tuple[Struct, ...]) -> tuple[Struct | None, ...]:
@@ -131,6 +137,24 @@ def test_an_interrupted_upgrade_is_done_again(folder: Path) -> None:
     again = DiskState(folder)
     check(again)
     again.close()
+
+
+def test_readers_of_a_copy_leave_it_as_its_writer_wrote_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The version before may still add to it; once this one writes, the copy has the new format."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    writer = DiskState(tmp_path / "node", replica=Replica(tmp_path / "home"))
+    for _ in range(2):
+        write_old(writer)
+        reader = DiskState.read_only(tmp_path / "home")
+        check(reader)
+        assert dict(reader.environment.table("sites").walk()) == ROWS
+        reader.close()
+    writer.close()
+    DiskState(tmp_path / "node", replica=Replica(tmp_path / "home")).close()
+    reader = DiskState.read_only(tmp_path / "home")
+    check(reader)
+    assert reader.environment.table("counters").get(b"format") == b"4"
+    reader.close()
 
 
 def test_rows_that_cannot_be_read_are_refused() -> None:

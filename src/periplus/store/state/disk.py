@@ -204,17 +204,24 @@ class DiskState:
         state = cls.__new__(cls)
         finish_homecoming(folder)
         if not (folder / DATA).is_file() and is_copied(folder):
-            with followed(folder, lambda environment: cls.__new__(cls)._set_up(environment, shard)) as place:
+            with followed(folder, lambda copy: cls.__new__(cls)._set_up(copy, shard, is_copy=True)) as place:
                 state._set_up(Environment(place, readonly=True), shard)
         else:
             state._set_up(Environment(folder, readonly=True), shard)
         return state
 
-    def _set_up(self, environment: Environment, shard: int, duplicates: DuplicateSettings | None = None) -> None:
+    def _set_up(
+        self,
+        environment: Environment,
+        shard: int,
+        duplicates: DuplicateSettings | None = None,
+        *,
+        is_copy: bool = False,
+    ) -> None:
         self.environment = environment
         try:
             self._marks = environment.table("marks")
-            is_old = self._is_old(environment)
+            is_old = self._is_old(environment, is_copy=is_copy)
             self.names = names = SiteNames(environment)
             self.records = DiskUrlRecords(environment, names)
             self.queues = DiskQueues(environment, names)
@@ -286,11 +293,14 @@ class DiskState:
         self.queues.check_invariants()
         self.forest.check_invariants()
 
-    def _is_old(self, environment: Environment) -> bool:
-        """Whether rows may be of the last format: only if they cannot be rewritten. Raises if they are of another."""
+    def _is_old(self, environment: Environment, *, is_copy: bool) -> bool:
+        """Whether rows may be of the last format. A reader does not rewrite them, nor does the copy that it follows.
+
+        Raises `CollectionDamaged` for any other format.
+        """
         counters = environment.table("counters")
         found = counters.get(b"format")
-        if found == OLD_FORMAT and environment.is_readonly:
+        if found == OLD_FORMAT and (is_copy or environment.is_readonly):
             return True
         if found == OLD_FORMAT:
             upgrade(environment)
