@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
 from periplus.engine.frontier import Domains
 from periplus.model import Discovery, Site, Source, Url
-from periplus.parts.reputation.known import KnownReputation, domain_hash
 from periplus.policy.domain_budgets import base_at
 from periplus.policy.settings import DomainBudgets
 from periplus.store import MemoryState, SiteState
@@ -48,8 +46,7 @@ def test_a_score_replaces_the_distance() -> None:
     domains = Domains(MemoryState().domains, DomainBudgets(base=16), seeds=[Url("http://seed.test/")])
     found(domains, "near.test", "http://seed.test/")
     found(domains, "far.test", "http://near.test/")
-    key = np.array([domain_hash("far.test")], np.uint64)
-    domains.set_budgets(KnownReputation(key, np.array([700], np.uint32), np.ones(1, np.float32)).budget)
+    domains.set_budgets({"far.test": 700}.get)
     assert domains.of(Site("far.test")).budget == 700
 
 

@@ -1,4 +1,4 @@
-"""Parts hand what jobs have learnt to the frontier: budgets and discounts of domains, the worth of pages."""
+"""What a job has learnt of domains becomes their budgets."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ import pytest
 from tests.reference.event_sink import MemoryEventSink
 
 from periplus.engine.frontier import Frontier, FrontierDesk, FrontierRules, SiteRecords
-from periplus.model import Site, Url
+from periplus.model import Site
 from periplus.parts.reputation.known import KnownReputation, domain_hash
 from periplus.parts.reputation.part import ReputationFollower
-from periplus.parts.spam.part import RETIRED, SpamFollower
-from periplus.parts.spam.scores import written
 from periplus.policy.filters import Chain
 from periplus.policy.ordering import BreadthFirst
 from periplus.policy.settings import DomainBudgets
-from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState
 
 BAD, FINE = Site("bad.example"), Site("fine.example")
@@ -47,17 +44,3 @@ def test_reputation_becomes_budgets(frontier: Frontier) -> None:
     key = np.array([domain_hash(FINE)], np.uint64)
     follower.take(KnownReputation(key, np.array([700], np.uint32), np.ones(1, np.float32)).written(), 1.0)
     assert budgets(frontier) == [100, 700]
-
-
-def test_spam_is_discounted_and_retired(frontier: Frontier, records: SiteRecords) -> None:
-    """Its domain has a tenth of the budget, its pages less weight, and a host is retired if the job says so."""
-    weights = PageWeights()
-    desk = SimpleNamespace(frontier=frontier, weights=weights, records=records)
-    follower = SpamFollower(desk)  # type: ignore[arg-type]
-    assert budgets(frontier) == [100, 100]
-    records.get(BAD).pages = 9
-    follower.take(written({BAD: 0.9}, {BAD: 1.0}, (BAD,)), 1.0)
-    assert budgets(frontier) == [10, 100]
-    assert weights(Url(f"http://{BAD}/x")) == pytest.approx(0.01)
-    assert frontier.scores.discounts.worth(Url(f"http://{BAD}/x")) == pytest.approx(0.01)
-    assert (records.get(BAD).retired, records.get(FINE).retired) == (RETIRED, "")
