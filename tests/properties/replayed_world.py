@@ -34,6 +34,7 @@ from periplus.engine.router import Outbound
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Lane, NotModified, Purpose, Source, Url
 from periplus.parts.forms.part import Forms
 from periplus.parts.revisit.evidence import DAY
+from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.sitemaps.scheduler import SitemapScheduler
 from periplus.store import Archive, DiskState
 from periplus.store.tables import SCHEMAS, Tables, read
@@ -290,7 +291,8 @@ class Collection:
         tables["meta"] = msgspec.to_builtins(replace(meta, links=type(meta.links)()))
         sample = self.state.marked("meta SampleRows")
         tables["sample"] = sample
-        tables["focus"] = self.state.marked("meta FocusState")
+        for kind in ("FocusState", "SitemapState", "ComparisonState", "RevisitState"):
+            tables[kind] = self.state.marked(f"meta {kind}")
         return tables
 
     def _memory(self) -> dict[str, Any]:
@@ -318,7 +320,9 @@ class Collection:
         forms = self.machine.part(Forms)
         assert forms is not None
         memory["forms"] = (forms._due, forms._asked, +forms._begun, {key: forms._open[key].row for key in forms._open})
-        memory["price"] = (self.machine.revisits.price, self.machine.revisits.quota.counts)
+        revisits = self.machine.revisits
+        assert isinstance(revisits, Revisits)
+        memory["price"] = (revisits.price, revisits.quota.counts)
         return copy.deepcopy(memory)
 
     def feed(self, given: Input) -> None:

@@ -74,12 +74,10 @@ def found(folder: Path, shards: int) -> None:
                         scores=ScoreState(8, len(mine), 3 * len(mine)),
                         steering=STEERING,
                     ),
-                    revisits=RevisitState(
-                        "x", 500.0, 300.0, shards, 2.5, factor=9, waiting=1, added=(file_of(mine[0]),)
-                    ),
                     links=LinkState(1, 2, 4),
                 )
             )
+            state.put_meta(RevisitState("x", 500.0, 300.0, shards, 2.5, factor=9, waiting=1, added=(file_of(mine[0]),)))
             state.put_meta(SitemapState([], [file_of(site) for site in mine]))
             state.commit()
 
@@ -113,13 +111,14 @@ def test_what_was_counted_is_counted_of_the_new_sites(tmp_path: Path, after: int
             assert [list(state.visits), list(state.addresses), list(state.recent_links)] == [[], [], []]
             spent = [SitemapStore(state).spending(file_of(site)) for site in mine]
             sitemaps = state.meta(SitemapState) or SitemapState()
+            revisits = state.meta(RevisitState) or RevisitState()
         frontier = meta.frontier
         assert (frontier.is_crowded, frontier.leases, frontier.revisits_waiting) == (True, [], 2 * len(mine))
         assert frontier.scores is not None
         assert frontier.steering == STEERING
         assert (frontier.scores.pooled, frontier.scores.left) == (len(mine), 3 * len(mine))
-        assert (meta.revisits.factor, meta.revisits.added, meta.revisits.waiting) == (0, (), 2 * len(mine))
-        assert meta.revisits.parts not in (after, 3)
+        assert (revisits.factor, revisits.added, revisits.waiting) == (0, (), 2 * len(mine))
+        assert revisits.parts not in (after, 3)
         assert meta.links == LinkState()
         assert set(map(file_of, mine)) <= set(sitemaps.postponed)
         assert spent == [TreeSpending(1, 2, 3)] * len(mine)

@@ -38,6 +38,7 @@ from periplus.engine.links import LinkState
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.router import Placement
 from periplus.model import CollectionDamaged, CollectionError, ConfigError, InvariantError, Lane, Site, Url
+from periplus.parts.revisit.records import RevisitState
 from periplus.parts.sitemaps.store import SitemapState, SitemapStore
 from periplus.parts.sitemaps.trees import TreeSpending
 from periplus.store import DiskState, State, WarcEnd, is_begun
@@ -219,7 +220,7 @@ class _Resizing:
 
         It counts as committed once, so that the process that opens it first lets its sites rest, as after any restart.
         """
-        others = [meta for meta in metas(self._layout, self._plan.before) if meta.commits]
+        others = [meta for meta in metas(self._layout, self._plan.before, ShardMeta) if meta.commits]
         with opened(self._layout, 0) as first:
             removed = _resize_state(first).removed
         if number not in removed:
@@ -292,17 +293,15 @@ class _Resizing:
         forget_shards(state, range(min(plan.before, plan.after), max(plan.before, plan.after)))
         meta = state.meta(ShardMeta)
         if meta is not None:
-            state.put_meta(_parked(state, meta))
+            parked = _parked(state, meta)
+            state.put_meta(parked)
+            state.put_meta(_revisits(state, parked.frontier.revisits_waiting))
         state.put_meta(replace(progress, settled=plan.token))
         state.commit()
 
 
 def _parked(state: State, meta: ShardMeta) -> ShardMeta:
-    """The metadata of a shard all of whose sites are parked, some of which are new to it.
-
-    The sample of the freshness estimator is drawn again, and its quota of the visits of a watch is an equal share at
-    first: both were those of other sites.
-    """
+    """The metadata of a shard all of whose sites are parked, some of which are new to it."""
     frontier = meta.frontier
     if frontier.leases or _sitemaps(state).unfinished:
         raise InvariantError("sites move only between shards that are at rest")
@@ -321,9 +320,18 @@ def _parked(state: State, meta: ShardMeta) -> ShardMeta:
             random=frontier.random,
             steering=frontier.steering,
         ),
-        revisits=replace(meta.revisits, parts=0, waiting=revisits, factor=0, added=()),
         links=LinkState(),
     )
+
+
+def _revisits(state: State, waiting: int) -> RevisitState:
+    """What a shard has for revisits after sites have moved.
+
+    The sample of the freshness estimator is drawn again, and its quota of the visits of a watch is an equal share at
+    first: both were those of other sites.
+    """
+    known = state.meta(RevisitState) or RevisitState()
+    return replace(known, parts=0, waiting=waiting, factor=0, added=())
 
 
 def _inherit(first: DiskState, last: DiskState, number: int, token: str) -> None:

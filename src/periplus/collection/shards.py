@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from random import Random
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +17,7 @@ from periplus import __version__
 from periplus.engine.clock import RateLimiter, SystemClock, Timescale, TokenBucket
 from periplus.engine.engine import Engine
 from periplus.engine.fetch import CurlWire, Resolver
-from periplus.engine.frontier import AddressClaims
+from periplus.engine.frontier import AddressClaims, SiteRecords
 from periplus.engine.log import InputLog, with_body
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, ShardMeta
@@ -39,7 +40,8 @@ from periplus.parts.render.part import ScriptNeeds
 from periplus.parts.reputation.part import ReputationFollower
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.evidence import DAY
-from periplus.parts.revisit.records import RevisitState
+from periplus.parts.revisit.records import RevisitState, SampleRows
+from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.sitemaps.held_seeds import HeldSeeds
 from periplus.parts.sitemaps.scheduler import SitemapScheduler
 from periplus.parts.sitemaps.scores import RankOf
@@ -237,7 +239,6 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         churn=config.churn,
         reading=config.reading,
         media=config.media,
-        watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         revisits_only=asked.revisits_only,
     )
     ordering = _ordering(asked, layout)
@@ -250,8 +251,27 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, learning=[renames]),
         screen=screening_chain(scope, config.filters, want),
         weights=weights_of(config, layout),
+        make_revisits=partial(_revisits, asked, count),
         parts=_parts(asked, layout, ordering, given),
         load_learnt=LearntFiles(layout.learnt).read,
+    )
+
+
+def _revisits(
+    asked: ShardMaker, count: int, state: State, records: SiteRecords, weights: PageWeights, random: Random
+) -> Revisits:
+    """What learns from every visit, and in a watch schedules the next."""
+    config = asked.config
+    return Revisits(
+        state,
+        records,
+        config.refresh,
+        watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
+        weights=weights,
+        churn=config.churn,
+        random=random,
+        saved=state.meta(RevisitState),
+        sample=state.meta(SampleRows),
     )
 
 

@@ -24,6 +24,7 @@ from periplus.content import RawPage, decode_body, has_text_rule, is_same_body, 
 from periplus.formats.headers import Headers
 from periplus.formats.preferences import preference_headers
 from periplus.model import (
+    DOCUMENT_TYPE,
     NO_HINTS,
     Discovery,
     Fetched,
@@ -37,7 +38,6 @@ from periplus.model import (
     UrlRecord,
     UrlRecords,
 )
-from periplus.parts.render.pages import DOCUMENT_TYPE, completed
 from periplus.policy.filters import MediaTypes
 
 from .settings import ReadingSettings
@@ -46,6 +46,8 @@ _DECLARED = {"video": "video/*", "audio": "audio/*", "source": "", "embed": "", 
 """Types of embedded files by the element; others embed images."""
 Share = Callable[[int], float]
 """How much each link of a page passes on, given how many it has."""
+Complete = Callable[[Page, RawPage, Fetched], Page]
+"""Completes a page that was read, given its bytes and the answer that they came in."""
 Worths = Callable[[Page, Sequence[tuple[Url, str]], float], dict[Url, float]]
 """What each link of a page is worth, given as URL and anchor, and what the page itself is worth."""
 
@@ -119,7 +121,8 @@ class PageReader:
     """Reads pages and their links. `learns`: every link matters to the ordering, `keeps_links`: each by itself.
 
     `records` hold the last version of each page; `watches`: pages will be revisited. `media`: of a crawl for files,
-    which follows what pages embed, too. `worths`: what gives each link its own gain, as in a crawl with a topic.
+    which follows what pages embed, too. `worths`: what gives each link its own gain, as in a crawl with a topic;
+    `complete`: what completes a page that was, or might have been, opened in a browser.
     """
 
     def __init__(
@@ -134,9 +137,11 @@ class PageReader:
         saved: LinkState | None = None,
         media: MediaTypes | None = None,
         worths: Worths | None = None,
+        complete: Complete = lambda page, _raw, _answer: page,
     ) -> None:
         self._settings = settings or ReadingSettings()
         self._worths = worths
+        self._complete = complete
         self._media = media
         self._learns = learns
         self._keeps_links = keeps_links
@@ -163,7 +168,7 @@ class PageReader:
         pages = read_pages(raw)
         for place, answer in enumerate(answers):
             if answer.rendering is not None or answer.task.render is not Render.NEVER:
-                pages[place] = completed(pages[place], raw[place], answer)
+                pages[place] = self._complete(pages[place], raw[place], answer)
         return [
             replace(page, problems=(*wrong, *page.problems)) if wrong else page
             for page, wrong in zip(pages, problems, strict=True)

@@ -17,15 +17,13 @@ from random import Random
 from msgspec.structs import replace
 
 from periplus.model import NO_PREFERENCES, Discovery, Filter, Located, Ordering, Page, Purpose, Redirected, Site
-from periplus.parts.revisit.records import SampleRows
-from periplus.parts.revisit.revisits import Revisits
 from periplus.policy.filters import Guard, MediaTypes, Scope, SiteFilterState
 from periplus.policy.weights import PageWeights
 from periplus.store import State
 from periplus.urls import site_of
 
 from .comparison import PageComparer
-from .frontier import Frontier, FrontierDesk, Preview, SiteRecords, preview
+from .frontier import Frontier, FrontierDesk, Preview, Revisiting, SiteRecords, preview
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
@@ -58,6 +56,8 @@ from .pipeline import PagePipeline, Pipeline, Processed, follow_chains, with_las
 from .router import ShardRouter
 from .stats import CrawlStats, EventCounter, IgnoredEvents
 
+MakeRevisits = Callable[[State, SiteRecords, PageWeights, Random], Revisiting]
+"""Makes what schedules further visits to pages."""
 MAX_GAINING = 50_000
 """URLs that have gained, beyond which the frontier learns of it without waiting for a commit: some megabytes."""
 MAX_VALUED = 1_000
@@ -80,6 +80,7 @@ class Machine:
         make_guard: Callable[[Callable[[Site], SiteFilterState | None]], Guard],
         screen: Filter,
         weights: PageWeights | None = None,
+        make_revisits: MakeRevisits = lambda *_: Revisiting(),
         parts: Sequence[MakeParts] = (),
         pipeline: Pipeline | None = None,
         load_learnt: LoadLearnt = lambda _kind, _generation: None,
@@ -94,17 +95,7 @@ class Machine:
         if meta.frontier.random is not None:
             self._random.setstate(meta.frontier.random)
         self.weights = weights = weights or PageWeights()
-        self.revisits = Revisits(
-            state,
-            self._records,
-            settings.refresh,
-            watching=settings.watching,
-            weights=weights,
-            churn=settings.churn,
-            random=self._random,
-            saved=meta.revisits,
-            sample=state.meta(SampleRows),
-        )
+        self.revisits = make_revisits(state, self._records, weights, self._random)
         self._guard = guard = make_guard(lambda site: self._records.get(site).traps)
         shared = FrontierDesk(
             state,
@@ -177,11 +168,12 @@ class Machine:
             learns=scores.learns,
             keeps_links=scores.keeps_links,
             records=self._state.records,
-            watches=self._settings.watching is not None,
+            watches=self.revisits.is_watching,
             rows=self._state.recent_links,
             saved=links,
             media=media,
             worths=worths,
+            complete=next((do for part in self.parts if (do := part.completing()) is not None), lambda page, *_: page),
         )
         churn, shortest = self._settings.churn, self._settings.refresh.shortest
         comparer = PageComparer(self._records, churn, self.revisits, shortest=shortest)
@@ -369,11 +361,8 @@ class Machine:
     def flush(self) -> ShardMeta:
         """Write what is held in memory to the state; the caller puts the rest into it, and commits."""
         frontier = self.frontier.flush()
-        sample = self.revisits.sample_rows()
-        if sample is not None:
-            self._state.put_meta(sample)
-        for part in self.parts:
-            if (value := part.flush()) is not None:
+        for value in (*self.revisits.flush(), *(part.flush() for part in self.parts)):
+            if value is not None:
                 self._state.put_meta(value)
         links = self._pipeline.flush()
         self._records.flush()
@@ -382,7 +371,6 @@ class Machine:
             stats=self._events.stats,
             moved=self.router.moved,
             frontier=frontier,
-            revisits=self.revisits.snapshot(),
             links=links or LinkState(),
             learnt=self.learnt,
         )

@@ -8,8 +8,6 @@ from msgspec import Struct, field
 
 from periplus.content import ChurnSettings
 from periplus.model import Url
-from periplus.parts.revisit.budget import Watching
-from periplus.parts.revisit.records import RevisitState
 from periplus.policy.filters import MediaSettings
 from periplus.policy.settings import RefreshSettings
 from periplus.store import WarcEnd
@@ -38,7 +36,6 @@ class ShardMeta(Struct):
     tables: bytes | None = None
     moved: list[Url] = field(default_factory=list)
     frontier: FrontierState = field(default_factory=FrontierState)
-    revisits: RevisitState = field(default_factory=RevisitState)
     links: LinkState = field(default_factory=LinkState)
     learnt: dict[str, int] = field(default_factory=dict)
 
@@ -53,4 +50,3 @@ class MachineSettings(FrontierRules, frozen=True):
     churn: ChurnSettings = ChurnSettings()
     reading: ReadingSettings = ReadingSettings()
     media: MediaSettings = MediaSettings()
-    watching: Watching | None = None

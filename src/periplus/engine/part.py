@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from periplus.policy.weights import PageWeights
 
     from .frontier import Frontier, Revisiting, SiteRecords
-    from .links import Worths
+    from .links import Complete, Worths
     from .pipeline import Processed
     from .router import ShardRouter
     from .stats import EventCounter
@@ -74,6 +74,10 @@ class Part:
 
     def rendering(self) -> HowToRender | None:
         """What decides whether a page is opened in a browser, if it does."""
+        return None
+
+    def completing(self) -> Complete | None:
+        """What completes pages that were, or might have been, opened in a browser, if it does."""
         return None
 
     def worths(self) -> Worths | None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         SitemapVisited,
     )
     from .page import (
+        DOCUMENT_TYPE,
         SOFT_404,
         Alternate,
         Directives,
@@ -141,6 +142,7 @@ else:
 
 __all__ = [
     "BROWSER_PROBE",
+    "DOCUMENT_TYPE",
     "FREQUENCY_CODES",
     "NO_HINTS",
     "NO_PREFERENCES",

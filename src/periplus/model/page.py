@@ -246,6 +246,8 @@ class ReadFrom(IntEnum):
     """What the server sent, with the data that it has for its scripts."""
 
 
+DOCUMENT_TYPE: Final = "text/html; charset=utf-8"
+"""The type of a document that a browser wrote down."""
 SOFT_404: Final = "soft-404"
 """The problem of an error page that was sent with status 200."""
 

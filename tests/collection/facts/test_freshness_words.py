@@ -26,7 +26,6 @@ from periplus.collection.facts.freshness_words import (
 )
 from periplus.content import Churn
 from periplus.content.churn import Block, pack
-from periplus.engine.machine_settings import ShardMeta
 from periplus.model import FirstSeen, Freshness, Lane, NextVisit, Queued, Site, Source, Url, UrlRecord
 from periplus.parts.revisit import visit_value
 from periplus.parts.revisit.evidence import PageEvidence, SignalKind
@@ -252,7 +251,7 @@ def page_state(record: UrlRecord, *, price: float | None = 0.05) -> MemoryState:
     state.records.put([record])
     state.sites.put([kept_site()])
     if price is not None:
-        state.put_meta(ShardMeta(revisits=RevisitState(total=24.0, price=price)))
+        state.put_meta(RevisitState(total=24.0, price=price))
     return state
 
 

@@ -97,7 +97,7 @@ def _for_asked(config: Config, layout: Layout, queued: int) -> Config:
     """The settings of a crawl that requests `queued` URLs again, and as many new pages as the limit leaves."""
     if not config.crawl.limit:
         return config
-    fetched = sum(meta.frontier.pages_done for meta in metas(layout, layout.shards))
+    fetched = sum(meta.frontier.pages_done for meta in metas(layout, layout.shards, ShardMeta))
     left = max(config.crawl.limit - stats_of(layout).new, 0)
     return config.with_options({"crawl.limit": fetched + queued + left})
 
@@ -288,7 +288,7 @@ def _write(layout: Layout, plan: RefreshPlan) -> None:
 
 def stats_of(layout: Layout) -> CrawlStats:
     """Everything counted so far by all shards."""
-    return sum((meta.stats for meta in metas(layout, layout.shards)), CrawlStats())
+    return sum((meta.stats for meta in metas(layout, layout.shards, ShardMeta)), CrawlStats())
 
 
 def _has_first_visits(layout: Layout) -> bool:
@@ -394,7 +394,7 @@ def for_new_pages(config: Config, layout: Layout, plan: RefreshPlan) -> Config |
     left = config.crawl.limit - stats_of(layout).new
     if config.crawl.limit and left <= 0:
         return None
-    fetched = sum(meta.frontier.pages_done for meta in metas(layout, layout.shards))
+    fetched = sum(meta.frontier.pages_done for meta in metas(layout, layout.shards, ShardMeta))
     return config.with_options({"crawl.limit": fetched + left if config.crawl.limit else 0, "crawl.for": 0.0})
 
 

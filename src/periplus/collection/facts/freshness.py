@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from periplus.content import Churn, ChurnSettings
 from periplus.engine.frontier import SiteRecords
-from periplus.engine.machine_settings import ShardMeta
 from periplus.model import Freshness, Lane, NextVisit, Site, UrlRecord
 from periplus.parts.revisit.evidence import SignalKind, unpack_page
 from periplus.parts.revisit.freshness import FreshnessEstimator, queued_revisits
 from periplus.parts.revisit.gains import NO_SITE_GAINS, SiteGains
+from periplus.parts.revisit.records import RevisitState
 from periplus.parts.revisit.signals import NO_EVIDENCE, KindEvidence, SiteEvidence
 from periplus.parts.revisit.visit_value import UpcomingVisits
 from periplus.parts.sitemaps.revisit import IndexTrust
@@ -191,8 +191,8 @@ def of_page(
 
 def price_of(state: State) -> float | None:
     """What a visit must be worth, of a collection that was watched."""
-    meta = state.meta(ShardMeta)
-    return meta.revisits.price if meta is not None and meta.revisits.total else None
+    revisits = state.meta(RevisitState)
+    return revisits.price if revisits is not None and revisits.total else None
 
 
 def _waits(state: State, record: UrlRecord) -> bool:

@@ -37,6 +37,7 @@ from periplus.model import (
 )
 from periplus.parts.dust.renames import Renames
 from periplus.parts.render.templates import SiteRendering
+from periplus.parts.revisit.records import RevisitState
 from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State
@@ -393,7 +394,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
             state = opened[number]
             meta = state.meta(ShardMeta)
             steering = steering if meta is None else Steering(meta.frontier.steering)
-            weigh = weights_of(config, collection.layout, None if meta is None else meta.revisits)
+            weigh = weights_of(config, collection.layout, state.meta(RevisitState))
             record = state.records.get([url])[0]
             facts = _site_facts(config, state, site, number)
             refusal = (

@@ -9,7 +9,9 @@ all of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
 
 from periplus.model import (
     Bid,
@@ -23,6 +25,7 @@ from periplus.model import (
     Reading,
     Site,
     Source,
+    Url,
     UrlRecord,
     Validators,
 )
@@ -36,6 +39,24 @@ class Revisiting:
     def is_watching(self) -> bool:
         """Whether pages are visited again at all."""
         return False
+
+    @property
+    def visits_per_day(self) -> float:
+        """Visits a day that this shard may make; 0 without a watch."""
+        return 0.0
+
+    # inputs and commits
+
+    def restart(self, now: float) -> bool:
+        """Continue in a new process; whether the clock was set back since the last one."""
+        return False
+
+    def end_of_input(self) -> None:
+        """Drop data that is only needed until the links of a visit are delivered, within the same input."""
+
+    def flush(self) -> Iterable[Struct]:
+        """What must be committed besides rows: one value of each type."""
+        return ()
 
     # what is due
 
@@ -77,6 +98,9 @@ class Revisiting:
         """Learn from a visit that has ended, with a page or finally without; the record, scheduled for the next."""
         return after
 
+    def linked(self, url: Url, links: Iterable[Url], now: float) -> None:
+        """Learn from the links of a page that was read."""
+
     def first_visited(self, site: SiteState, lane: Lane, *, is_good: bool) -> None:
         """Record whether a first visit found a unique, indexable page; the caller marks the site as changed."""
 
@@ -105,11 +129,6 @@ class Revisiting:
         return False
 
     # the watch, as others see it
-
-    @property
-    def visits_per_day(self) -> float:
-        """Visits a day that this shard may make; 0 without a watch."""
-        return 0.0
 
     def set_budget(self, visits_per_day: float, now: float) -> None:
         """Change this shard's part of the visits."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from periplus.content import decode_body
+from periplus.engine.links import Complete
 from periplus.engine.part import Desk, HowToRender, Part
 from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
@@ -17,7 +18,7 @@ from periplus.model import Fetched, Judged, Page, Purpose, Render, Site, Url
 from periplus.policy.filters import key_of, template_of
 from periplus.urls import site_of
 
-from .pages import FEWEST_LINKS, LONGEST_SHELL, script_need
+from .pages import FEWEST_LINKS, LONGEST_SHELL, completed, script_need
 from .settings import RenderMode, RenderSettings
 from .templates import (
     SiteRendering,
@@ -43,6 +44,10 @@ class ScriptNeeds(Part):
         self._states = desk.guard.states
         self._settings = settings
         self._events = desk.events
+
+    def completing(self) -> Complete:
+        """Data for scripts is read also from pages that no browser opened."""
+        return completed
 
     def rendering(self) -> HowToRender | None:
         """What decides, if pages are rendered at all."""

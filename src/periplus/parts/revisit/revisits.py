@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from random import Random
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
@@ -135,8 +136,13 @@ class Revisits(Revisiting):
         estimator.begin(chain(self._state.calendar, queued))
         return estimator
 
+    def flush(self) -> Iterable[Struct]:
+        """The state that a commit must hold for `Revisits` to go on exactly as it is."""
+        sample = self.sample_rows()
+        return [self.snapshot()] if sample is None else [self.snapshot(), sample]
+
     def snapshot(self) -> RevisitState:
-        """The state that a commit must hold, besides `sample_rows`, for `Revisits` to go on exactly as it is."""
+        """The state besides `sample_rows`."""
         if self._budget is None or self._estimator is None:  # without a watch the sample would grow stale
             return replace(self._saved, quota=self.quota.counts, factor=0, added=(), latest_at=self._latest_at)
         return RevisitState(

@@ -40,7 +40,7 @@ from .rows import damaged_row, encode
 from .sitemap_store import DiskSitemapStore
 from .sites import ID_LENGTH, DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites, SiteNames, name_key, sortable, time_of
 from .sketches import DiskSketches
-from .upgrading import OLD_FORMAT, upgrade
+from .upgrading import FIELDS_OF_META, OLD_FORMAT, upgrade, values_of_meta
 from .url_scores import DiskUrlScores
 
 
@@ -255,7 +255,10 @@ class DiskState:
 
         `kind` may then have only some of its fields, and needs only their types.
         """
-        row = self.marked(f"meta {name or kind.__name__}")
+        name = name or kind.__name__
+        row = self.marked(f"meta {name}")
+        if row is None and name in FIELDS_OF_META and (whole := self.marked("meta ShardMeta")) is not None:
+            row = values_of_meta(whole).get(name)  # a reader of the old format
         try:
             return None if row is None else msgspec.msgpack.decode(row, type=kind)
         except msgspec.MsgspecError as error:

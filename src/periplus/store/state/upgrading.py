@@ -1,4 +1,4 @@
-"""Reads site records of format 3, which had a field for what each part of the crawl had learnt.
+"""Reads site records and metadata of format 3, which had a field for what each part of the crawl had learnt.
 
 Format 4 has all of it by the names of types (`model.PartValues`). The rest of a record is the same, in other places.
 """
@@ -17,6 +17,7 @@ from periplus.policy.filters import SiteFilterState
 from ..crawl_state import SiteState
 from .environment import Environment
 from .rows import damaged_row, encode
+from .sites import name_key
 
 OLD_FORMAT: Final = b"3"
 _COMMIT_EVERY: Final = 50_000
@@ -42,6 +43,8 @@ _FILTER_FIELDS: Final = (
     "admitted", "throttled", "templates", "parameters", "dust", "dated", "ahead", "rendering", "chains", "paths",
 )  # fmt: skip
 _FILTER_VALUES: Final = {"dust": "SiteDust", "rendering": "SiteRendering"}
+FIELDS_OF_META: Final = {"RevisitState": "revisits", "SitemapState": "sitemaps", "ComparisonState": "compared"}
+"""Fields that `ShardMeta` had, by the types of their values."""
 _PLACE: Final = SiteState.__struct_fields__.index("values")
 """In old records another field is there, which is not a map."""
 _NEW_FILTERS: Final = SiteFilterState()
@@ -50,11 +53,25 @@ _NEW_SITE: Final = SiteState(Site(""))
 
 def upgrade(environment: Environment) -> None:
     """Rewrite the records of all sites. What was interrupted is done again from the beginning."""
+    marks = environment.table("marks")
+    if (whole := marks.get(name_key("meta ShardMeta"))) is not None:
+        for name, value in values_of_meta(whole).items():
+            if marks.get(name_key(f"meta {name}")) is None:
+                marks.put(name_key(f"meta {name}"), value)
     table = environment.table("sites")
     for key, row in table.walk():
         table.put(key, upgraded(row))
         if environment.uncommitted >= _COMMIT_EVERY:
             environment.commit()
+
+
+def values_of_meta(whole: bytes) -> dict[str, bytes]:
+    """What parts had inside the metadata of a shard, by the names of its types."""
+    try:
+        fields = msgspec.msgpack.decode(whole, type=dict[str, Raw])
+    except msgspec.MsgspecError as error:
+        raise damaged_row(error) from error
+    return {name: bytes(fields[field]) for name, field in FIELDS_OF_META.items() if field in fields}
 
 
 def upgraded(row: bytes) -> bytes:

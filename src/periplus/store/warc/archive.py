@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.model import (
+    DOCUMENT_TYPE,
     CollectionDamaged,
     CollectionError,
     Fetched,
@@ -290,7 +291,7 @@ class Archive:
         record = records.document(answer, records.identifier(), digest, frame, self._settings.compression_level)
         stored = Stored(now.file.name, now.add(record), len(record), f"sha1:{digest}")
         url, place = f"{records.DOCUMENT}{answer.task.url}", (stored.length, stored.offset, stored.file)
-        mime = mime_of(records.DOCUMENT_TYPE)
+        mime = mime_of(DOCUMENT_TYPE)
         now.new_lines.append(CdxLine(key_of(url), timestamp(date), url, mime, "", digest, *place).encode())
         return stored
 
