@@ -5,9 +5,8 @@ from __future__ import annotations
 from tests.each_case import each_case
 
 from periplus.content import sketch_of
-from periplus.model import Domain, Url
+from periplus.model import Url
 from periplus.parts.absence.policy import (
-    HomePage,
     ReadPage,
     SiteAbsence,
     accept_group,
@@ -19,7 +18,6 @@ from periplus.parts.absence.policy import (
     learn_target,
     learn_template,
     may_probe,
-    parked_domains,
     soft_404,
     suspect_page,
     suspect_redirect,
@@ -134,16 +132,6 @@ def test_impossible_urls_resemble_the_suspect() -> None:
     assert impossible_url(Url("http://a.org/x/y/")).endswith("/")
     assert impossible_url(Url("http://a.org/i?id=7")).startswith("http://a.org/i?id=")
     assert impossible_url(Url("http://a.org/x/y.html")) == impossible_url(Url("http://a.org/x/y.html"))
-
-
-def test_a_parked_domain_has_five_others_like_it() -> None:
-    sketch = sketch_of("This domain is for sale, make an offer to our broker today and own it tomorrow morning")
-    broker = [Domain("broker.com")] * 4 + [None]
-    homes = [HomePage(Domain(f"d{number}.com"), 40, sketch, broker) for number in range(6)]
-    assert [each.domain for each in parked_domains(homes)] == [f"d{number}.com" for number in range(6)]
-    assert parked_domains(homes[:5]) == []
-    own = [HomePage(Domain(f"d{number}.com"), 40, sketch, [None] * 5) for number in range(6)]
-    assert parked_domains(own) == []
 
 
 def test_a_long_page_is_not_an_apology_and_estimates_are_not_trusted_near_the_bound() -> None:

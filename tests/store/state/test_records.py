@@ -16,8 +16,18 @@ from periplus.parts.sitemaps.scores import Priorities
 from periplus.store import SiteState
 from periplus.store.state import DiskUrlRecords
 from periplus.store.state.environment import Environment
-from periplus.store.state.rows import LANES, SOURCES, decode, encode, lengthen, pack_record, shorten, unpack_record
-from periplus.store.state.sites import MAX_PROBES, DiskSites, Recent, SiteNames, name_key, places_of
+from periplus.store.state.rows import (
+    LANES,
+    SOURCES,
+    decode,
+    encode,
+    lengthen,
+    name_key,
+    pack_record,
+    shorten,
+    unpack_record,
+)
+from periplus.store.state.sites import MAX_PROBES, DiskSites, Recent, SiteNames, places_of
 from periplus.urls import site_of
 
 

@@ -24,7 +24,7 @@ from periplus.parts.sitemaps.scores import Priorities
 from periplus.policy.balance import BalanceRecord
 from periplus.policy.filters.site_states import Paths, SiteFilterState, Window
 from periplus.store import DiskState, Replica, SiteState
-from periplus.store.state.sites import name_key
+from periplus.store.state.rows import name_key
 from periplus.store.state.upgrading import upgraded
 
 PLAIN, LEARNT, SHORT = Site("plain.test"), Site("learnt.test"), Site("short.test")

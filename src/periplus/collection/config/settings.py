@@ -18,12 +18,12 @@ from periplus.engine.fetch import AddressGuard, Identity, ResolverSettings, Wire
 from periplus.engine.frontier import FrontierSettings, PolitenessSettings, RetrySettings
 from periplus.engine.settings import EngineSettings, ReadingSettings, WatchSettings
 from periplus.model import Ordering, Url
-from periplus.parts.absence.settings import AbsenceSettings, ParkedSettings
+from periplus.parts.absence.settings import AbsenceSettings
 from periplus.parts.cloaking.settings import CloakingSettings, RedirectionSettings
 from periplus.parts.dust.settings import DustSettings
 from periplus.parts.focus.settings import TopicSettings
 from periplus.parts.forms.settings import FormSettings
-from periplus.parts.mirrors.settings import MirrorSettings
+from periplus.parts.mirrors.settings import MirrorSettings, ParkedSettings
 from periplus.parts.render.settings import RenderSettings
 from periplus.parts.sitemaps.revisit import RevisitSettings
 from periplus.parts.sitemaps.settings import DifferenceSettings, ScoreSettings, SitemapSettings

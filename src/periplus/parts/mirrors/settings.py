@@ -36,3 +36,21 @@ class MirrorSettings(Struct, frozen=True, forbid_unknown_fields=True):
         for name in ("least_resemblance", "least_alike", "least_likeness", "max_absent", "probing"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"mirrors.{name} must be >= 0 and <= 1, got {getattr(self, name)}")
+
+
+class ParkedSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """When a domain counts as parked."""
+
+    max_words: int = 300
+    """Maximum words of its home page."""
+    least_share: float = 0.6
+    """Minimum share of the home page's links that lead to one other domain."""
+    domains_alike: int = 5
+    """Minimum number of other domains that show the same."""
+    least_likeness: float = 0.9
+    """Resemblance from which two home pages show the same."""
+
+    def __post_init__(self) -> None:
+        """Reject shares that are none."""
+        if not 0.0 < self.least_share <= 1.0:
+            raise ConfigError(f"parked.least_share must be > 0 and <= 1, got {self.least_share}")

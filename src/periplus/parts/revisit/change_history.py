@@ -28,7 +28,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.parts.sitemaps.difference import SignalSettings, is_signal
+from periplus.policy.lastmod import SignalSettings, is_signal
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 

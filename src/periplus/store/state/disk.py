@@ -36,9 +36,9 @@ from .files import DATA, MAP_SIZE, lost_state, note_begun, was_begun
 from .queues import DiskQueues
 from .records import DiskUrlRecords
 from .replica import Replica, finish_homecoming, followed, has_state, is_copied
-from .rows import damaged_row, encode
+from .rows import damaged_row, encode, name_key
 from .sitemap_store import DiskSitemapStore
-from .sites import ID_LENGTH, DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites, SiteNames, name_key, sortable, time_of
+from .sites import ID_LENGTH, DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites, SiteNames, sortable, time_of
 from .sketches import DiskSketches
 from .upgrading import FIELDS_OF_META, OLD_FORMAT, upgrade, values_of_meta
 from .url_scores import DiskUrlScores

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from hashlib import sha256
 from typing import Generic, TypeVar
 
 import msgspec
@@ -24,8 +23,8 @@ from periplus.model import CollectionDamaged, InvariantError, Payload, RobotsFil
 from periplus.urls import site_of
 
 from ..crawl_state import SiteState
-from .environment import MAX_KEY, Environment
-from .rows import damaged_row, decode, encode
+from .environment import Environment
+from .rows import damaged_row, decode, encode, name_key
 from .upgrading import upgraded
 
 K = TypeVar("K")
@@ -102,12 +101,6 @@ class SiteNames:
                 raise CollectionDamaged(f"no site has the number {int.from_bytes(number, 'big')}")
             site = self._recent_names[number] = Site(name.decode())
         return site
-
-
-def name_key(name: str) -> bytes:
-    """A name as a key: itself, or its digest where it is longer than a key may be."""
-    encoded = b"=" + name.encode()
-    return encoded if len(encoded) <= MAX_KEY else b"#" + sha256(encoded).digest()
 
 
 R = TypeVar("R", bound=Struct)

@@ -16,8 +16,7 @@ from periplus.policy.filters import SiteFilterState
 
 from ..crawl_state import SiteState
 from .environment import Environment
-from .rows import damaged_row, encode
-from .sites import name_key
+from .rows import damaged_row, encode, name_key
 
 OLD_FORMAT: Final = b"3"
 _COMMIT_EVERY: Final = 50_000

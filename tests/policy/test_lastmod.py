@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 
 from periplus.model import Granularity, Lastmod
-from periplus.parts.sitemaps.difference import SignalSettings, floor_to, is_plausible, is_signal
+from periplus.policy.lastmod import SignalSettings, floor_to, is_plausible, is_signal
 
 DAY = 86_400.0
 HOUR = 3_600.0
