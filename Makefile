@@ -31,8 +31,8 @@ native: .venv/core ## compile the page scanner again, after a change of its C so
 
 PYTEST = $(BIN)/python -m pytest -n $(shell $(PYTHON) -c "import os; print(3 * (os.cpu_count() or 2) // 2)") --dist loadfile --no-loadscope-reorder
 
-test: .venv/dev ## the tests, but for the slow ones (they mostly wait, so there are more at once than cores)
-	@$(PYTEST) -m "not slow"
+test: .venv/dev ## the tests, but for the slow ones, more at once than cores (FOR=parts/forms: those that cover this folder)
+	@files=$$($(BIN)/python -m tests.covering $(FOR)) && $(PYTEST) -m "not slow" $$files
 
 MINUTES ?= 1
 soak: .venv/dev ## the slow tests, then crawls on failing disks and of generated webs from seeds (MINUTES=60: an hour each)

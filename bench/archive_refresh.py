@@ -168,13 +168,13 @@ class Watched:
     @property
     def is_exact(self) -> bool:
         """Whether only archives decide."""
-        proof = self.sites.get(SITE).archives
+        proof = self.sites.get(SITE).value(ArchiveProof)
         return proof is not None and proof.is_exact(RefreshSettings())
 
     def prove(self, proof: ArchiveProof) -> None:
         """Let earlier visits have proved this of the archives."""
         site = self.sites.get(SITE)
-        site.archives = proof
+        site.keep(proof)
         self.sites.changed(site)
 
     def hear(self, changes: list[tuple[int, float]], now: float) -> None:
@@ -196,7 +196,7 @@ class Watched:
         entry = self.waiting.popleft()
         [before] = self.state.records.get([entry.url])
         assert before is not None
-        self.revisits.granted(before, now)
+        self.revisits.granted(before, now, is_revisit=True)
         page = self._numbers[entry.url]
         level = ChangeLevel.MAJOR if page in stale else ChangeLevel.SAME
         reading = Reading(Digests(0, 0, 0, 0), level=level)

@@ -34,8 +34,8 @@ from periplus.engine.frontier.domains import Domains
 from periplus.model import PageStatistics
 from periplus.parts.absence.part import AbsenceJudge
 from periplus.parts.dust.part import DustLearner
+from periplus.parts.dust.renames import Renames
 from periplus.policy.filters.reasons import ACCEPT
-from periplus.policy.filters.renames import Renames
 from periplus.policy.filters.traps import Traps
 
 PARTS = ("budgets", "spam", "dust", "absence", "traps", "chains")
@@ -53,7 +53,7 @@ CALLS: dict[str, tuple[tuple[object, tuple[str, ...]], ...]] = {
     "budgets": ((Domains, ("refusal", "admitted", "granted", "level", "has_place", "flush", "choose", "took")),),
     "dust": (
         (DustLearner, ("learn", "probed")),
-        (Renames, ("judge", "reconsider", "wanted_pairs", "noted", "may_remember", "looked_for")),
+        (Renames, ("judge", "reconsider", "wanted_pairs", "renamed", "may_remember", "_looked_for")),
     ),
     "absence": ((AbsenceJudge, ("marked", "page_read", "redirected", "take_probe")),),
     "traps": ((Traps, ("judge", "admit", "observe", "reconsider")),),

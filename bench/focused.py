@@ -43,10 +43,10 @@ from periplus.content import RawPage, read_page, read_pages
 from periplus.engine.stats import CrawlStats
 from periplus.model import Page, Site, Url
 from periplus.parts.focus.classifier import Judge, Vector, train, vector_of
+from periplus.parts.focus.ordering import Focused
 from periplus.parts.focus.part import Focus
 from periplus.parts.focus.topic import Topic
 from periplus.parts.focus.words import TopicTerms, words_of
-from periplus.policy.ordering import Focused
 
 HOME = Path(__file__).resolve().parent / ".peers"
 MANUALS = {
@@ -228,11 +228,11 @@ def cost(folder: Path | None) -> None:
     """Print the seconds that relevance and links take for each page."""
     pages = [page for page, _ in zip(reachable(folder or _fetched_manuals()), range(500), strict=False)]
     topic = Topic(TopicTerms.parse(TOPICS[0]))
-    focus = Focus(lambda _state: topic, Focused(), 0.05)
+    focus = Focus(lambda _state: topic, Focused(), 0.05, CrawlStats())
     links = {page.url: list(zip(page.links.urls, page.links.anchors, strict=True)) for page in pages}
     print(f"{len(pages)} pages, {np.mean([len(each) for each in links.values()]):.0f} links a page")
     for name, run in (
-        ("relevance", lambda page: focus.appraised(page, CrawlStats())),
+        ("relevance", focus.appraised),
         ("links", lambda page: focus.worths(page, links[page.url], 1.0)),
     ):
         best = float("inf")

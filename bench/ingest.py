@@ -40,9 +40,9 @@ from periplus.collection.layout import Layout
 from periplus.collection.shards import ShardMaker
 from periplus.engine.fetch import WireSettings
 from periplus.engine.frontier import PolitenessSettings
-from periplus.engine.settings import SitemapSettings
 from periplus.model import Lane, Site, Url
 from periplus.parts.sitemaps.file import unpack_slice
+from periplus.parts.sitemaps.settings import SitemapSettings
 from periplus.store import DiskState
 
 QUICK, SMALL, LARGE = "127.0.1.209", "127.0.1.210", "127.0.1.211"

@@ -37,9 +37,10 @@ from periplus.content import read_page
 from periplus.engine.fetch import opened_by
 from periplus.model import Site, Url
 from periplus.parts.absence.policy import ReadPage, SiteAbsence, learn_template, soft_404
+from periplus.parts.absence.settings import AbsenceSettings
 from periplus.parts.cloaking.policy import Copy, SiteProbes, Step, begin_comparison, copy_of, next_step
+from periplus.parts.cloaking.settings import CloakingSettings
 from periplus.parts.mirrors.policy import HostRule, LearntHosts, MirrorHosts
-from periplus.policy.settings import AbsenceSettings, CloakingSettings
 
 SUFFIXES = ("lab.test",)
 OPTIONS: dict[str, object] = {

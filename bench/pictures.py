@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from tests.apps.serve.asking import Site
 from tests.lab.chromium_page import Chromium
-from tests.web.asking import Site
 
 import periplus
 from periplus.apps.lab import World

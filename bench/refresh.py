@@ -118,7 +118,7 @@ def _visit(revisits: Revisits, state: MemoryState, visits: int, now: float) -> f
         entry = waiting.popleft()
         [before] = state.records.get([entry.url])
         assert before is not None
-        revisits.granted(before, now)
+        revisits.granted(before, now, is_revisit=True)
         level = ChangeLevel.MAJOR if random.random() < 1 / 3 else ChangeLevel.SAME
         reading = Reading(Digests(made, 0, 0, 0), False, True, level)
         task = FetchTask(entry.url, entry.site, Purpose.PAGE, Lane.REFRESH, math.inf)

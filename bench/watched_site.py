@@ -28,6 +28,7 @@ from periplus.model import (
     FetchOutcome,
     FetchTask,
     FirstSeen,
+    Freshness,
     Lane,
     Purpose,
     Queued,
@@ -37,9 +38,7 @@ from periplus.model import (
     UrlRecord,
 )
 from periplus.parts.revisit.budget import Watching
-from periplus.parts.revisit.freshness import Freshness
 from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.revisit.visit_stats import count_first_visit
 from periplus.policy.settings import RefreshSettings
 from periplus.store import MemoryState
 from periplus.urls import site_of
@@ -191,8 +190,8 @@ class WatchedSite:
             again, new = (queues.heads(site, lane, 1) for lane in (Lane.REFRESH, Lane.DISCOVERY))
             chosen = again or new
             if again and new:
-                level = self._revisits.level_of_new(self._sites.get(site), new[0].entry)
-                chosen = again if self._revisits.quota.prefers_revisit(again[0].entry.level < level) else new
+                is_first = self._revisits.prefers_revisit(self._sites.get(site), again[0].entry, new[0].entry)
+                chosen = again if is_first else new
             queues.remove(chosen)
             return chosen[0].entry
         return None
@@ -200,15 +199,13 @@ class WatchedSite:
     def _visit(self, entry: Queued) -> None:
         before = self._record(entry.url)
         site, is_revisit = self._sites.get(entry.site), entry.lane is Lane.REFRESH
-        self._revisits.quota.count(is_revisit=is_revisit)
-        if is_revisit:
-            self._revisits.granted(before, self._now)
+        self._revisits.granted(before, self._now, is_revisit=is_revisit)
         task = FetchTask(entry.url, entry.site, Purpose.PAGE, entry.lane, math.inf)
         outcome, reading = self._answer(task, before)
         after = after_visit(before, outcome, reading, "" if reading else "not-found")
         self._state.records.put([self._revisits.visited(site, before, after, outcome, reading, self._now)])
         if not is_revisit:
-            count_first_visit(site, entry.lane, reading is not None)
+            self._revisits.first_visited(site, entry.lane, is_good=reading is not None)
             self._sites.changed(site)
         self._made += 1
 

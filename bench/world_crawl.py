@@ -7,6 +7,7 @@ politeness asks for it. So a crawl of some ten thousand pages takes seconds to a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from periplus.apps.lab import Request, World
 from periplus.collection.config.settings import Config
@@ -24,7 +25,6 @@ from periplus.engine.inputs import (
 )
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings
-from periplus.engine.settings import SitemapRules, SitemapSettings
 from periplus.model import (
     Discovery,
     Event,
@@ -40,6 +40,10 @@ from periplus.model import (
     Url,
 )
 from periplus.parts.dust.given import GivenRules, RuleFile, write_rule_file
+from periplus.parts.dust.part import DustLearner
+from periplus.parts.dust.renames import Renames
+from periplus.parts.sitemaps.scheduler import SitemapScheduler
+from periplus.parts.sitemaps.settings import SitemapRules, SitemapSettings
 from periplus.policy.filters import Chain, Guard, Scope, SiteFilterState, screening_chain, standard_chain
 from periplus.store import MemoryState
 from periplus.urls import canonical, site_of
@@ -77,14 +81,14 @@ class WorldCrawl:
             retries=config.retries,
             frontier=config.frontier,
             reading=config.reading,
-            sitemaps=SitemapRules(SitemapSettings(follow=config.sitemaps.follow)),
-            dust=config.dust,
         )
         self.state = MemoryState()
         self._guard: Guard = Chain([])
 
         def make_guard(recall: Callable[[Site], SiteFilterState | None]) -> Guard:
-            self._guard = standard_chain(scope, config.filters, recall=recall, given=given)
+            self._guard = standard_chain(
+                scope, config.filters, recall, learning=[partial(Renames, settings=config.dust, given=given)]
+            )
             return self._guard
 
         self.machine = Machine(
@@ -94,7 +98,10 @@ class WorldCrawl:
             scope=scope,
             make_guard=make_guard,
             screen=screening_chain(scope, config.filters),
-            given=given,
+            parts=[
+                lambda desk: [DustLearner(desk, config.dust, given or GivenRules())],
+                lambda desk: [SitemapScheduler(desk, SitemapRules(SitemapSettings(follow=config.sitemaps.follow)))],
+            ],
             load_learnt=lambda _kind, _generation: None if learnt is None else write_rule_file(learnt),
         )
         self.fetched: list[tuple[Url, int]] = []

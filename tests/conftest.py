@@ -108,7 +108,7 @@ LONG = (
 """Files that take longest: they begin first, so that no worker is still busy with one when the others have ended."""
 
 
-FIRST = ("system", "web", "lab", "bridges", "conformance", "library", "properties")
+FIRST = {"system", "serve", "lab", "fetch", "bridges", "conformance", "library", "properties"}
 """Folders whose files take longer than those of other folders."""
 
 
@@ -120,7 +120,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _rank(item: pytest.Item) -> int:
     if item.path.name.startswith(LONG):
         return 0
-    return 1 if item.path.parent.name in FIRST else 2
+    return 1 if FIRST & set(item.path.relative_to(ROOT).parts) else 2
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The plan of the house, where import-linter cannot see it: names, sizes, and which rooms may wait."""
+"""The plan of the house, where import-linter cannot see it: names, which rooms may wait, and where tests are."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TypeGuard
+
+from tests.covering import TESTS, covering, cross_cutting
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "periplus"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -129,3 +131,37 @@ def test_one_module_renames_files() -> None:
     """`store/durable.py` syncs what it renames; a rename elsewhere would forget to."""
     rooms = [path for path in MODULES if path.relative_to(SOURCE).parts[0] not in PURE_ROOMS]
     assert [named(path) for path in rooms if any(map(_renames, nodes_of(path)))] == ["store/durable.py"]
+
+
+def test_tests_mirror_the_source() -> None:
+    """The test of `parts/forms/prober.py` is `tests/parts/forms/test_prober.py`, or begins with `test_prober_`.
+
+    A test of a folder as a whole begins with the folder's name.
+    """
+    mirrored = set(TESTS.rglob("test_*.py")) - set(cross_cutting())
+    assert len(mirrored) > 250
+    assert [str(test.relative_to(TESTS)) for test in sorted(mirrored) if not _names_a_module(test)] == []
+
+
+def _names_a_module(test: Path) -> bool:
+    folder = test.parent.relative_to(TESTS)
+    source = TESTS.parent / folder if folder.parts[0] == "bench" else SOURCE / folder
+    names = {path.stem for path in source.glob("*.py")} | {folder.name}
+    return any(f"{test.stem}_".startswith(f"test_{name}_") for name in names)
+
+
+def test_folders_of_other_tests_say_what_they_cover() -> None:
+    """A folder of tests that mirrors no source has a docstring."""
+    folders = {TESTS / path.relative_to(TESTS).parts[0] for path in cross_cutting() if path.parent != TESTS}
+    assert len(folders) >= 8
+    assert [folder.name for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
+
+
+def test_every_folder_of_the_source_is_covered() -> None:
+    """`make test FOR=...` finds tests by name and by imports; those of a part are more than its own."""
+    folders = [str(path.parent.relative_to(SOURCE)) for path in MODULES if path.name == "__init__.py"]
+    assert [folder for folder in folders if folder != "." and not covering(folder)] == []
+    named = {str(path.relative_to(TESTS)) for path in covering("parts/forms")}
+    assert {"parts/forms", "lab/test_crawl_forms.py", "system/test_kill_forms.py"} <= named
+    assert "conformance/test_queues.py" in {str(path.relative_to(TESTS)) for path in covering("store/state")}
+    assert "store/state" in {str(path.relative_to(TESTS)) for path in covering("store/state")}

@@ -3,8 +3,8 @@
     python -m bench.speed.planted                # five slow-downs; each must be found
     python -m bench.speed.planted --same 10      # the same code ten times beside two busy loops; it must stay green
 
-A slow-down measures the CPU time since it last ran and burns 5 % of that, in one stage of the crawl each. So it is 5 %
-on a busy machine, too.
+A slow-down measures the CPU time since it last ran, or since the process began, and burns 5 % of that, in one stage of
+the crawl each. So it is 5 % on a busy machine, too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _burnt_at = 0.0
 def _burn() -> None:
     global _burnt_at
     now = _time.process_time()
-    until = now + 0.05 * (now - (_burnt_at or now))
+    until = now + 0.05 * (now - _burnt_at)
     while _time.process_time() < until:
         pass
     _burnt_at = _time.process_time()

@@ -26,8 +26,8 @@ from periplus.engine.shard import Status
 from periplus.engine.sharding.messages import Orders, StatusReport
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.stats import CrawlStats, FrontierStats
-from periplus.model import CollectionError
-from periplus.parts.revisit.market import Bid
+from periplus.model import Bid, CollectionError
+from periplus.parts.revisit.market import Market
 
 SHARDS = 3
 STEPS = 600
@@ -61,7 +61,7 @@ class Pipes(ProcessTeam):
     """The team of processes, whose workers are here."""
 
     def __init__(self, limit: int | None) -> None:
-        super().__init__(cast("Any", None), SHARDS, limit)
+        super().__init__(cast("Any", None), SHARDS, limit, Market)
         self.ends: dict[int, Connection] = {}
         self.last: dict[int, Orders] = {}
         super().start([])

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.unit.insight.asked_collection import Made
+from tests.insight.asked_collection import Made
 
 from periplus.insight.clusters import clusters_of
 from periplus.insight.executors import ProcessExecutor, SerialExecutor, Workplace

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from tests.kept_values import with_values
 
 from periplus.content import ChurnRecord
 from periplus.model import Payload, RobotsFile, Site, Url
 from periplus.parts.revisit.evidence import SignalKind
 from periplus.parts.revisit.gains import SiteGains
-from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
+from periplus.parts.revisit.signals import ArchiveProof, KindEvidence, SiteEvidence
 from periplus.parts.revisit.weights import Yield
 from periplus.parts.sitemaps.scores import Priorities
 from periplus.policy.balance import BalanceRecord, Sample
@@ -16,37 +16,46 @@ from periplus.policy.filters import SiteFilterState
 from periplus.policy.filters.site_states import Parameter, Values, Window
 from periplus.store import SiteState, State
 
-FULL = SiteState(
-    Site("a.test:8443"),
-    ip="2001:db8::1",
-    ip_expires_at=1.5,
-    robots_expire_at=2.5,
-    delay=0.25,
-    ready_at=3.5,
-    last_duration=0.125,
-    failures=3,
-    pages=4,
-    downloaded=2**40,
-    retired="no-address",
-    traps=SiteFilterState(7, 1, {2**64 - 1: Window(2**64 - 1, 64, 3)}, {5: Parameter(Values(), Window())}),
-    robots_at=Url("https://a.test:8443/elsewhere"),
-    robots_redirects=1,
-    robots_tries=2,
-    balance=BalanceRecord(100, 40, 1, 7, Sample(2, bytearray(b"\x01\x09"), [0, 77]), shared={5: None, 6: True}),
-    priorities=Priorities({50: 3, 100: 1}),
-    files=5,
-    signals=SiteEvidence(rate=0.1, signals=1 / 3, pages=7).with_kind(SignalKind.FEED, KindEvidence(right=0.7, polls=3)),
-    stuck=1,
-    churn=ChurnRecord(9, 4, bytes(range(250)) * 16),
-    gains=SiteGains(linked=Yield(0.1, 2.3), asked=1 / 3),
+VALUES = (
+    Priorities({50: 3, 100: 1}),
+    SiteEvidence(rate=0.1, signals=1 / 3, pages=7).with_kind(SignalKind.FEED, KindEvidence(right=0.7, polls=3)),
+    SiteGains(linked=Yield(0.1, 2.3), asked=1 / 3),
+)
+FULL = with_values(
+    SiteState(
+        Site("a.test:8443"),
+        ip="2001:db8::1",
+        ip_expires_at=1.5,
+        robots_expire_at=2.5,
+        delay=0.25,
+        ready_at=3.5,
+        last_duration=0.125,
+        failures=3,
+        pages=4,
+        downloaded=2**40,
+        retired="no-address",
+        traps=SiteFilterState(7, 1, {2**64 - 1: Window(2**64 - 1, 64, 3)}, {5: Parameter(Values(), Window())}),
+        robots_at=Url("https://a.test:8443/elsewhere"),
+        robots_redirects=1,
+        robots_tries=2,
+        balance=BalanceRecord(100, 40, 1, 7, Sample(2, bytearray(b"\x01\x09"), [0, 77]), shared={5: None, 6: True}),
+        files=5,
+        stuck=1,
+        churn=ChurnRecord(9, 4, bytes(range(250)) * 16),
+    ),
+    *VALUES,
 )
 
 
 def test_sites_are_kept_whole(state: State) -> None:
-    """Every field comes back, aligned with the question; unknown sites answer None."""
+    """Every field and value comes back, aligned with the question; unknown sites answer None."""
     plain = SiteState(Site("b.test"))
     state.sites.put([FULL, plain])
-    assert state.sites.get([Site("b.test"), Site("c.test"), FULL.site]) == [plain, None, FULL]
+    *others, full = state.sites.get([Site("b.test"), Site("c.test"), FULL.site])
+    assert others == [plain, None]
+    assert full is not None
+    assert tuple(full.value(type(each)) for each in VALUES) == VALUES
+    assert full == FULL
     assert len(state.sites) == 2
 
 
@@ -64,16 +73,36 @@ def test_sites_are_copies(state: State) -> None:
 
 def test_sites_are_copies_at_any_depth(state: State) -> None:
     """What policies have learnt is copied as well, when it is put and when it is got."""
-    site = SiteState(Site("a.test"), priorities=Priorities({50: 1}), traps=SiteFilterState(1))
+    site = with_values(SiteState(Site("a.test"), traps=SiteFilterState(1)), Priorities({50: 1}))
     state.sites.put([site])
-    kept = deepcopy(site)
+    kept = state.sites.get([site.site])
     for each in (site, *state.sites.get([site.site])):
         assert each is not None
-        assert each.priorities is not None
+        stated = each.value(Priorities)
+        assert stated is not None
         assert each.traps is not None
-        each.priorities.observe([1.0])
+        stated.observe([1.0])
         each.traps.admitted = 9
-    assert state.sites.get([site.site]) == [kept]
+    assert state.sites.get([site.site]) == kept
+
+
+def test_values_are_kept_whether_or_not_they_were_looked_at(state: State) -> None:
+    """A record that is put again keeps what nobody asked for, and has what was changed."""
+    state.sites.put([FULL])
+    (got,) = state.sites.get([FULL.site])
+    assert got is not None
+    stated = got.value(Priorities)
+    assert stated is not None
+    assert stated is got.value(Priorities)
+    stated.observe([1.0])
+    got.keep(SiteGains(asked=0.5))
+    state.sites.put([got])
+    (again,) = state.sites.get([FULL.site])
+    assert again is not None
+    assert again.value(Priorities) == Priorities({50: 3, 100: 2})
+    assert again.value(SiteGains) == SiteGains(asked=0.5)
+    assert again.value(SiteEvidence) == VALUES[1]
+    assert again.value(ArchiveProof) is None
 
 
 def test_the_last_state_counts(state: State) -> None:

@@ -20,8 +20,6 @@ from periplus.collection.exporting import export_archive_format
 from periplus.collection.importing import import_archives
 from periplus.store.export.columns import SCHEMA
 
-pytestmark = pytest.mark.corpus
-
 TYPES = {"string": pa.string(), "integer": pa.int32(), "short": pa.int16(), "timestamp": pa.timestamp("ms", tz="UTC")}
 PDF = (("Content-Type", "application/pdf"),)
 SHIMS = """
@@ -85,6 +83,7 @@ def index(collection: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
+@pytest.mark.corpus
 def test_schema(corpus: Path, index: duckdb.DuckDBPyConnection) -> None:
     """Names, types and order are those of the flat schema; nothing is null that must not be."""
     told = json.loads((corpus / "cc_index_sql" / "schema" / "cc-index-schema-flat.json").read_text())["fields"]
@@ -114,6 +113,7 @@ def own(collection: Path, sql: str) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in periplus.open(collection).query(sql)]
 
 
+@pytest.mark.corpus
 def test_ten_example_queries(corpus: Path, collection: Path, index: duckdb.DuckDBPyConnection) -> None:
     """Their counts are those of our own tables."""
 
@@ -167,3 +167,21 @@ def test_ten_example_queries(corpus: Path, collection: Path, index: duckdb.DuckD
     languages = {(row[0], row[1]): row[4] for row in ask("correlation-language-charset")}
     assert languages["deu", "UTF-8"] == own(collection, "select count(*) from pages where language = 'de'")[0][0]
     assert len(ask("get-home-pages-languages")) == 6
+
+
+def test_counts_are_those_of_our_own_tables(collection: Path, index: duckdb.DuckDBPyConnection) -> None:
+    """By subset, by status and by domain, without the queries of others."""
+    table = "from fetches where warc_file is not null"
+    subsets = dict(index.execute("select subset, count(*) from ccindex.ccindex group by all").fetchall())
+    [(robots, pages)] = own(
+        collection,
+        f"select count_if(purpose = 'robots'), count_if(purpose in ('page', 'file') and status = 200) {table}",
+    )
+    assert (subsets["robotstxt"], subsets["warc"]) == (robots, pages)
+    assert set(index.execute("select fetch_status, count(*) from ccindex.ccindex group by all").fetchall()) == set(
+        own(collection, f"select status, count(*) {table} group by all")
+    )
+    by_domain = "select url_host_registered_domain, count(*) from ccindex.ccindex group by all"
+    assert set(index.execute(by_domain).fetchall()) == set(
+        own(collection, f"select domain, count(*) {table} group by all")
+    )

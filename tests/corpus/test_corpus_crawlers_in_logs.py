@@ -8,10 +8,9 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.apps.logs.log_lines import BROWSER, line
 
 from periplus.apps.logs import AgentTable, LogReport, read_logs
-
-pytestmark = pytest.mark.corpus
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +30,7 @@ def _patterns(corpus: Path) -> list[dict[str, object]]:
     return found
 
 
+@pytest.mark.corpus
 def test_the_share_of_crawlers(report: LogReport) -> None:
     assert report.requests == 10_000
     assert report.problems == {}
@@ -38,6 +38,7 @@ def test_the_share_of_crawlers(report: LogReport) -> None:
     assert report.crawler_bytes / report.bytes == pytest.approx(0.215, abs=0.0006)
 
 
+@pytest.mark.corpus
 def test_readers_of_robots_txt(report: LogReport) -> None:
     """The paper found 13 % with a 304."""
     readers = report.robots_readers
@@ -45,6 +46,7 @@ def test_readers_of_robots_txt(report: LogReport) -> None:
     assert readers.share_with_304 == pytest.approx(0.099, abs=0.0005)
 
 
+@pytest.mark.corpus
 def test_repeated_requests(report: LogReport) -> None:
     """Nearly all brought nothing new: 69 of 590 MB."""
     needless = report.needless
@@ -53,6 +55,7 @@ def test_repeated_requests(report: LogReport) -> None:
     assert round(report.crawler_bytes / 1e6) == 590
 
 
+@pytest.mark.corpus
 def test_every_agent_of_the_list_is_matched(corpus: Path, agents: AgentTable) -> None:
     """Of every pattern, every example that the pattern itself matches."""
     missed = [
@@ -62,3 +65,23 @@ def test_every_agent_of_the_list_is_matched(corpus: Path, agents: AgentTable) ->
         if re.search(str(entry["pattern"]), instance) and agents.crawler_of(instance) is None
     ]
     assert missed == []
+
+
+def test_a_small_log(tmp_path: Path) -> None:
+    """Two crawlers and a person: shares, readers of robots.txt, and a page that was read twice."""
+    log = tmp_path / "access.log"
+    log.write_text(
+        line("/robots.txt", 1_750_000_000.0)
+        + line("/robots.txt", 1_750_000_100.0, status=304, size=0)
+        + line("/robots.txt", 1_750_000_200.0, "unknown/1.0", ip="192.0.2.2")
+        + line("/a", 1_750_000_300.0)
+        + line("/a", 1_750_000_400.0)
+        + line("/a", 1_750_000_500.0, BROWSER, ip="192.0.2.3", size=2_000)
+    )
+    report = read_logs([log])
+    assert (report.requests, report.crawler_requests) == (6, 4)
+    assert (report.bytes, report.crawler_bytes) == (6_000, 3_000)
+    readers = report.robots_readers
+    assert (readers.addresses, readers.with_304, readers.unknown_agent) == (2, 1, 1)
+    assert readers.share_with_304 == 0.5
+    assert (report.needless.repeated, report.needless.same) == (2, 2)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import tarfile
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from periplus.apps.lab import World
 from periplus.content import read_page
 from periplus.parts.render.pages import script_need
 
-pytestmark = pytest.mark.corpus
 
-
+@pytest.mark.corpus
 @pytest.mark.parametrize(
     ("folder", "least"),
     [pytest.param("forms_formasaurus", 470, marks=pytest.mark.slow), ("pagination_autopager", 100)],
@@ -31,3 +32,13 @@ def test_pages_made_by_servers_need_no_scripts(corpus: Path, folder: str, least:
                     found.append((member.name, need))
     assert read >= least
     assert found == []
+
+
+def test_pages_of_the_lab_need_no_scripts() -> None:
+    """What the lab's sites serve is complete without scripts, on every site."""
+    world = World(sites=12, pages=240)
+    for site in world.sites():
+        for url in islice(world.urls(site.host, world.epoch), 3):
+            body = world.content(url, world.epoch)
+            need = script_need(read_page(body, url, "text/html"), body.decode("latin-1"))
+            assert not need.is_needed, url

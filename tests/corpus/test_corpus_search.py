@@ -12,11 +12,10 @@ import pytest
 
 from periplus.apps.search import Document, Index, Judged, Weights, evaluate
 
-pytestmark = pytest.mark.corpus
-
 ADDITIONS = {"title": 0.0, "anchor": 0.0, "phrase": 0.0, "names": 0.0, "all_words": 0.0, "rank": 0.0}
 
 
+@pytest.mark.corpus
 @pytest.mark.parametrize("engine", [pytest.param("sqlite", marks=pytest.mark.slow), "tantivy"])
 @pytest.mark.parametrize(
     ("name", "least", "depth"),  # NPL has more relevant documents a query, and needs a longer list of results
@@ -53,3 +52,31 @@ def test_mean_average_precision(corpus: Path, tmp_path: Path, engine: str, name:
 def _rows(path: Path) -> list[dict[str, str]]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
+
+
+SMALL = {
+    "wings": ("Lift of swept wings", "Swept wings have less lift at low speed than straight wings of the same area."),
+    "boundary": ("Boundary layers", "The boundary layer on a flat plate becomes turbulent behind a critical length."),
+    "heat": ("Heat transfer in nozzles", "Heat passes through the boundary layer into the wall of a nozzle."),
+    "flutter": ("Flutter", "Panels flutter at supersonic speed; stiff panels flutter later."),
+}
+SMALL_JUDGED = [
+    Judged("lift of swept wings", {"wings": 1.0}),
+    Judged("turbulent boundary layer", {"boundary": 1.0, "heat": 0.0}),
+    Judged("flutter of panels", {"flutter": 1.0}),
+]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "tantivy"])
+def test_a_small_judged_collection(tmp_path: Path, engine: str) -> None:
+    """Every query has its document first, with either engine."""
+    if engine == "tantivy":
+        pytest.importorskip("tantivy", reason="an extra: pip install 'periplus[search]'")
+    with Index.open(tmp_path / "index", engine=engine) as index:
+        index.add(
+            Document(url=f"https://{name}.test/", title=title, text=text, language="en")
+            for name, (title, text) in SMALL.items()
+        )
+        index.commit()
+        found = evaluate(SMALL_JUDGED, lambda query: [hit.site[:-5] for hit in index.rank(query, 10)])
+    assert found.mean_average_precision == pytest.approx(1.0)

@@ -24,7 +24,7 @@ def rules_of(folder: Path, *names: str) -> list[dict[str, object]]:
 
 def test_cases(folder: Path) -> None:
     for case in json.loads((folder / "cases.json").read_text()):
-        assert from_discarder(rules_of(folder, *case["rules"])).rename(case["url"]) == case["becomes"]
+        assert from_discarder(rules_of(folder, *case["rules"])).renamed(case["url"]) == case["becomes"]
 
 
 def test_every_rule_is_expressible_and_renames(folder: Path) -> None:
@@ -39,4 +39,4 @@ def test_every_rule_is_expressible_and_renames(folder: Path) -> None:
             for place in row["urlPattern"]["include"]:  # type: ignore[index]
                 base = f"https://{place or 'any.example'}/p"
                 for name in row["args"]:  # type: ignore[attr-defined]
-                    assert rename.rename(f"{base}?{name}=1&kept=2") == f"{base}?kept=2"
+                    assert rename.renamed(f"{base}?{name}=1&kept=2") == f"{base}?kept=2"

@@ -34,6 +34,7 @@ from periplus.model import (
     Fetched,
     FetchOutcome,
     FetchTask,
+    Freshness,
     Located,
     NotModified,
     Purpose,
@@ -41,7 +42,6 @@ from periplus.model import (
     Site,
     Url,
 )
-from periplus.parts.revisit.freshness import Freshness
 from periplus.store.warc.records import sha1_base32
 from periplus.urls import canonical, site_of
 

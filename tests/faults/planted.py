@@ -32,12 +32,12 @@ LINES: Final = "tests/faults/test_planted_lines.py"
 DURABLE: Final = "tests/faults/test_durable_files.py"
 REPLAY: Final = "tests/properties/test_replay.py"
 POLITENESS: Final = "tests/properties/test_politeness.py"
-ROBOTS: Final = "tests/unit/crawl/test_frontier_robots.py"
+ROBOTS: Final = "tests/engine/frontier/test_robots_requests.py"
 EXCHANGE: Final = "tests/conformance/test_exchange.py"
-SET_BACK: Final = "tests/unit/crawl/test_clock_set_back.py"
+SET_BACK: Final = "tests/engine/test_clock_set_back.py"
 LOST: Final = "tests/faults/test_lost_machines.py"
 LMDB: Final = "tests/faults/test_lmdb_faults.py"
-WARC: Final = "tests/unit/store/test_warc_durability.py"
+WARC: Final = "tests/store/warc/test_archive_durability.py"
 
 
 class Bug(Struct, frozen=True):
@@ -87,12 +87,12 @@ BUGS: Final = (
     Bug(
         "checksums of logged inputs are ignored", "engine/log.py",
         "if len(body) != length or xxh3_64_intdigest(body) != checksum:", "if len(body) != length:",
-        ("tests/unit/crawl/test_log.py",),
+        ("tests/engine/test_log.py",),
     ),
     Bug(
         "a log may point beyond the archive", "engine/log.py",
         "                if not _is_whole(self._archive, end, logged.end):\n                    break\n", "",
-        ("tests/unit/crawl/test_log.py", FAULTS),
+        ("tests/engine/test_log.py", FAULTS),
     ),
     Bug(
         "the rest of a short write is dropped", "store/warc/archive.py",
@@ -138,7 +138,7 @@ BUGS: Final = (
         "the lock of a state is released early", "store/state/files.py",
         "        return FolderLock(folder, _OWNER)\n",
         "        lock = FolderLock(folder, _OWNER)\n        lock.close()\n        return lock\n",
-        ("tests/unit/store/test_state_disk.py",),
+        ("tests/store/state/test_disk.py",),
     ),
     Bug(
         "a lease is counted twice", "engine/frontier/frontier.py",
@@ -148,12 +148,12 @@ BUGS: Final = (
     Bug(
         "requests under way are forgotten by a restart", "engine/frontier/leases.py",
         "        leases = list(self._leases.values())\n        self._leases.clear()\n",
-        "        leases = []\n        self._leases.clear()\n", ("tests/unit/crawl/test_frontier_restart.py",),
+        "        leases = []\n        self._leases.clear()\n", ("tests/engine/frontier/test_frontier_restart.py",),
     ),
     Bug(
         "a checkpoint forgets where seeds have moved to", "engine/machine.py",
         "            moved=self.router.moved,\n", "",
-        ("tests/unit/crawl/test_machine_restart.py", "tests/properties/test_shards_exactly_once.py"),
+        ("tests/engine/test_machine_restart.py", "tests/properties/test_shards_exactly_once.py"),
     ),
     Bug(
         "a checkpoint forgets what is read of sitemaps", "engine/machine.py",
@@ -167,7 +167,7 @@ BUGS: Final = (
     Bug(
         "sites do not rest again after a restart", "engine/frontier/schedule.py",
         "max(at, now + max(self._delay_of(active.record), self.addresses.longest_pause))", "at",
-        ("tests/unit/crawl/test_schedule.py",),
+        ("tests/engine/frontier/test_schedule.py",),
     ),
     Bug(
         "robots.txt with status 429 allows everything", "engine/frontier/robots.py",
@@ -190,7 +190,7 @@ BUGS: Final = (
     Bug(
         "the bound of decompression is ignored", "content/decode.py",
         "            if size > limit:\n", "            if size > limit << 10:\n",
-        ("tests/unit/content/test_decode_body.py", "tests/unit/content/test_content_bounds.py"),
+        ("tests/content/test_decode.py", "tests/content/test_html_bounds.py"),
     ),
     Bug(
         "a batch of another shard is taken twice", "store/state/exchange.py",
@@ -216,7 +216,7 @@ BUGS: Final = (
     Bug(
         "the clock follows the machine's", "engine/clock.py",
         "        real = self._offset + self._monotonic()\n", "        real = time.time()\n",
-        ("tests/unit/crawl/test_clock.py",),
+        ("tests/engine/test_clock.py",),
     ),
     Bug(
         "revisits are not brought back with the clock", "parts/revisit/revisits.py",
@@ -231,8 +231,8 @@ BUGS: Final = (
         "            latest_at=self._latest_at,\n", "", (SET_BACK,),
     ),
     Bug(
-        "a change is taken for noise after the clock was set back", "parts/revisit/comparison.py",
-        "            seen_at = min(seen_at, unpack_page(record.evidence).visited_at)\n", "            pass\n",
+        "a change is taken for noise after the clock was set back", "engine/comparison.py",
+        "            seen_at = min(seen_at, self._revisits.visited_at(record))\n", "            pass\n",
         (SET_BACK,),
     ),
     Bug(
@@ -242,7 +242,7 @@ BUGS: Final = (
     Bug(
         "a revisit that failed is queued as a discovery", "engine/frontier/scores.py",
         "if ticket.entry.lane in _SCORED]", "if ticket.entry.lane not in (Lane.FILES, Lane.PROBES)]",
-        ("tests/unit/crawl/test_scored_revisits.py",),
+        ("tests/engine/frontier/test_scores_revisits.py",),
     ),
     Bug(
         "the copy of a commit is not synced", "store/state/redo.py",

@@ -1,7 +1,7 @@
 """Whole crawls of the lab, as a program would run them, and what others read of the collection afterwards.
 
-The crawl is put together by `assembly`, as the command line does it; the lab runs in this process, and so its log is at
-hand. Names lead to the lab in one of two ways: by a table of addresses, every site at its own (then URLs carry the
+The crawl is put together by `collection`, as the command line does it; the lab runs in this process, and so its log is
+at hand. Names lead to the lab in one of two ways: by a table of addresses, every site at its own (then URLs carry the
 lab's port, and links from site to site, which do not, lead out of the crawl), or through the lab as a proxy (then the
 whole web is there as it is, but addresses are not).
 """

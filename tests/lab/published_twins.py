@@ -33,7 +33,7 @@ from periplus.collection.seeds import seeds_from
 from periplus.formats.dates import write_w3c
 from periplus.model import Granularity, Lastmod, Site
 from periplus.parts.revisit.evidence import SignalKind
-from periplus.parts.revisit.signals import KindEvidence
+from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.store import DiskState
 
 HONEST, TWIN = "honest.test", "twin.test"
@@ -133,8 +133,9 @@ class Twins:
         (found,) = state.sites.get([Site(site)])
         state.close()
         assert found is not None
-        assert found.signals is not None
-        return found.signals.of(SignalKind.SITEMAP)
+        known = found.value(SiteEvidence)
+        assert known is not None
+        return known.of(SignalKind.SITEMAP)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from tests.lab.crawling import as_domains, crawl, rows, standing
 
 from periplus.apps.lab import Answer, Request
 from periplus.apps.lab.spam_web import HostileWorld, Part
-from periplus.parts.reputation.policy import pass_of
+from periplus.policy.domain_budgets import pass_of
 
 TRAP, GOOD = "trap.lab.test", "island.lab.test"
 PAGES = 150

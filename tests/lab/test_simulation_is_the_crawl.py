@@ -1,9 +1,9 @@
 """The simulator tells the truth: what it says of a crawl is what the real engine does on the lab.
 
 The web of the simulation is written down from the lab itself (`lab_in_virtual_time.web_of_world`), never from a crawl.
-Seed, settings, filters and latencies are those of the real crawl, which is put together by `assembly` as a program does
-it, with real HTTP, the state on disk, the archive, the tables and the reader of pages. Compared is everything that the
-tables have of fetches, robots.txt, retries and exclusions included.
+Seed, settings, filters and latencies are those of the real crawl, which is put together by `collection` as a program
+does it, with real HTTP, the state on disk, the archive, the tables and the reader of pages. Compared is everything that
+the tables have of fetches, robots.txt, retries and exclusions included.
 
 In *lockstep* the engine's clock moves only while the engine waits, and answers arrive when their latency is over on
 that clock. So no decision depends on how fast this machine is, and not only the order must be the same but also every
@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event as Signal
 from threading import Thread
@@ -47,6 +48,7 @@ from periplus.apps.simulate.recording import web_of_collection
 from periplus.collection.config.settings import Config
 from periplus.collection.seeds import seeds_from
 from periplus.model import Event, FetchEnded, Url
+from periplus.parts.dust.renames import Renames
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import RandomOrder
 
@@ -121,6 +123,7 @@ def written_down(world: World, seeds: list[str], latency: Latency = latency_of) 
 def simulate(lab: Lab, known: WorldWeb, options: Options) -> list[Step]:
     """The crawl in virtual time."""
     config = Config().with_options(options)
+    scope = Scope(seeds_from(lab.seeds), config.scope)
     diary = Diary()
     SimulatedCrawl(
         known.web,
@@ -130,7 +133,7 @@ def simulate(lab: Lab, known: WorldWeb, options: Options) -> list[Step]:
         limit=config.crawl.limit or None,
         politeness=config.politeness,
         retries=config.retries,
-        guard=standard_chain(Scope(seeds_from(lab.seeds), config.scope), config.filters),
+        guard=standard_chain(scope, config.filters, learning=[partial(Renames, settings=config.dust)]),
         events=diary,
         is_prepared=False,
         robots=known.robots,

@@ -14,7 +14,7 @@ from periplus.apps.lab.sites import Profile
 from periplus.collection.layout import Layout
 from periplus.model import ChangeLevel, Discovery, Source, Url
 from periplus.parts.revisit.evidence import SignalKind
-from periplus.parts.revisit.signals import KindEvidence
+from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.store import DiskState, Inbox
 from periplus.urls import site_of
 
@@ -57,7 +57,8 @@ def evidence(folder: Path) -> dict[str, KindEvidence]:
     """What was learnt of the pings of each site."""
     state = DiskState.read_only(Layout(folder).shard(0))
     try:
-        return {site.site: site.signals.of(SignalKind.PING) for site in state.sites if site.signals is not None}
+        known = {site.site: site.value(SiteEvidence) for site in state.sites}
+        return {site: each.of(SignalKind.PING) for site, each in known.items() if each is not None}
     finally:
         state.close()
 

@@ -16,7 +16,7 @@ from periplus.collection.layout import Layout
 from periplus.collection.opening import open_crawl
 from periplus.collection.seeds import seeds_from
 from periplus.engine.clock import Timescale
-from periplus.engine.machine_settings import ShardMeta
+from periplus.parts.revisit.records import RevisitState
 from periplus.store import DiskState
 
 SPEED = 20_000.0
@@ -27,11 +27,11 @@ ROBOTS = "/robots.txt"
 def share_of(folder: Path, number: int) -> float:
     """What a shard has of the visits, as it is kept."""
     state = DiskState.read_only(Layout(folder).shard(number))
-    meta = state.meta(ShardMeta)
+    revisits = state.meta(RevisitState)
     state.close()
-    assert meta is not None
-    assert meta.revisits.parts == 2
-    return meta.revisits.granted / meta.revisits.total
+    assert revisits is not None
+    assert revisits.parts == 2
+    return revisits.granted / revisits.total
 
 
 @pytest.mark.slow

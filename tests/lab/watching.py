@@ -20,8 +20,7 @@ from periplus.collection.layout import Layout
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
 from periplus.engine.fetch import CurlWire
-from periplus.model import ChangeLevel, FetchOutcome, UrlRecord
-from periplus.parts.revisit.freshness import Freshness
+from periplus.model import ChangeLevel, FetchOutcome, Freshness, UrlRecord
 from periplus.store import DiskState
 
 DAY = 86_400.0

@@ -65,7 +65,7 @@ _WAIT: Final = 30.0
 _VISITS_A_DAY: Final = 2_000.0
 _REPLAYED: Final = 0.5
 """Share of deaths after which the state is replayed twice and compared."""
-_CLOCKS: Final = ("assembly.shards", "assembly.opening", "assembly.refreshing", "assembly.jobs")
+_CLOCKS: Final = ("collection.shards", "collection.opening", "apps.changes.refreshing", "collection.jobs")
 _TIMES: Final = ("sharding.crawl", "sharding.requests", "sharding.processes", "sharding.worker")
 
 
@@ -148,7 +148,7 @@ class Meeting:
             for name in _CLOCKS:
                 stack.enter_context(mock.patch(f"periplus.{name}.SystemClock", self._opened_clock))
             for name in _TIMES:
-                stack.enter_context(mock.patch(f"periplus.crawl.{name}.time", clock))
+                stack.enter_context(mock.patch(f"periplus.engine.{name}.time", clock))
             stack.enter_context(mock.patch("periplus.engine.sharding.crawl.STATUS_INTERVAL", _WAIT))
             stack.enter_context(mock.patch("periplus.collection.resting.ShardMaker", maker))
             stack.enter_context(self.complaints.heard())

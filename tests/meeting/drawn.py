@@ -16,7 +16,8 @@ from tests.meeting.world import TOPIC, MeetingWorld
 
 from periplus.collection.config.settings import Config
 from periplus.model import Url
-from periplus.policy.ordering import focused_orderings, orderings
+from periplus.parts.focus.ordering import focused_orderings
+from periplus.policy.ordering import orderings
 
 Options = dict[str, object]
 

@@ -10,7 +10,7 @@ from tests.meeting.world import MeetingWorld
 
 from periplus.parts.dust.given import GivenRule, RuleFile, write_rule_file
 from periplus.parts.mirrors.policy import HostRule, LearntHosts, encode_hosts
-from periplus.parts.reputation.policy import KnownReputation, domain_hash
+from periplus.parts.reputation.known import KnownReputation, domain_hash
 from periplus.parts.spam.scores import written
 from periplus.store import LearntFiles
 from periplus.urls import domain_of

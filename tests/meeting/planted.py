@@ -75,7 +75,7 @@ BUGS: Final = (
     ),
     Bug(
         "spam: domains that were judged to be spam wait forever", "engine/frontier/domains.py",
-        "        return self.is_waited_for or not self.is_only_spam\n", "        return True\n", (),
+        "        return self.is_waited_for or not self.is_only_discounted\n", "        return True\n", (),
     ),
     Bug(
         "budgets: the next pass does not begin", "engine/frontier/domains.py",
@@ -116,8 +116,7 @@ MISSED: Final = (
     ),
     Bug(
         "revisits: a refresh moves a price that no commit has", "parts/revisit/revisits.py",
-        "        if not self.is_watching:\n            return\n        self._idle_since, self._is_idle = now, False\n",
-        "        self._idle_since, self._is_idle = now, False\n", (),
+        "        if not is_revisit or not self.is_watching:\n", "        if not is_revisit:\n", (),
     ),
     Bug(
         "resize: patterns that people gave are lost", "collection/resizing.py",

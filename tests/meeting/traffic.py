@@ -19,9 +19,8 @@ from tests.faults.web import CRAWL_DELAY, Broken, TrueTime
 
 from periplus.engine.frontier import PolitenessSettings, is_temporary
 from periplus.engine.frontier.politeness import MAX_DELAY, reason_of
-from periplus.model import Fetched, FetchOutcome, FetchTask, Lane, Purpose, Site, Url
-from periplus.parts.absence.part import SOFT_404
-from periplus.policy.settings import BROWSER_PROBE, CRAWLER_PROBE
+from periplus.model import BROWSER_PROBE, SOFT_404, Fetched, FetchOutcome, FetchTask, Lane, Purpose, Site, Url
+from periplus.parts.cloaking.part import CRAWLER_PROBE
 from periplus.urls import site_of
 
 _TOLERANCE: Final = 1e-3

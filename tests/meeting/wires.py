@@ -11,8 +11,7 @@ from tests.faults.web import Broken, Clock
 from tests.meeting.traffic import Traffic
 from tests.meeting.world import MeetingWorld
 
-from periplus.model import Failed, FetchOutcome, FetchTask
-from periplus.parts.absence.part import SOFT_404
+from periplus.model import SOFT_404, Failed, FetchOutcome, FetchTask
 from periplus.parts.render.pool import Job, Rendered
 
 _KEYS: Final = count()

@@ -23,8 +23,18 @@ from msgspec.structs import replace
 from tests.properties.replayed_world import START, hash_of
 from tests.properties.simulated_web import World
 
-from periplus.model import Failed, Fetched, FetchOutcome, FetchTask, NotModified, Purpose, Redirected, Site, Url
-from periplus.policy.settings import BROWSER_PROBE
+from periplus.model import (
+    BROWSER_PROBE,
+    Failed,
+    Fetched,
+    FetchOutcome,
+    FetchTask,
+    NotModified,
+    Purpose,
+    Redirected,
+    Site,
+    Url,
+)
 from periplus.urls import canonical, site_of
 
 SOUND_ROBOTS: Final = ("missing", "open", "rules", "rules", "slow", "once-broken", "moved", "page")

@@ -32,7 +32,10 @@ from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.pipeline import PagePipeline
 from periplus.engine.router import Outbound
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Lane, NotModified, Purpose, Source, Url
+from periplus.parts.forms.part import Forms
 from periplus.parts.revisit.evidence import DAY
+from periplus.parts.revisit.revisits import Revisits
+from periplus.parts.sitemaps.scheduler import SitemapScheduler
 from periplus.store import Archive, DiskState
 from periplus.store.tables import SCHEMAS, Tables, read
 from periplus.urls import site_of
@@ -288,12 +291,14 @@ class Collection:
         tables["meta"] = msgspec.to_builtins(replace(meta, links=type(meta.links)()))
         sample = self.state.marked("meta SampleRows")
         tables["sample"] = sample
-        tables["focus"] = self.state.marked("meta FocusState")
+        for kind in ("FocusState", "SitemapState", "ComparisonState", "RevisitState"):
+            tables[kind] = self.state.marked(f"meta {kind}")
         return tables
 
     def _memory(self) -> dict[str, Any]:
         """What the machine holds in memory and decides by, looked up where it is held and not where it is written."""
-        schedule, sitemaps = self.machine.frontier.schedule, self.machine.sitemaps
+        schedule, sitemaps = self.machine.frontier.schedule, self.machine.part(SitemapScheduler)
+        assert sitemaps is not None
         slots = [slot for slot in ActiveSite.__slots__ if slot not in ("address", "balance", "record", "waiting")]
         memory: dict[str, Any] = {
             str(active.site): [dict(active.waiting), *(getattr(active, slot) for slot in slots)] for active in schedule
@@ -312,9 +317,12 @@ class Collection:
             schedule.is_crowded, schedule.rests_until, schedule.turn,
         )  # fmt: skip
         memory["stats"] = msgspec.to_builtins(self.machine.stats)
-        forms = self.machine.forms
+        forms = self.machine.part(Forms)
+        assert forms is not None
         memory["forms"] = (forms._due, forms._asked, +forms._begun, {key: forms._open[key].row for key in forms._open})
-        memory["price"] = (self.machine.revisits.price, self.machine.revisits.quota.counts)
+        revisits = self.machine.revisits
+        assert isinstance(revisits, Revisits)
+        memory["price"] = (revisits.price, revisits.quota.counts)
         return copy.deepcopy(memory)
 
     def feed(self, given: Input) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from periplus.model import Accept, Discovery, Reject, Rewrite, Site, Source, Url
 from periplus.parts.dust.learning import SiteDust
+from periplus.parts.dust.renames import Renames
 from periplus.policy.filters import (
     REASONS,
     BudgetSettings,
@@ -120,13 +121,13 @@ def test_urls_get_together_the_verdicts_that_each_gets_alone(
     learnt: list[tuple[Discovery, bool]], discoveries: list[Discovery], settings: FilterSettings, renaming: str
 ) -> None:
     """Filters that pass over a site as a whole would have accepted each of its URLs."""
-    chain = standard_chain([SEED], settings)
+    chain = standard_chain([SEED], settings, learning=[Renames])
     for discovery, is_unique in learnt:
         chain.admit(discovery)
         chain.observe(discovery.url, is_unique)
     if renaming:
         state = chain.states.changing(Url(renaming))
-        state.dust = SiteDust(cleaned=((("a", "b"), "/"),))
+        state.keep(SiteDust(cleaned=((("a", "b"), "/"),)))
         state.dated = [key_of(template_of(each.url)) for each in discoveries]
     assert chain.judge_all(discoveries) == [chain.judge(discovery) for discovery in discoveries]
     chain.check_invariants()

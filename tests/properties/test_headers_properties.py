@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.formats.linear_time import assert_linear
 from tests.reference import header_writing as w
-from tests.unit.formats.linear_time import assert_linear
 
 from periplus.formats import headers as h
 from periplus.model import Directives

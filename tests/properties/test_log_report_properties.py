@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.publish.log_lines import line
+from tests.apps.logs.log_lines import line
 
 from periplus.apps.logs import LogReport, read_logs
 from periplus.cli.logs.tables import page

@@ -17,7 +17,8 @@ from tests.properties.replayed_world import IDENTIFIERS, TABLES, Collection, Pho
 
 from periplus.collection.config.settings import Config
 from periplus.engine.inputs import Granted, Input, Steered
-from periplus.model import FetchTask, Lane
+from periplus.model import FetchTask, Lane, Url
+from periplus.parts.sitemaps.scheduler import SitemapScheduler
 from periplus.store.state import moving
 
 BASE: dict[str, object] = {
@@ -159,6 +160,13 @@ def test_a_crash_after_any_input_costs_nothing(
         shutil.rmtree(moment.photograph.folder)
 
 
+def reading(run: Collection) -> list[Url]:
+    """The sitemaps that are being read."""
+    sitemaps = run.machine.part(SitemapScheduler)
+    assert sitemaps is not None
+    return list(sitemaps._reading)
+
+
 def test_a_commit_holds_files_that_were_not_read_to_their_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sitemap has arrived, and the next tick would read it."""
     monkeypatch.setattr("periplus.store.warc.archive.identifiers", IDENTIFIERS)
@@ -167,11 +175,11 @@ def test_a_commit_holds_files_that_were_not_read_to_their_end(tmp_path: Path, mo
     run.begin()
     with monkeypatch.context() as patch:
         patch.setattr(run.machine, "wants_tick", lambda _now: False)
-        while not run.machine.sitemaps._reading:
+        while not reading(run):
             run.engine.step(60.0)
     run.engine.checkpoint()
     again = run.reopened(run.photograph(tmp_path / "photograph"))
-    assert list(again.machine.sitemaps._reading) == list(run.machine.sitemaps._reading)
+    assert reading(again) == reading(run)
     differ(again.rows(), run.rows(), "after a commit")
     again.engine.close()
     run.engine.close()

@@ -12,6 +12,7 @@ from tests.properties.simulated_web import World
 from tests.properties.test_replay import Witness, config_of, differ, go_on
 
 from periplus.model import Fetched, FetchOutcome, FetchTask, Purpose, Url
+from periplus.parts.forms.part import Forms
 from periplus.urls import site_of
 
 OPTIONS: dict[str, object] = {
@@ -81,7 +82,9 @@ def test_a_crash_between_any_two_queries_costs_nothing(tmp_path: Path, monkeypat
     assert rows[Url("https://s0.test/find")].status == "open"
     assert rows[Url("https://s0.test/other")].reason == "form-token"
     assert rows[Url("https://s1.test/find")].refusals == 1
-    assert len(run.machine.forms._open[rows[Url("https://s0.test/find")].key].prober.state.records) > 5
+    forms = run.machine.part(Forms)
+    assert forms is not None
+    assert len(forms._open[rows[Url("https://s0.test/find")].key].prober.state.records) > 5
     photographed = [number for number, moment in enumerate(witness.seen) if moment.photograph is not None]
     assert len(photographed) > 4
     for number in photographed:

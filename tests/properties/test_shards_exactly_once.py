@@ -29,15 +29,16 @@ from periplus.collection.config.settings import Config
 from periplus.engine.clock import RateLimiter
 from periplus.engine.engine import Engine
 from periplus.engine.frontier import AddressClaims, PolitenessSettings
-from periplus.engine.log import InputLog, with_body
+from periplus.engine.log import InputLog
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, ShardMeta
 from periplus.engine.router import Outbound
-from periplus.engine.settings import EngineSettings, SitemapRules, SitemapSettings
+from periplus.engine.settings import EngineSettings
 from periplus.engine.shard import Shard
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.sharding.worker import ShardWorker
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Source, Url
+from periplus.parts.dust.renames import Renames
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ordering
 from periplus.store import Archive, DiskState
@@ -201,7 +202,7 @@ class Shards(RuleBasedStateMachine):
         self.team.start([Discovery(url, Source.SEED, self.clock.at) for url in SEEDS])
 
     def opened(self, number: int) -> Shard:
-        """As `assembly` opens one, with another wire."""
+        """As `collection` opens one, with another wire."""
         config = Config()
         folder = self.folder / str(number)
         state = DiskState(folder / "state", shard=number)
@@ -213,14 +214,14 @@ class Shards(RuleBasedStateMachine):
                 shard=number,
                 shards=self.workers,
                 politeness=PolitenessSettings(delay=0.0, slow_factor=0.0, ip_delay=self.ip_delay),
-                sitemaps=SitemapRules(SitemapSettings(follow=False)),
             ),
             state,
             ordering=ordering("breadth_first"),
             scope=scope,
-            make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall),
+            make_guard=lambda recall: standard_chain(
+                scope, config.filters, recall, learning=[partial(Renames, settings=config.dust)]
+            ),
             screen=screening_chain(scope, config.filters),
-            load_body=partial(with_body, folder / "warc"),
         )
         engine = Engine(
             EngineSettings(checkpoint_interval=0.5, checkpoint_outcomes=5),

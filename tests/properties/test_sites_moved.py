@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.kept_values import with_values
 
 from periplus.content import sketch_of
 from periplus.model import (
@@ -267,7 +268,7 @@ def test_what_a_state_knows_of_other_shards_sites_replaces_nothing(states: tuple
     """Only the shard that had a site gives its record; one that heard of it in a sitemap does not."""
     one, other = states
     mine, theirs = SITES[:2]
-    one.sites.put([SiteState(mine, pages=3), SiteState(theirs, priorities=Priorities({50: 1}))])
+    one.sites.put([SiteState(mine, pages=3), with_values(SiteState(theirs), Priorities({50: 1}))])
     one.robots.put(RobotsFile(theirs, "all", b"", 1.0, 2.0))
     other.sites.put([SiteState(theirs, pages=7, ready_at=5.0)])
     Move(one, 0, {1: other}, lambda _site: 1, TOKEN, had=lambda site: site == mine).copy()

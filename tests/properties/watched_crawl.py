@@ -17,9 +17,9 @@ from heapq import heapify, heappop, heappush
 from random import Random
 
 from msgspec import Struct
+from tests.engine.frontier.opened_frontier import FrontierOptions, OpenedFrontier
 from tests.properties.simulated_web import World
 from tests.reference.event_sink import MemoryEventSink
-from tests.unit.crawl.opened_frontier import FrontierOptions, OpenedFrontier
 
 from periplus.engine.frontier import Frontier, PolitenessSettings, RetrySettings, reason_of, retry_for
 from periplus.engine.stats import frontier_stats

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.apps.logs.log_lines import BROWSER, line
 from tests.system.typed import Run
-from tests.unit.publish.log_lines import BROWSER, line
 
 
 @pytest.fixture

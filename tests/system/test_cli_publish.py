@@ -15,8 +15,8 @@ from socket import socket
 
 import pytest
 from lxml import etree
+from tests.apps.publish.receiver import receiving
 from tests.system.typed import Program, run_program
-from tests.unit.publish.receiver import receiving
 
 PAGES = 25
 WORDS = [f"word{number}" for number in range(2_000)]

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.insight.asked_collection import Made
 from tests.system.typed import Run
-from tests.unit.insight.asked_collection import Made
 
 from periplus.collection.config.settings import Config
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.raw_servers import HOME, Certificates, RawServer, answering
+from tests.engine.fetch.raw_servers import HOME, Certificates, RawServer, answering
 from tests.system.typed import Run
 
 pytest.importorskip("cryptography", reason="certificates need the extra `lab`")

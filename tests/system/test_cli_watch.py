@@ -15,7 +15,7 @@ from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from tests.system.typed import Run, Said, running, wait_until
 
 from periplus.collection.config.settings import Config
-from periplus.engine.machine_settings import ShardMeta
+from periplus.parts.revisit.records import RevisitState
 from periplus.store import DiskState, KnownRanks
 
 HOME = "http://site.test"
@@ -132,9 +132,9 @@ def test_pages_are_weighed_by_rank_and_by_pattern(run: Run, web: ScriptedWeb, tm
     assert f"{HOME}/p1" not in web.asked
     assert len(KnownRanks.load(folder / "state" / "ranks-weight-pagerank.npy")) >= PAGES
     state = DiskState.read_only(folder / "state" / "shard-00")
-    meta = state.meta(ShardMeta)
-    assert meta is not None
-    assert meta.revisits.mean_weight not in (0.0, 1.0)
+    revisits = state.meta(RevisitState)
+    assert revisits is not None
+    assert revisits.mean_weight not in (0.0, 1.0)
     state.close()
     assert "it weighs nothing" in " ".join(run("info", str(folder), f"{HOME}/p1").stdout.split())
 

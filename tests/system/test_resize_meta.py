@@ -74,13 +74,11 @@ def found(folder: Path, shards: int) -> None:
                         scores=ScoreState(8, len(mine), 3 * len(mine)),
                         steering=STEERING,
                     ),
-                    revisits=RevisitState(
-                        "x", 500.0, 300.0, shards, 2.5, factor=9, waiting=1, added=(file_of(mine[0]),)
-                    ),
                     links=LinkState(1, 2, 4),
-                    sitemaps=SitemapState([], [file_of(site) for site in mine]),
                 )
             )
+            state.put_meta(RevisitState("x", 500.0, 300.0, shards, 2.5, factor=9, waiting=1, added=(file_of(mine[0]),)))
+            state.put_meta(SitemapState([], [file_of(site) for site in mine]))
             state.commit()
 
 
@@ -112,15 +110,17 @@ def test_what_was_counted_is_counted_of_the_new_sites(tmp_path: Path, after: int
             assert meta is not None
             assert [list(state.visits), list(state.addresses), list(state.recent_links)] == [[], [], []]
             spent = [SitemapStore(state).spending(file_of(site)) for site in mine]
+            sitemaps = state.meta(SitemapState) or SitemapState()
+            revisits = state.meta(RevisitState) or RevisitState()
         frontier = meta.frontier
         assert (frontier.is_crowded, frontier.leases, frontier.revisits_waiting) == (True, [], 2 * len(mine))
         assert frontier.scores is not None
         assert frontier.steering == STEERING
         assert (frontier.scores.pooled, frontier.scores.left) == (len(mine), 3 * len(mine))
-        assert (meta.revisits.factor, meta.revisits.added, meta.revisits.waiting) == (0, (), 2 * len(mine))
-        assert meta.revisits.parts not in (after, 3)
+        assert (revisits.factor, revisits.added, revisits.waiting) == (0, (), 2 * len(mine))
+        assert revisits.parts not in (after, 3)
         assert meta.links == LinkState()
-        assert set(map(file_of, mine)) <= set(meta.sitemaps.postponed)
+        assert set(map(file_of, mine)) <= set(sitemaps.postponed)
         assert spent == [TreeSpending(1, 2, 3)] * len(mine)
         assert (meta.ordering, meta.commits) == ("batch-pagerank", 5 if number < 3 else 1)
         metas.append(meta)
@@ -163,7 +163,8 @@ def test_sitemaps_that_are_half_read_are_read_to_their_end(tmp_path: Path) -> No
             files = [unfinished] if number == 0 else []
             if number == 0:
                 SitemapStore(state).put(unfinished.node)
-            state.put_meta(ShardMeta(commits=1, sitemaps=SitemapState(files)))
+            state.put_meta(ShardMeta(commits=1))
+            state.put_meta(SitemapState(files))
             state.commit()
     seeds = [Url(f"https://{site}/") for site in (own, foreign)]
     resize(Config(), tmp_path, seeds, 3)
@@ -172,7 +173,7 @@ def test_sitemaps_that_are_half_read_are_read_to_their_end(tmp_path: Path) -> No
         with closing(DiskState(layout.shard(number), shard=number)) as state:
             meta = state.meta(ShardMeta)
             assert meta is not None
-            assert meta.sitemaps.unfinished == []
+            assert (state.meta(SitemapState) or SitemapState()).unfinished == []
             for site in (own, foreign):
                 urls = waiting(state, site)
                 assert not urls or owner_of(site, 3) == number

@@ -4,7 +4,7 @@ A terminal gets its own width. Elsewhere a line is as long as its content: a pro
 URLs, so nothing is wrapped or truncated. What pages say reaches no terminal as a command: control characters, and
 marks that reorder a line, are replaced wherever they are printed.
 
-Whether figures can be drawn: matplotlib is an extra, `periplus[plots]`.
+Figures can be drawn where matplotlib is installed, an extra: `periplus[plots]`.
 """
 
 from __future__ import annotations

@@ -29,11 +29,9 @@ from periplus.collection.progress import Progress
 from periplus.collection.wording import count, counted, lasting, top
 from periplus.engine.sharding import Gather
 from periplus.engine.stats import CrawlStats
-from periplus.model import Url, UsageError
+from periplus.model import Freshness, NextVisit, Url, UsageError
 from periplus.parts.revisit.evidence import DAY
-from periplus.parts.revisit.freshness import Freshness
 from periplus.parts.revisit.objectives import objective as check_objective
-from periplus.parts.revisit.visit_value import NextVisit
 
 from . import options
 from .app import INTERRUPTED

@@ -4,8 +4,8 @@ What was asked is in its `periplus.toml`, over which the options of the command 
 known by their canonical form, new ones are added. While a command crawls into a folder it holds a lock on it, so that
 two do not write there at once; reading needs no lock.
 
-Seeds that a person typed open their own sites (`crawl.fetch.addresses`); `planned` is told which these are. What else a
-collection may do outside of its folder is decided in `trust`.
+Seeds that a person typed open their own sites (`engine.fetch.addresses`); `planned` is told which these are. What else
+a collection may do outside of its folder is decided in `trust`.
 """
 
 from __future__ import annotations

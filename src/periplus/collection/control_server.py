@@ -1,6 +1,6 @@
 """The socket of a running crawl: it answers the verbs of `control`, each client in a thread of its own.
 
-Nothing here touches the crawl: threads put requests (`crawl.sharding.requests`), which the crawl takes between two
+Nothing here touches the crawl: threads put requests (`engine.sharding.requests`), which the crawl takes between two
 steps and turns into inputs of its state machine. A thread that waits costs nothing. A status is made at most once a
 second, however many clients ask for it.
 

@@ -30,7 +30,6 @@ from .collection import Collection, existing, tally_of
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
-    from periplus.parts.spam.scores import SpamScores
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +86,7 @@ def learn_reputation(collection: Collection, views: Views) -> None:
         database=views.database,
         seeds=collection.seeds,
         settings=settings,
-        spam=_known_spam(collection),
+        spam_of=_known_spam(collection),
         now=SystemClock().now(),
     )
     LearntFiles(layout.learnt).write("reputation", found.known().written())
@@ -103,16 +102,18 @@ def _owners(shards: int) -> Callable[[str], int] | None:
     return lambda site: owner_of(Site(site), shards)
 
 
-def _known_spam(collection: Collection) -> SpamScores:
-    """The spam scores learnt so far; none if the crawl does not use them."""
+def _known_spam(collection: Collection) -> Callable[[str], float] | None:
+    """The probability that a domain is spam, as learnt so far; `None` if nothing was, or the crawl does not use it."""
     from periplus.parts.spam.scores import SpamScores
 
-    scores, files = SpamScores(), LearntFiles(collection.layout.learnt)
+    files = LearntFiles(collection.layout.learnt)
     generation = files.newest().get("spam", 0) if collection.config.spam.enabled else 0
     content = files.read("spam", generation) if generation else None
-    if content is not None:
-        scores.learn(content)
-    return scores
+    if content is None:
+        return None
+    scores = SpamScores()
+    scores.learn(content)
+    return scores.of_domain
 
 
 def _wants_spam(collection: Collection) -> bool:

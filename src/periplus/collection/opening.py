@@ -12,10 +12,11 @@ from periplus.engine.clock import SystemClock, Timescale
 from periplus.engine.frontier import robots_url
 from periplus.engine.sharding import Crawl, Gather
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
+from periplus.parts.revisit.market import Market
+from periplus.parts.sitemaps.ranks import listed_priorities, listed_ranks
 from periplus.policy.filters import MediaTypes
-from periplus.store import Inbox, is_begun, known_ranks, listed_priorities
+from periplus.store import Inbox, is_begun, known_ranks
 from periplus.store.durable import move
-from periplus.store.ranks import listed_ranks
 from periplus.store.tables import SCHEMAS
 from periplus.store.tables.reader import files_of
 from periplus.store.warc import merge_indexes
@@ -76,6 +77,7 @@ def open_crawl(
         max_bytes=config.crawl.max_bytes or None,
         seconds=config.crawl.duration or None,
         gather=gather,
+        make_market=Market,
         inbox=Inbox(layout.inbox),
         ends_unreachable=ends_unreachable,
     )

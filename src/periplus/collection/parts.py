@@ -19,10 +19,11 @@ from periplus.engine.fetch import NO_CREDENTIALS, Credentials
 from periplus.model import Clock, CollectionDamaged, ConfigError, UsageError
 from periplus.parts.focus.examples import Examples
 from periplus.parts.focus.part import MakeTopic
+from periplus.parts.focus.settings import TopicSettings
 from periplus.parts.focus.topic import Relevance, Topic
 from periplus.parts.focus.words import TopicTerms
 from periplus.policy.found import Score, Want
-from periplus.policy.settings import TopicSettings, nearest
+from periplus.policy.settings import nearest
 from periplus.store import LearntFiles
 
 from .config.settings import Config

@@ -1,7 +1,7 @@
 """The progress of a crawl in numbers: all shards together, rates over the last seconds, the time left.
 
 Pure: the time of each reading is an argument. It comes from a clock that never runs backwards
-(`crawl.clock.SystemClock`, which the shards use too), so that elapsed times and rates are right when the machine's
+(`engine.clock.SystemClock`, which the shards use too), so that elapsed times and rates are right when the machine's
 clock is set. `live` shows them.
 """
 
@@ -16,9 +16,7 @@ from msgspec import Struct
 from periplus.engine.frontier import Setback
 from periplus.engine.shard import Status
 from periplus.engine.stats import CrawlStats, FrontierStats
-from periplus.model import Site
-from periplus.parts.revisit.freshness import Freshness
-from periplus.parts.revisit.visit_value import NextVisit
+from periplus.model import Freshness, NextVisit, Site
 
 WINDOW = 10.0
 """Seconds over which rates are measured: long enough to be steady, short enough to show a change."""

@@ -33,6 +33,7 @@ from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.router import Placement
 from periplus.model import CollectionDamaged, Discovery, FetchTask, Purpose, Url
+from periplus.parts.sitemaps.store import SitemapState
 from periplus.store import DiskState, WarcEnd, bring_home, is_begun
 from periplus.store.durable import move
 from periplus.store.folders import sync_folder
@@ -392,14 +393,14 @@ class _Repair:
 
 def _row_rebuild(whole: DiskState, machine: Machine, rows: MissingRows, checkpoint: Callable[[], None]) -> Rebuild:
     """A rebuild that adds the rows that a shard had recorded, according to its state."""
-    meta = whole.meta(ShardMeta) or ShardMeta()
+    sitemaps = whole.meta(SitemapState) or SitemapState()
 
     def was_refused(task: FetchTask) -> bool:
         name = file_name(task.url) if task.purpose is Purpose.SITEMAP else task.url
         record = whole.records.get([name])[0]
         return record is not None and bool(record.reason)
 
-    return Rebuild(machine, rows, checkpoint, meta.sitemaps.unfinished, was_refused)
+    return Rebuild(machine, rows, checkpoint, sitemaps.unfinished, was_refused)
 
 
 def _table_of(part: Part) -> str:

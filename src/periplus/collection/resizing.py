@@ -18,9 +18,7 @@ new one, and a shard that is removed gives its own to all others. The crawl is s
 
 How far each of these has come is in the states themselves (`ResizeState`), in the commits that do the work. To resize a
 crawl that runs, a request is left in `state/resize-to`: the command that runs the crawl stops it, does the above, and
-continues.
-
-Both are small files beside the states. A crawl reads them; what is done is in `resizing`.
+continues. Plan and request are small files beside the states.
 """
 
 from __future__ import annotations
@@ -40,6 +38,7 @@ from periplus.engine.links import LinkState
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.router import Placement
 from periplus.model import CollectionDamaged, CollectionError, ConfigError, InvariantError, Lane, Site, Url
+from periplus.parts.revisit.records import RevisitState
 from periplus.parts.sitemaps.store import SitemapState, SitemapStore
 from periplus.parts.sitemaps.trees import TreeSpending
 from periplus.store import DiskState, State, WarcEnd, is_begun
@@ -221,7 +220,7 @@ class _Resizing:
 
         It counts as committed once, so that the process that opens it first lets its sites rest, as after any restart.
         """
-        others = [meta for meta in metas(self._layout, self._plan.before) if meta.commits]
+        others = [meta for meta in metas(self._layout, self._plan.before, ShardMeta) if meta.commits]
         with opened(self._layout, 0) as first:
             removed = _resize_state(first).removed
         if number not in removed:
@@ -294,19 +293,17 @@ class _Resizing:
         forget_shards(state, range(min(plan.before, plan.after), max(plan.before, plan.after)))
         meta = state.meta(ShardMeta)
         if meta is not None:
-            state.put_meta(_parked(state, meta))
+            parked = _parked(state, meta)
+            state.put_meta(parked)
+            state.put_meta(_revisits(state, parked.frontier.revisits_waiting))
         state.put_meta(replace(progress, settled=plan.token))
         state.commit()
 
 
 def _parked(state: State, meta: ShardMeta) -> ShardMeta:
-    """The metadata of a shard all of whose sites are parked, some of which are new to it.
-
-    The sample of the freshness estimator is drawn again, and its quota of the visits of a watch is an equal share at
-    first: both were those of other sites.
-    """
+    """The metadata of a shard all of whose sites are parked, some of which are new to it."""
     frontier = meta.frontier
-    if frontier.leases or meta.sitemaps.unfinished:
+    if frontier.leases or _sitemaps(state).unfinished:
         raise InvariantError("sites move only between shards that are at rest")
     lanes = [(lane, state.queues.length(site, lane)) for site, lane, _ in state.queues.waiting()]
     first_visits = sum(length for lane, length in lanes if lane in (Lane.DISCOVERY, Lane.SITEMAPS))
@@ -323,9 +320,18 @@ def _parked(state: State, meta: ShardMeta) -> ShardMeta:
             random=frontier.random,
             steering=frontier.steering,
         ),
-        revisits=replace(meta.revisits, parts=0, waiting=revisits, factor=0, added=()),
         links=LinkState(),
     )
+
+
+def _revisits(state: State, waiting: int) -> RevisitState:
+    """What a shard has for revisits after sites have moved.
+
+    The sample of the freshness estimator is drawn again, and its quota of the visits of a watch is an equal share at
+    first: both were those of other sites.
+    """
+    known = state.meta(RevisitState) or RevisitState()
+    return replace(known, parts=0, waiting=waiting, factor=0, added=())
 
 
 def _inherit(first: DiskState, last: DiskState, number: int, token: str) -> None:
@@ -361,17 +367,20 @@ def _copy_postponed(source: DiskState, targets: dict[int, DiskState], owner: Cal
     They are due in an hour in any case, but a crawl may have ended by then. Those that stay behind in the source do no
     harm: a file that a shard does not have is passed over.
     """
-    postponed = _meta(source).sitemaps.postponed
+    postponed = _sitemaps(source).postponed
     for number, target in targets.items():
         mine = [url for url in postponed if owner(site_of(url)) == number]
         if mine:
-            meta = _meta(target)
-            both = list(dict.fromkeys([*meta.sitemaps.postponed, *mine]))
-            target.put_meta(replace(meta, sitemaps=SitemapState(meta.sitemaps.unfinished, both)))
+            known = _sitemaps(target)
+            target.put_meta(SitemapState(known.unfinished, list(dict.fromkeys([*known.postponed, *mine]))))
 
 
 def _meta(state: State) -> ShardMeta:
     return state.meta(ShardMeta) or ShardMeta()
+
+
+def _sitemaps(state: State) -> SitemapState:
+    return state.meta(SitemapState) or SitemapState()
 
 
 def _resize_state(state: State) -> ResizeState:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from typing import TypeVar
 
 from periplus.engine.log import InputLog
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.router import Placement
 from periplus.model import CollectionError, Url
+from periplus.parts.revisit.records import RevisitState
+from periplus.parts.sitemaps.store import SitemapState
 from periplus.store import DiskState, bring_home, is_begun
 from periplus.store.tables.writer import places_of
 
@@ -23,6 +26,8 @@ _BATCHES = 64
 """Batches that are delivered between two commits: enough to be fast, few enough to bound memory."""
 _ROUNDS = 100
 """Times that batches are delivered to all shards, at most: each delivery may cause more, but not forever."""
+
+M = TypeVar("M")
 
 
 def bring_to_rest(
@@ -49,7 +54,7 @@ def bring_to_rest(
 
 def _visits(layout: Layout) -> float:
     """Visits a day of the last watch: a collection that was watched comes to rest as one that is."""
-    return max((meta.revisits.total for meta in metas(layout, layout.shards)), default=0.0)
+    return max((meta.total for meta in metas(layout, layout.shards, RevisitState)), default=0.0)
 
 
 def _is_at_rest(layout: Layout, number: int, count: int) -> bool:
@@ -58,11 +63,12 @@ def _is_at_rest(layout: Layout, number: int, count: int) -> bool:
         if state is None:
             return True
         meta = state.meta(ShardMeta) or ShardMeta()
+        sitemaps = state.meta(SitemapState) or SitemapState()
         rows = sum(place.rows for place in places_of(meta.tables).values())
         owner = Placement(count).owner
         is_all_sent = all(owner(site) == number for site in state.listings.sites())
     inputs = InputLog(layout.log(number), layout.warc).read(meta.commits)
-    is_reading = bool(meta.sitemaps.unfinished) or not is_all_sent
+    is_reading = bool(sitemaps.unfinished) or not is_all_sent
     return not (rows or meta.frontier.leases or is_reading) and next(inputs, None) is None
 
 
@@ -71,7 +77,7 @@ def _deliver_to(receiver: int, maker: ShardMaker, layout: Layout, count: int) ->
     senders = [number for number in range(count) if number != receiver and _has_for(layout, number, receiver)]
     if not senders:
         return False
-    places = sorted(all_moved(metas(layout, count)))
+    places = sorted(all_moved(metas(layout, count, ShardMeta)))
     with closing(open_shard(maker, layout, receiver, count)) as shard, ExitStack() as held:
         shard.extend_scope(places)
         for number in senders:
@@ -94,11 +100,11 @@ def all_moved(shards: Iterable[ShardMeta]) -> set[Url]:
     return {url for meta in shards for url in meta.moved}
 
 
-def metas(layout: Layout, count: int) -> Iterator[ShardMeta]:
-    """What each of the first `count` shards has committed of itself, where it has."""
+def metas(layout: Layout, count: int, kind: type[M]) -> Iterator[M]:
+    """What each of the first `count` shards has committed of this type, where it has."""
     for number in range(count):
         with _read(layout, number) as state:
-            meta = None if state is None else state.meta(ShardMeta)
+            meta = None if state is None else state.meta(kind)
         if meta is not None:
             yield meta
 

@@ -23,7 +23,7 @@ from periplus.urls import canonical
 _LOCAL = re.compile(r"localhost|[\w.-]+\.(?:localhost|test|internal|local)|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE)
 """Hosts of this machine or of a private network, which rarely have a certificate: http is assumed.
 
-Only the scheme depends on this. Which private addresses a crawl may reach is decided in `crawl.fetch.addresses`.
+Only the scheme depends on this. Which private addresses a crawl may reach is decided in `engine.fetch.addresses`.
 """
 _PATH = re.compile(r"\s*(?:/(?!/[^/])|[\\~]|\.{1,2}(?:[/\\]|\s*$)|[a-z]:[/\\](?!/)|file:)", re.IGNORECASE)
 """Beginnings of paths on disks. The URL standard would make the first folder a host: /etc/passwd, https://etc/passwd."""

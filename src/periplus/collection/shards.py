@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from random import Random
 
 import msgspec
 from msgspec import Struct
@@ -16,25 +17,39 @@ from periplus import __version__
 from periplus.engine.clock import RateLimiter, SystemClock, Timescale, TokenBucket
 from periplus.engine.engine import Engine
 from periplus.engine.fetch import CurlWire, Resolver
-from periplus.engine.frontier import AddressClaims
+from periplus.engine.frontier import AddressClaims, SiteRecords
 from periplus.engine.log import InputLog, with_body
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, ShardMeta
+from periplus.engine.part import Desk, MakeParts, Part
 from periplus.engine.router import Outbound
-from periplus.engine.settings import SitemapRules
 from periplus.engine.shard import Shard
 from periplus.engine.wire import Wire
 from periplus.model import Clock, CollectionError, ConfigError, Learning, Ordering, Ranking, Url
+from periplus.parts.absence.part import AbsenceJudge
+from periplus.parts.cloaking.part import CloakingJudge
 from periplus.parts.dust.given import GivenRules, read_rule_file
+from periplus.parts.dust.part import DustLearner
+from periplus.parts.dust.renames import Renames
+from periplus.parts.focus.part import FocusPart
+from periplus.parts.forms.part import Forms
 from periplus.parts.forms.settings import FormRules
-from periplus.parts.judges import JudgeSettings
+from periplus.parts.mirrors.part import Mirrors
+from periplus.parts.mirrors.policy import MirrorHosts
+from periplus.parts.render.part import ScriptNeeds
+from periplus.parts.reputation.part import ReputationFollower
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.evidence import DAY
-from periplus.parts.revisit.records import RevisitState
-from periplus.parts.revisit.weights import PageWeights
+from periplus.parts.revisit.records import RevisitState, SampleRows
+from periplus.parts.revisit.revisits import Revisits
+from periplus.parts.sitemaps.held_seeds import HeldSeeds
+from periplus.parts.sitemaps.scheduler import SitemapScheduler
 from periplus.parts.sitemaps.scores import RankOf
+from periplus.parts.sitemaps.settings import SitemapRules
+from periplus.parts.spam.part import SpamFollower
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ALIASES, Scored
+from periplus.policy.weights import PageWeights
 from periplus.store import Archive, DiskState, KnownRanks, LearntFiles, Replica, State, bring_home
 from periplus.store.tables import Tables
 from periplus.urls import site_of
@@ -220,37 +235,76 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
         budgets=config.budgets.of_domains(config.crawl.limit),
         suffixes=config.scope.suffixes,
         seeds=asked.seeds,
-        follows_spam=config.spam.enabled,
         refresh=config.refresh,
         churn=config.churn,
         reading=config.reading,
-        sitemaps=config.some(SitemapRules),
         media=config.media,
-        held_seeds=asked.seeds if config.media.types and config.media.html and not asked.revisits_only else (),
-        judges=JudgeSettings(
-            config.absence, config.cloaking, config.redirections, config.mirrors, config.scope.suffixes
-        ),
-        dust=config.dust,
-        render=config.render,
-        forms=_form_rules(asked),
-        watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
         revisits_only=asked.revisits_only,
-        explore=config.topic.explore,
     )
+    ordering = _ordering(asked, layout)
+    renames = partial(Renames, settings=config.dust, given=given)
     return Machine(
         settings,
         state,
-        ordering=_ordering(asked, layout),
+        ordering=ordering,
         scope=scope,
-        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, given=given),
-        given=given,
+        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, learning=[renames]),
         screen=screening_chain(scope, config.filters, want),
         weights=weights_of(config, layout),
-        rank_of=_rank_of(config, layout),
-        load_body=partial(with_body, layout.warc),
+        make_revisits=partial(_revisits, asked, count),
+        parts=_parts(asked, layout, ordering, given),
         load_learnt=LearntFiles(layout.learnt).read,
-        make_topic=topic_maker(config.topic, LearntFiles(layout.learnt)),
     )
+
+
+def _revisits(
+    asked: ShardMaker, count: int, state: State, records: SiteRecords, weights: PageWeights, random: Random
+) -> Revisits:
+    """What learns from every visit, and in a watch schedules the next."""
+    config = asked.config
+    return Revisits(
+        state,
+        records,
+        config.refresh,
+        watching=Watching(asked.visits_a_day, count) if asked.visits_a_day else None,
+        weights=weights,
+        churn=config.churn,
+        random=random,
+        saved=state.meta(RevisitState),
+        sample=state.meta(SampleRows),
+    )
+
+
+def _parts(asked: ShardMaker, layout: Layout, ordering: Ordering, given: GivenRules) -> list[MakeParts]:
+    """The parts of a crawl, in the order in which they are called."""
+    config = asked.config
+    suffixes = config.scope.suffixes
+    make_topic = topic_maker(config.topic, LearntFiles(layout.learnt))
+    parts: list[MakeParts] = [
+        lambda desk: [DustLearner(desk, config.dust, given)],
+        lambda desk: [ScriptNeeds(desk, config.render)],
+        lambda desk: [AbsenceJudge(desk, config.absence)],
+        lambda desk: [CloakingJudge(desk, config.cloaking, config.redirections, suffixes)],
+        partial(_sitemaps, asked, layout),
+        lambda desk: [Forms(desk, _form_rules(asked))],
+        lambda _desk: [Mirrors(MirrorHosts(config.mirrors, suffixes))],
+        lambda desk: [ReputationFollower(desk)],
+    ]
+    if config.spam.enabled:  # before the focus: both multiply weights
+        parts.append(lambda desk: [SpamFollower(desk)])
+    if make_topic is not None:
+        parts.append(lambda desk: [FocusPart(desk, make_topic, ordering, config.topic.explore)])
+    return parts
+
+
+def _sitemaps(asked: ShardMaker, layout: Layout, desk: Desk) -> list[Part]:
+    """Sitemaps; and seeds that wait for them, if the crawl is for files and does not only visit pages again."""
+    config = asked.config
+    rules = config.some(SitemapRules)
+    sitemaps = SitemapScheduler(desk, rules, _rank_of(config, layout), partial(with_body, layout.warc))
+    if not config.media.types or not config.media.html or asked.revisits_only:
+        return [sitemaps]
+    return [sitemaps, HeldSeeds(desk, asked.seeds, sitemaps)]
 
 
 def _form_rules(asked: ShardMaker) -> FormRules:

@@ -1,6 +1,6 @@
 """A frontier for other crawlers: queues under keys of their choice, leases, delays, blocks, limits and dates.
 
-`crawl.frontier` is the frontier of our own crawls: it looks up hosts, fetches robots.txt and allows one request to a
+`engine.frontier` is the frontier of our own crawls: it looks up hosts, fetches robots.txt and allows one request to a
 site at a time. Here clients do that. This frontier stores URLs, grants each to one client at a time, and lets queues
 rest as clients asked for. Queues are in one schedule, by the time from which URLs of them may be granted: the latest of
 when the first URL is due, when the block ends, and when the delay after the last grant ends. Of several, the queue

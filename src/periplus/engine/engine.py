@@ -18,20 +18,19 @@ from msgspec.structs import replace
 
 from periplus.model import (
     Batch,
+    Bid,
     Clock,
     Discovery,
     Fetched,
     FetchOutcome,
     FetchTask,
+    Freshness,
+    NextVisit,
     NotModified,
     Purpose,
     Redirected,
     Url,
 )
-from periplus.parts.revisit.evidence import DAY
-from periplus.parts.revisit.freshness import Freshness
-from periplus.parts.revisit.market import Bid
-from periplus.parts.revisit.visit_value import NextVisit
 from periplus.store import Archive, LearntFiles, State
 from periplus.store.tables import Tables
 
@@ -78,6 +77,7 @@ BYTES_PER_INPUT = 4 * 2**20
 """Bytes of bodies beyond which answers are not applied together: reading a page takes some ten times its size."""
 _REVIEW_EVERY = 15.0
 """Seconds between two reviews of the addresses that no site uses any more."""
+_DAY = 86_400.0
 _UPCOMING = 5
 """Upcoming revisits that a status shows."""
 
@@ -272,7 +272,7 @@ class Engine:
         """Set how many revisits a day may be made, if the collection is watched."""
         if isinstance(self._limiter, TokenBucket):
             now = self._clock.now()
-            self._limiter.change(visits_per_day / DAY, now)
+            self._limiter.change(visits_per_day / _DAY, now)
             self._apply([VisitBudgetSet(visits_per_day, now)])
 
     def set_address_shares(self, shares: AddressShares) -> None:
@@ -311,8 +311,8 @@ class Engine:
     def stats(self) -> tuple[FrontierStats, CrawlStats]:
         """The frontier and the crawl in numbers."""
         machine, frontier = self._machine, self._machine.frontier
-        unread = machine.sitemaps.has_unread
-        return frontier_stats(self._state, frontier, setbacks=frontier.setbacks, has_unread=unread), machine.stats
+        stats = frontier_stats(self._state, frontier, setbacks=frontier.setbacks, has_unread=machine.has_unread)
+        return stats, machine.stats
 
     def freshness(self) -> Freshness | None:
         """Measure how fresh the collection is, if it is watched."""
@@ -324,8 +324,7 @@ class Engine:
 
     def next_visits(self) -> Sequence[NextVisit]:
         """The next revisits and their reasons, if the collection is watched."""
-        revisits = self._machine.revisits
-        return revisits.upcoming(self._clock.now(), _UPCOMING) if revisits.is_watching else ()
+        return self._machine.revisits.upcoming(self._clock.now(), _UPCOMING)
 
     def collect(self) -> tuple[list[Url], list[Batch], dict[int, int]]:
         """Collect what is to be sent to other shards: places, batches, receipts."""
@@ -428,7 +427,7 @@ class Engine:
 
     def finish_reading(self) -> None:
         """Read every sitemap that has arrived to its end, and pass on what it lists of other shards' sites."""
-        while self._machine.sitemaps.is_reading:
+        while self._machine.is_reading:
             self._apply([Tick(self._clock.now())])
             if self._is_checkpoint_due():
                 self.checkpoint()

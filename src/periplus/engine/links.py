@@ -24,6 +24,7 @@ from periplus.content import RawPage, decode_body, has_text_rule, is_same_body, 
 from periplus.formats.headers import Headers
 from periplus.formats.preferences import preference_headers
 from periplus.model import (
+    DOCUMENT_TYPE,
     NO_HINTS,
     Discovery,
     Fetched,
@@ -37,8 +38,6 @@ from periplus.model import (
     UrlRecord,
     UrlRecords,
 )
-from periplus.parts.focus.part import Focus
-from periplus.parts.render.pages import DOCUMENT_TYPE, completed
 from periplus.policy.filters import MediaTypes
 
 from .settings import ReadingSettings
@@ -47,6 +46,10 @@ _DECLARED = {"video": "video/*", "audio": "audio/*", "source": "", "embed": "", 
 """Types of embedded files by the element; others embed images."""
 Share = Callable[[int], float]
 """How much each link of a page passes on, given how many it has."""
+Complete = Callable[[Page, RawPage, Fetched], Page]
+"""Completes a page that was read, given its bytes and the answer that they came in."""
+Worths = Callable[[Page, Sequence[tuple[Url, str]], float], dict[Url, float]]
+"""What each link of a page is worth, given as URL and anchor, and what the page itself is worth."""
 
 
 class LinkState(Struct, frozen=True, array_like=True):
@@ -118,7 +121,8 @@ class PageReader:
     """Reads pages and their links. `learns`: every link matters to the ordering, `keeps_links`: each by itself.
 
     `records` hold the last version of each page; `watches`: pages will be revisited. `media`: of a crawl for files,
-    which follows what pages embed, too. `focus`: of a crawl with a topic, in which each link has its own gain.
+    which follows what pages embed, too. `worths`: what gives each link its own gain, as in a crawl with a topic;
+    `complete`: what completes a page that was, or might have been, opened in a browser.
     """
 
     def __init__(
@@ -132,10 +136,12 @@ class PageReader:
         rows: Rows[LinkChunk] | None = None,
         saved: LinkState | None = None,
         media: MediaTypes | None = None,
-        focus: Focus | None = None,
+        worths: Worths | None = None,
+        complete: Complete = lambda page, _raw, _answer: page,
     ) -> None:
         self._settings = settings or ReadingSettings()
-        self._focus = focus
+        self._worths = worths
+        self._complete = complete
         self._media = media
         self._learns = learns
         self._keeps_links = keeps_links
@@ -162,7 +168,7 @@ class PageReader:
         pages = read_pages(raw)
         for place, answer in enumerate(answers):
             if answer.rendering is not None or answer.task.render is not Render.NEVER:
-                pages[place] = completed(pages[place], raw[place], answer)
+                pages[place] = self._complete(pages[place], raw[place], answer)
         return [
             replace(page, problems=(*wrong, *page.problems)) if wrong else page
             for page, wrong in zip(pages, problems, strict=True)
@@ -194,8 +200,8 @@ class PageReader:
         """The links of the page, without those seen recently."""
         if not self._leads_on(page):
             return []
-        if self._focus is not None:
-            return self._focused_links(self._focus, page, depth, now, share)
+        if self._worths is not None:
+            return self._valued_apart(self._worths, page, depth, now, share)
         if self._learns:
             return self._valued_links(page, depth, now, share)
         news = {*page.links.urls, *self._others(page)}.difference(self._seen.young).difference(self._seen.old)
@@ -233,10 +239,10 @@ class PageReader:
                 news.add(url)
         return self._report(page, news, depth, now, gain) if news else []
 
-    def _focused_links(self, focus: Focus, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
-        """The links of a page with a topic: each with its own gain, of several to one URL the best."""
+    def _valued_apart(self, value: Worths, page: Page, depth: int, now: float, share: Share) -> list[Discovery]:
+        """The links of a page, each with its own gain, of several to one URL the best."""
         followed = list(self._followed(page))
-        worths = focus.worths(page, followed, share(len(followed)))
+        worths = value(page, followed, share(len(followed)))
         young, old, gains = self._seen.young, self._seen.old, self._gains
         found = []
         for url, anchor in dict(followed).items():

@@ -16,26 +16,14 @@ from random import Random
 
 from msgspec.structs import replace
 
-from periplus.model import NO_PREFERENCES, Fetched, Filter, Located, Ordering, Page, Purpose, Redirected, Site
-from periplus.parts.dust.given import GivenRules
-from periplus.parts.dust.part import PROBE_KIND, DustLearner
-from periplus.parts.focus.part import FocusState, MakeTopic, appraising, focus_of
-from periplus.parts.forms.part import CHECK, Forms
-from periplus.parts.judges import Judges
-from periplus.parts.media.held_seeds import HeldSeeds
-from periplus.parts.mirrors.policy import GuardWithHosts, MirrorHosts, decode_hosts
-from periplus.parts.render.part import ScriptNeeds
-from periplus.parts.revisit.comparison import PageComparer
-from periplus.parts.revisit.records import SampleRows
-from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.revisit.weights import PageWeights
-from periplus.parts.sitemaps.scheduler import SitemapScheduler
-from periplus.parts.sitemaps.scores import RankOf
+from periplus.model import NO_PREFERENCES, Discovery, Filter, Located, Ordering, Page, Purpose, Redirected, Site
 from periplus.policy.filters import Guard, MediaTypes, Scope, SiteFilterState
+from periplus.policy.weights import PageWeights
 from periplus.store import State
 from periplus.urls import site_of
 
-from .frontier import Domains, Frontier, Preview, SiteRecords, SpamFollower, preview
+from .comparison import PageComparer
+from .frontier import Frontier, FrontierDesk, Preview, Revisiting, SiteRecords, preview
 from .inputs import (
     Acknowledged,
     AddressesReviewed,
@@ -62,14 +50,25 @@ from .inputs import (
     VisitBudgetSet,
 )
 from .links import LinkState, PageReader
-from .machine_settings import LoadBody, LoadLearnt, MachineSettings, ShardMeta, TakeLearnt, TakeProbe, with_bodies
+from .machine_settings import LoadLearnt, MachineSettings, ShardMeta
+from .part import Desk, MakeParts, P, Part, TakeLearnt, TakeProbe, overriding
 from .pipeline import PagePipeline, Pipeline, Processed, follow_chains, with_last_visits
 from .router import ShardRouter
 from .stats import CrawlStats, EventCounter, IgnoredEvents
 
+MakeRevisits = Callable[[State, SiteRecords, PageWeights, Random], Revisiting]
+"""Makes what schedules further visits to pages."""
+MAX_GAINING = 50_000
+"""URLs that have gained, beyond which the frontier learns of it without waiting for a commit: some megabytes."""
+MAX_VALUED = 1_000
+"""The same where every link has a worth of its own: a URL that a relevant page links to must not wait."""
+
 
 class Machine:
-    """The state machine of a shard. `pipeline` is made for it, unless the simulator passes its own."""
+    """The state machine of a shard, with the parts that `parts` make.
+
+    `pipeline` is made for it, unless the simulator passes its own.
+    """
 
     def __init__(
         self,
@@ -81,12 +80,10 @@ class Machine:
         make_guard: Callable[[Callable[[Site], SiteFilterState | None]], Guard],
         screen: Filter,
         weights: PageWeights | None = None,
-        rank_of: RankOf = lambda _url: None,
+        make_revisits: MakeRevisits = lambda *_: Revisiting(),
+        parts: Sequence[MakeParts] = (),
         pipeline: Pipeline | None = None,
-        load_body: LoadBody = lambda outcome, _stored: outcome,
         load_learnt: LoadLearnt = lambda _kind, _generation: None,
-        given: GivenRules | None = None,
-        make_topic: MakeTopic | None = None,
         is_observed: bool = True,
     ) -> None:
         self._settings = settings
@@ -97,121 +94,89 @@ class Machine:
         self._random = Random(settings.random_seed)  # noqa: S311 - chance, not secrets
         if meta.frontier.random is not None:
             self._random.setstate(meta.frontier.random)
-        self._hosts = MirrorHosts(settings.judges.mirrors, settings.judges.suffixes)
-        weights = weights or PageWeights()
-        self.revisits = Revisits(
+        self.weights = weights = weights or PageWeights()
+        self.revisits = make_revisits(state, self._records, weights, self._random)
+        self._guard = guard = make_guard(lambda site: self._records.get(site).traps)
+        shared = FrontierDesk(
             state,
             self._records,
-            settings.refresh,
-            watching=settings.watching,
-            weights=weights,
-            churn=settings.churn,
-            random=self._random,
-            saved=meta.revisits,
-            sample=state.meta(SampleRows),
-        )
-        guard = make_guard(lambda site: self._records.get(site).traps)
-        self.frontier = Frontier(
-            state,
-            records=self._records,
-            revisits=self.revisits,
-            guard=GuardWithHosts(guard, self._hosts),
+            settings,
+            guard=guard,
             ordering=ordering,
             events=self._events,
-            agent=settings.agent,
             random=self._random,
-            politeness=settings.politeness,
-            retries=settings.retries,
-            settings=settings.frontier,
-            balance=settings.balance,
-            domains=self._domains(meta),
-            shards=settings.shards,
-            revisits_only=settings.revisits_only,
-            saved=meta.frontier,
+            revisits=self.revisits,
         )
+        self.frontier = Frontier(shared, meta.frontier)
         self.router = ShardRouter(
             settings.shard, settings.shards, frontier=self.frontier, exchange=state.exchange, screen=screen,
-            scope=scope, hosts=self._hosts, events=self._events, moved=meta.moved,
+            scope=scope, events=self._events, moved=meta.moved,
         )  # fmt: skip
-        self._judges = Judges(
-            state, self._records, settings.judges, events=self._events, queue=self.frontier.queue_probes,
-            worth=self.frontier.scores.worth, saved=meta.compared,
-        )  # fmt: skip
-        self.focus = focus_of(make_topic, ordering, settings.explore, state.meta(FocusState))
-        if self.focus is not None:
-            self.focus.weigh(self.frontier.scores, weights)
-        self._pipeline = pipeline or self._page_pipeline(meta.links)
-        self.sitemaps = SitemapScheduler(
-            settings.sitemaps,
-            state=state,
-            records=self._records,
-            frontier=self.frontier,
-            revisits=self.revisits,
-            deliver=self.router.deliver,
-            is_ours=self.router.owns_site,
-            events=self._events,
-            rank_of=rank_of,
-            saved=with_bodies(meta.sitemaps, load_body),
-        )
-        held = (url for url in settings.held_seeds if self.router.owns_site(site_of(url)))
-        self._held = HeldSeeds(held, state, self.frontier, self.sitemaps, self.router.deliver)
-        self._guard = guard
-        self._dust = DustLearner(
-            guard.states, state, self.frontier, self._events, self._forget_links, settings.dust, given
-        )
-        self._script_needs = ScriptNeeds(guard.states, settings.render, self._events)
-        self.frontier.selector.how_to_render = self._script_needs.render if settings.render.is_on else None
-        self.forms = Forms(settings.forms, state, self._records, self.frontier, self.router, self._events)
         self._load_learnt = load_learnt
-        self._takers_of_learnt: dict[str, TakeLearnt] = {}
-        self._takers_of_probes: dict[str, TakeProbe] = self._judges.takers | {CHECK: self.forms.checked}
-        self.takes_probes(PROBE_KIND, self._dust.probed)
         self.learnt = dict(meta.learnt)
-        self.takes_learnt("dust", self._dust.take_learnt)
-        self.takes_learnt("mirrors", lambda content, _now: self._hosts.load(decode_hosts(content)))
-        self.takes_learnt("reputation", self.frontier.schedule.learn_reputation)
-        if settings.follows_spam:
-            follower = SpamFollower(self.frontier.schedule, self.frontier.scores, weights, self._records)
-            self.takes_learnt("spam", follower.take)
+        desk = Desk(
+            state, self._records, self.frontier, self.router, guard, self._events, weights, self.revisits,
+            self._forget_links,
+        )  # fmt: skip
+        self.parts = desk.parts
+        for make in parts:
+            desk.parts += make(desk)
+        self._hook_up()
+        self._pipeline = pipeline or self._page_pipeline(meta.links)
 
-    def _domains(self, meta: ShardMeta) -> Domains:
-        settings = self._settings
-        budgets = None if settings.revisits_only else settings.budgets
-        rows, passes = self._state.domains, meta.frontier.passes
-        return Domains(rows, budgets, suffixes=settings.suffixes, seeds=settings.seeds, saved=passes)
+    def _hook_up(self) -> None:
+        """Have each part called where it overrides a hook."""
+        parts = self.parts
+        self._probes: dict[str, TakeProbe] = {}
+        self._takers: dict[str, TakeLearnt] = {}
+        for part in parts:
+            self._probes.update(part.probes())
+            self._takers.update(part.learnt())
+        for kind in self._takers:
+            if kind in self.learnt:
+                self._learn(kind, self.learnt[kind], 0.0)
+        self.router.renaming = overriding(parts, "rename")
+        selector = self.frontier.selector
+        selector.reconsidering = [*overriding(parts, "reconsider"), self._guard.reconsider]
+        selector.how_to_render = next((how for part in parts if (how := part.rendering()) is not None), None)
+        self._receivers = overriding(parts, "received")
+        self._learners = overriding(parts, "learn")
+        self._readers = overriding(parts, "read")
+        self._leaders = overriding(parts, "lead")
+        self._followers = overriding(parts, "passed_on")
+        self._renamed = overriding(parts, "renamed")
+        self._wanting = overriding(parts, "wants_step")
+        self._filling = [part for part in parts if type(part).is_full is not Part.is_full]
 
-    def takes_learnt(self, kind: str, take: TakeLearnt) -> None:
-        """Have a part of this machine take what jobs learn of a kind: what is known now, and later generations."""
-        self._takers_of_learnt[kind] = take
-        if kind in self.learnt:
-            self._learn(kind, self.learnt[kind], 0.0)
-
-    def takes_probes(self, kind: str, take: TakeProbe) -> None:
-        """Have a part of this machine take the answers to probes of a kind."""
-        self._takers_of_probes[kind] = take
+    def part(self, kind: type[P]) -> P | None:
+        """The part of this type, if the machine has one."""
+        return next((part for part in self.parts if isinstance(part, kind)), None)
 
     def _learn(self, kind: str, generation: int, now: float) -> None:
         """Take over what a job has learnt, if a part of this machine wants it."""
         self.learnt[kind] = generation
-        take = self._takers_of_learnt.get(kind)
+        take = self._takers.get(kind)
         content = self._load_learnt(kind, generation) if take is not None else None
         if take is not None and content is not None:
             take(content, now)
 
     def _page_pipeline(self, links: LinkState) -> PagePipeline:
         scores, media = self.frontier.scores, MediaTypes(self._settings.media)
+        worths = next((values for part in self.parts if (values := part.worths()) is not None), None)
         reader = PageReader(
             self._settings.reading,
             learns=scores.learns,
             keeps_links=scores.keeps_links,
             records=self._state.records,
-            watches=self._settings.watching is not None,
+            watches=self.revisits.is_watching,
             rows=self._state.recent_links,
             saved=links,
             media=media,
-            focus=self.focus,
+            worths=worths,
+            complete=next((do for part in self.parts if (do := part.completing()) is not None), lambda page, *_: page),
         )
-        comparer = PageComparer(self._records, self._settings.churn, shortest=self._settings.refresh.shortest)
+        churn, shortest = self._settings.churn, self._settings.refresh.shortest
+        comparer = PageComparer(self._records, churn, self.revisits, shortest=shortest)
         return PagePipeline(
             self._state,
             reader,
@@ -219,15 +184,14 @@ class Machine:
             events=self._events,
             worth=scores.worth,
             media=media,
-            mark=appraising(self.focus, self._marked, self.stats),
-            is_focused=self.focus is not None,
+            marks=[self._with_preferences, *overriding(self.parts, "mark")],
+            max_gaining=MAX_GAINING if worths is None else MAX_VALUED,
         )
 
-    def _marked(self, page: Page) -> Page:
-        """A page with what robots.txt says about its use, and with the problem `soft-404` if it is one."""
+    def _with_preferences(self, page: Page) -> Page:
+        """A page with what robots.txt says about its use."""
         stated = self.frontier.gate.preferences(site_of(page.url), page.url)
-        page = page if stated is NO_PREFERENCES else replace(page, preferences=page.preferences.and_also(stated))
-        return self._judges.marked(page)
+        return page if stated is NO_PREFERENCES else replace(page, preferences=page.preferences.and_also(stated))
 
     # inputs
 
@@ -241,17 +205,16 @@ class Machine:
             case Answered():
                 self._answered(self._pipeline.process(given.answers, now), now)
             case Tick(is_read=is_read):
-                if not is_read:
-                    self.sitemaps.give_up_reading(now)
-                self.sitemaps.step(now)
-                self.forms.step(now)
-                self._held.release(now)
+                for part in self.parts:
+                    if not is_read:
+                        part.give_up_reading(now)
+                    part.step(now)
             case Discovered(discoveries=discoveries):
-                self.sitemaps.discovery.received(discoveries, now)
+                self._receive(discoveries, now)
                 self.router.deliver(discoveries, now)
             case Received(batch=batch):
                 found = self.router.receive(batch)
-                self.sitemaps.discovery.received(found, now)
+                self._receive(found, now)
                 self.frontier.discover(found, now)
             case Acknowledged(receiver=receiver, number=number):
                 self._state.exchange.acknowledged(receiver, number)
@@ -266,7 +229,8 @@ class Machine:
                 if self.router.extend_scope(places):
                     self._forget_links(now)
             case SitemapsSubmitted():
-                self.sitemaps.discovery.submit(now)
+                for part in self.parts:
+                    part.submit(now)
             case Learnt(kind=kind, generation=generation):
                 self._learn(kind, generation, now)
             case Steered():
@@ -277,7 +241,9 @@ class Machine:
                 self._pass_gains(now)
                 self.router.flush()
             case Restarted():
-                self.sitemaps.restart(now, is_set_back=self.revisits.restart(now))
+                is_set_back = self.revisits.restart(now)
+                for part in self.parts:
+                    part.restart(now, is_set_back=is_set_back)
                 self.frontier.restart(now)
             case Adopted():
                 self._adopted(given, now)
@@ -292,17 +258,23 @@ class Machine:
             effects.append(Emit(events))
         return effects
 
+    def _receive(self, discoveries: Sequence[Discovery], now: float) -> None:
+        for receive in self._receivers:
+            receive(discoveries, now)
+
     def _settle(self, now: float) -> None:
-        """After an input: end refused sitemaps, and pass on which queues ran empty."""
+        """After an input: pass on which files were refused, which URLs were renamed, and which queues ran empty."""
         while refused := self.frontier.drain_refused_files():
             for outcome in refused:
-                self.sitemaps.ended(outcome, now)
-        renamed = [*self._hosts.drain_renamed(), *self.frontier.renamed]
+                for part in self.parts:
+                    part.refused(outcome, now)
+        renamed = [discovery for drain in self._renamed for discovery in drain()] + self.frontier.renamed
         if renamed:
             self.frontier.renamed.clear()
             self.router.deliver(renamed, now)
         if emptied := self.frontier.drain_emptied():
-            self.sitemaps.queues_emptied(emptied)
+            for part in self.parts:
+                part.emptied(emptied)
         self.revisits.end_of_input()
 
     def _answered(self, processed: Sequence[Processed], now: float) -> None:
@@ -313,13 +285,14 @@ class Machine:
             self.frontier.report(answer.outcome, now, reading)
         self._learn_from(processed, now)
         for each in processed:
-            self._judges.answered(each.answer.outcome, each.page, each.reading, self.stats.pages, now)
+            for read in self._readers:
+                read(each, now)
             self._pass_on(each, now)
 
     def _learn_from(self, processed: Sequence[Processed], now: float) -> None:
         follow_chains(self._guard, processed)
-        self._dust.learn(processed, now)
-        self._script_needs.learn(processed, now)
+        for learn in self._learners:
+            learn(processed, now)
 
     def _adopted(self, given: Adopted, now: float) -> None:
         """Learn from archived answers. Of the sites of other shards only what links lead here."""
@@ -351,30 +324,25 @@ class Machine:
             self.frontier.discover(own, now)
 
     def _pass_on(self, processed: Processed, now: float) -> None:
-        """Where an answer leads: links, places that seeds moved to, sitemaps."""
+        """Where an answer leads: links, places that seeds moved to, what parts make of it."""
         outcome, page = processed.answer.outcome, processed.page
         task = outcome.task
         found = self._pipeline.links(processed, now, partial(self.frontier.scores.share, task.url))
-        found = self.forms.answered(outcome, page, found, now)
+        for lead in self._leaders:
+            found = lead(processed, found, now)
         if isinstance(outcome, Redirected) and task.purpose is Purpose.PAGE and self.router.follow_seed(outcome):
             self._forget_links(now)
         if found:
             self.router.deliver(found, now)
         if task.purpose is Purpose.PROBE:
-            take = self._takers_of_probes.get(task.probe)
+            take = self._probes.get(task.probe)
             if take is not None and not isinstance(outcome, Located):
                 take(outcome, self._pipeline.read_probe(processed.answer), now)
-        elif page is not None:
-            self.revisits.linked(task.url, page.links.urls, now)
-            self.sitemaps.discovery.linked(page, now)
-            self.forms.page_read(page, task.depth, now)
-        elif task.purpose is Purpose.SITEMAP:
-            if isinstance(outcome, Fetched) and outcome.status == 200 and processed.answer.is_read:
-                self.sitemaps.read(outcome, processed.answer.stored, now)
-            else:
-                self.sitemaps.ended(outcome, now)
-        elif task.purpose is Purpose.ROBOTS and (task.ip is not None or isinstance(outcome, Fetched | Redirected)):
-            self.sitemaps.discovery.robots_read(task, now)
+        else:
+            if page is not None:
+                self.revisits.linked(task.url, page.links.urls, now)
+            for follow in self._followers:
+                follow(processed, now)
         if self._pipeline.gaining >= self._pipeline.max_gaining:
             self._pass_gains(now)
 
@@ -393,24 +361,18 @@ class Machine:
     def flush(self) -> ShardMeta:
         """Write what is held in memory to the state; the caller puts the rest into it, and commits."""
         frontier = self.frontier.flush()
-        sample = self.revisits.sample_rows()
-        if sample is not None:
-            self._state.put_meta(sample)
-        if self.focus is not None:
-            self._state.put_meta(self.focus.state)
+        for value in (*self.revisits.flush(), *(part.flush() for part in self.parts)):
+            if value is not None:
+                self._state.put_meta(value)
         links = self._pipeline.flush()
-        self.forms.flush()
         self._records.flush()
         return ShardMeta(
             ordering=self._settings.learning_ordering,
             stats=self._events.stats,
             moved=self.router.moved,
             frontier=frontier,
-            revisits=self.revisits.snapshot(),
             links=links or LinkState(),
-            sitemaps=self.sitemaps.snapshot(),
             learnt=self.learnt,
-            compared=self._judges.state,
         )
 
     # what the engine asks
@@ -422,7 +384,7 @@ class Machine:
 
     def wants_tick(self, now: float) -> bool:
         """Whether a `Tick` would do something."""
-        return self.sitemaps.wants_step(now) or self.forms.wants_step(now) or self._held.are_due(now)
+        return any(wants_step(now) for wants_step in self._wanting)
 
     def wants_grant(self, now: float) -> bool:
         """Whether a `Granted` could do something."""
@@ -434,14 +396,29 @@ class Machine:
     @property
     def is_full(self) -> bool:
         """Whether too much waits to be read or sent to fetch more."""
-        return self.sitemaps.is_full or self.router.is_full
+        return self.router.is_full or any(part.is_full for part in self._filling)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether a part has not read to its end what has arrived."""
+        return any(part.is_reading for part in self.parts)
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether a part has URLs that are not counted as queued yet."""
+        return any(part.has_unread for part in self.parts)
+
+    @property
+    def next_step_at(self) -> float | None:
+        """When a part will want a step, as far as that is known."""
+        return min((at for part in self.parts if (at := part.next_at) is not None), default=None)
 
     def is_idle(self, now: float) -> bool:
         """Whether nothing waits and nothing is under way; or the page budget was fetched."""
-        if not self.frontier.is_idle or self._held.are_due(now):
+        if not self.frontier.is_idle:
             return False
         is_over = self.frontier.is_satisfied or self._settings.revisits_only
-        return is_over or (self.sitemaps.is_idle(now) and self.forms.is_idle(now))
+        return is_over or all(part.is_idle(now) for part in self.parts)
 
     def preview(self, pattern: str) -> Preview:
         """Which waiting URLs a pattern matches."""

@@ -46,11 +46,10 @@ from periplus.model import (
     UrlRecord,
     UrlRecords,
 )
-from periplus.parts.absence.part import is_soft_404
-from periplus.parts.revisit.comparison import Compared, PageComparer
 from periplus.policy.filters import Guard, MediaTypes, type_of_header
 from periplus.store import State
 
+from .comparison import Compared, PageComparer
 from .inputs import Answer
 from .links import LinkState, PageReader, Share
 
@@ -103,11 +102,6 @@ class Pipeline(Protocol):
 class PagePipeline:
     """The pipeline of a crawl. `worth`: the scores of URLs, if the ordering has them."""
 
-    max_gaining = 50_000
-    """That many take some megabytes."""
-    max_gaining_focused = 1_000
-    """Of a crawl with a topic: a URL that a relevant page links to must not wait for the next commit."""
-
     def __init__(
         self,
         state: State,
@@ -117,16 +111,15 @@ class PagePipeline:
         events: EventSink,
         worth: Callable[[Sequence[Url]], list[float]],
         media: MediaTypes | None = None,
-        mark: Callable[[Page], Page] = lambda page: page,
-        is_focused: bool = False,
+        marks: Sequence[Callable[[Page], Page]] = (),
+        max_gaining: int = 50_000,
     ) -> None:
-        """`mark` adds what other parts know of a page: what robots.txt says of its use, soft 404, relevance."""
-        if is_focused:
-            self.max_gaining = self.max_gaining_focused
+        """`marks` add what is known of a page besides: what robots.txt says of its use, soft 404, relevance."""
+        self.max_gaining = max_gaining
         self._reader = reader
         self._records = state.records
         self._media = media or MediaTypes()
-        self._mark = mark
+        self._marks = marks
         self._deduplicator = Deduplicator(state, comparer, worth=worth)
         self._events = events
 
@@ -143,8 +136,12 @@ class PagePipeline:
         """Only read; events report what was found."""
         found = [answer if self._is_page(answer.outcome) else None for answer in answers]
         pages = self._read([answer.outcome for answer in found if answer is not None and answer.is_read])
-        marked = {url: self._mark(page) for url, page in pages.items()}
-        read = [None if answer is None else marked.get(answer.outcome.task.url) for answer in found]
+        for url, page in pages.items():
+            marked = page
+            for mark in self._marks:
+                marked = mark(marked)
+            pages[url] = marked
+        read = [None if answer is None else pages.get(answer.outcome.task.url) for answer in found]
         self._record(FetchEnded(each.outcome, at, each.stored) for each in answers if each.is_request)
         self._record(PageRead(page, at) for page in read if page is not None)
         return [Processed(answer, page, None) for answer, page in zip(answers, read, strict=True)]
@@ -314,7 +311,7 @@ class Deduplicator:
     def _readings(self, read: Sequence[_Read], at: float) -> list[Reading]:
         if not read:
             return []
-        absent = {each.page.url for each in read if is_soft_404(each.page)}
+        absent = {each.page.url for each in read if each.page.is_soft_404}
         if absent:
             self._state.sketches.remove(list(absent))
         placements = iter(self._placements([each for each in read if each.page.url not in absent]))

@@ -14,7 +14,7 @@ communication, and when the number of shards changes only the sites of the added
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from xxhash import xxh3_64_intdigest
@@ -33,7 +33,6 @@ from periplus.model import (
     Source,
     Url,
 )
-from periplus.parts.mirrors.policy import MirrorHosts
 from periplus.policy.filters import Scope
 from periplus.urls import site_of
 
@@ -90,7 +89,6 @@ class ShardRouter:
         screen: Filter,
         scope: Scope,
         events: EventSink,
-        hosts: MirrorHosts | None = None,
         moved: Sequence[Url] = (),
     ) -> None:
         self._shard = shard
@@ -100,20 +98,22 @@ class ShardRouter:
         self._exchange = exchange
         self._screen = screen
         self._scope = scope
-        self._hosts = hosts or MirrorHosts()
         self._events = events
         self.moved = list(moved)
         for url in self.moved:
             scope.widen(url)
         self._foreign: dict[int, list[Discovery]] = {}
+        self.renaming: list[Callable[[Sequence[Discovery]], Sequence[Discovery]]] = []
+        """What gives discoveries other names before they are delivered, in this order."""
 
     def owns_site(self, site: Site) -> bool:
         """Whether a site belongs to this shard."""
         return self._shards == 1 or self._placement.owner(site) == self._shard
 
     def deliver(self, discoveries: Sequence[Discovery], now: float) -> None:
-        """Give each to the shard that has its site. URLs of mirrors are known by those of the hosts they mirror."""
-        discoveries = self._hosts.renamed_all(discoveries)
+        """Give each to the shard that has its site."""
+        for rename in self.renaming:
+            discoveries = rename(discoveries)
         if self._shards == 1:
             self._frontier.discover(discoveries, now)
             return

@@ -1,4 +1,4 @@
-"""Settings of a crawl: its loop, politeness and retries, reading, sitemaps, watching. Cheap to import."""
+"""Settings of a crawl: its loop, politeness and retries, reading, watching. Cheap to import."""
 
 from __future__ import annotations
 
@@ -6,12 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from periplus.model.flags import FAR, FOR_AGENTS, GENTLE, REQUESTS, Flag
-from periplus.parts.sitemaps.revisit import RevisitSettings
-from periplus.parts.sitemaps.settings import DifferenceSettings, ScoreSettings
-from periplus.parts.sitemaps.trees import TreeLimits
-from periplus.parts.sitemaps.visits import AuthoritySettings, RetirementSettings
-from periplus.policy.filters import MediaSettings
+from periplus.model.flags import GENTLE, REQUESTS, Flag
 
 
 class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,7 +18,7 @@ class EngineSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum share of the time for commits: the interval grows if they take longer..."""
     checkpoint_outcomes: int = 2_000
     """...but there is a commit after this many outcomes..."""
-    checkpoint_rows: int = 50_000
+    checkpoint_rows: int = 20_000
     """...or this many changed rows of the state."""
 
 
@@ -93,57 +88,6 @@ class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     max_sites: int = 50_000
     """Maximum active sites; others wait until one is finished."""
-
-
-class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What sites publish about themselves, and whether it is read."""
-
-    follow: Annotated[
-        bool,
-        Flag(
-            "--sitemaps/--no-sitemaps",
-            "Read robots.txt sitemaps and feeds (the default), or follow links alone.",
-            panel=FAR,
-        ),
-        FOR_AGENTS,
-    ] = True
-    """Read the sitemaps that robots.txt names, and crawl what they list."""
-    well_known: Annotated[
-        bool,
-        Flag(
-            "--well-known",
-            "Also look for sitemaps in the usual places if robots.txt names none.",
-            panel=FAR,
-            verbs=("survey",),
-        ),
-    ] = True
-    """Look in the usual places if robots.txt names no sitemap."""
-    feeds: bool = True
-    """Read feeds that pages link to."""
-    archives: bool = True
-    """Read metadata archives that robots.txt names."""
-    llms_txt: bool = False
-    """Read `/llms.txt` of each site, and crawl the pages it links to."""
-    submitted: Annotated[
-        tuple[str, ...],
-        Flag("--sitemap", "Read this sitemap, too. May be repeated.", "URL", FAR, ("crawl", "map", "audit", "ulinks")),
-    ] = ()
-    """Additional sitemaps."""
-    only: bool = False
-    """Fetch no pages: only read robots.txt files and sitemaps into the tables."""
-
-
-class SitemapRules(Struct, frozen=True):
-    """The settings of everything about sitemaps, together."""
-
-    sitemaps: SitemapSettings = SitemapSettings()
-    forest: TreeLimits = TreeLimits()
-    authority: AuthoritySettings = AuthoritySettings()
-    revisit: RevisitSettings = RevisitSettings()
-    retirement: RetirementSettings = RetirementSettings()
-    difference: DifferenceSettings = DifferenceSettings()
-    scores: ScoreSettings = ScoreSettings()
-    media: MediaSettings = MediaSettings()
 
 
 class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):

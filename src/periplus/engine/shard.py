@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from periplus.model import Batch, Discovery, Url
-from periplus.parts.revisit.freshness import Freshness
-from periplus.parts.revisit.market import Bid
-from periplus.parts.revisit.visit_value import NextVisit
+from periplus.model import Batch, Bid, Discovery, Freshness, NextVisit, Url
 
 from .frontier import AddressShares, ClaimsReport, Preview
 from .stats import CrawlStats, FrontierStats, SiteNow, largest_sites

@@ -97,7 +97,7 @@ def stands_still(machine: Machine, now: float) -> bool:
         return False
     if is_watching and not frontier.queued:
         return False
-    times = [at for at in (frontier.next_at, machine.forms.next_at) if at is not None]
+    times = [at for at in (frontier.next_at, machine.next_step_at) if at is not None]
     return not times or (min(times) <= now and not is_watching)
 
 
@@ -110,7 +110,7 @@ def what_waits(machine: Machine) -> list[str]:
     lines += [_line(active, leases.under_way(active.site)) for active in islice(held_up, _SITES_NAMED)]
     if frontier.scores.pooled:
         lines.append(f"{frontier.scores.pooled:,} URLs wait to be ranked")
-    if machine.sitemaps.has_unread:
+    if machine.has_unread:
         lines.append("sitemaps are not read to their end")
     return lines
 

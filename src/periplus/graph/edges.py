@@ -1,8 +1,6 @@
 """Edges, vectors and settings as callers give them, checked once and in the form that the arithmetic wants.
 
-Not here: any arithmetic on graphs.
-
-How many clicks from the seeds: the depth that breadth-first crawls and the plots of PageRank by depth are about.
+`depths` counts clicks from the seeds, for breadth-first crawls and the plots of PageRank by depth.
 """
 
 from __future__ import annotations

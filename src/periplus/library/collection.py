@@ -3,7 +3,7 @@
 Everything is read as of the last commit of each shard, also while a crawl or watch writes the collection. Nothing here
 changes it, except that the results of long computations are kept in its folder `insight`.
 
-The answer to a question in SQL: a DuckDB relation, with the database that it needs.
+The answer to a question in SQL is a DuckDB relation, with the database that it needs.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ def serve(
     """Serve collections until Ctrl-C: search, pages about a collection, an API.
 
     The keywords are options of `periplus serve`; `receive` takes messages of sites about changes. A second Ctrl-C
-    raises `KeyboardInterrupt`. The logger `periplus.apps.serve` has the address, `periplus.apps.serve.access` a line
-    for each request. Needs the extra `periplus[web]`.
+    raises `KeyboardInterrupt`. The logger `periplus.web` has the address, `periplus.web.access` a line for each
+    request. Needs the extra `periplus[web]`.
     """
     check_installed()
     from periplus.apps.serve.running import serve as run

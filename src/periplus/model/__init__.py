@@ -2,8 +2,9 @@
 
 Every other room uses these values and ports; this room imports none of them. `types` has discoveries, records, tasks,
 outcomes and verdicts, `page` the contents of a page, `state` what a crawl stores, `events` what observers receive,
-`entries` the entries of sitemaps as columns, `flags` how settings are given on the command line, `ports` the
-interfaces, `errors` our exceptions. Types here have no behaviour beyond what their meaning needs.
+`entries` the entries of sitemaps as columns, `watch` what a watch reports, `flags` how settings are given on the
+command line, `ports` the interfaces, `errors` our exceptions. Types here have no behaviour beyond what their meaning
+needs.
 """
 
 from typing import TYPE_CHECKING
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
         SitemapVisited,
     )
     from .page import (
+        DOCUMENT_TYPE,
+        SOFT_404,
         Alternate,
         Directives,
         Field,
@@ -74,6 +77,7 @@ if TYPE_CHECKING:
     )
     from .preferences import NO_PREFERENCES, Preference, Preferences, UseLimit
     from .state import (
+        BROWSER_PROBE,
         AddressVisits,
         Batch,
         Delegation,
@@ -81,6 +85,7 @@ if TYPE_CHECKING:
         FormRow,
         KnownLinks,
         LinkChunk,
+        PartValues,
         Payload,
         Placement,
         Probe,
@@ -132,17 +137,22 @@ if TYPE_CHECKING:
         Validators,
         Verdict,
     )
+    from .watch import Bid, Freshness, NextVisit
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
+    "BROWSER_PROBE",
+    "DOCUMENT_TYPE",
     "FREQUENCY_CODES",
     "NO_HINTS",
     "NO_PREFERENCES",
+    "SOFT_404",
     "Accept",
     "AddressVisits",
     "Alternate",
     "Batch",
+    "Bid",
     "ChangeFreq",
     "ChangeLevel",
     "ChangeSeen",
@@ -178,6 +188,7 @@ __all__ = [
     "Form",
     "FormProbed",
     "FormRow",
+    "Freshness",
     "Granularity",
     "Hints",
     "InvariantError",
@@ -192,11 +203,13 @@ __all__ = [
     "Links",
     "Listings",
     "Located",
+    "NextVisit",
     "NotModified",
     "Ordering",
     "Page",
     "PageRead",
     "PageStatistics",
+    "PartValues",
     "Payload",
     "Payloads",
     "PeriplusError",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, IntEnum
 from functools import cached_property
 from itertools import compress
-from typing import TypeVar, overload
+from typing import Final, TypeVar, overload
 
 from msgspec import Struct, field
 
@@ -246,6 +246,12 @@ class ReadFrom(IntEnum):
     """What the server sent, with the data that it has for its scripts."""
 
 
+DOCUMENT_TYPE: Final = "text/html; charset=utf-8"
+"""The type of a document that a browser wrote down."""
+SOFT_404: Final = "soft-404"
+"""The problem of an error page that was sent with status 200."""
+
+
 class Page(Struct, frozen=True):
     """Everything that is known of one page, from one pass over it.
 
@@ -286,3 +292,8 @@ class Page(Struct, frozen=True):
     def canonical(self) -> Url | None:
         """The canonical URL that the page declares."""
         return self.relations.canonical
+
+    @property
+    def is_soft_404(self) -> bool:
+        """Whether it was found to be an error page (`parts.absence`)."""
+        return bool(self.problems) and any(problem.reason == SOFT_404 for problem in self.problems)

@@ -1,25 +1,65 @@
 """The state of a crawl besides its URLs: queues, visits, payloads, batches.
 
-These are the types of the ports of storage; `crawl` decides with them. The record of a site is in `store.crawl_state`:
+These are the types of the ports of storage; `engine` decides with them. The record of a site is in `store.crawl_state`:
 it holds what policies have learnt, and `model` does not know their types.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Self
+from functools import cache
+from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 from zstandard import ZstdCompressor, ZstdDecompressor
 
+from .errors import CollectionDamaged
 from .page import Form
 from .types import ChangeLevel, Digests, Discovery, Lane, Site, Url
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+V = TypeVar("V", bound=Struct)
+
+
+class PartValues:
+    """What parts of the crawl have learnt and keep in a record: a value of each type, stored by the name of the type.
+
+    A value is decoded when it is first asked for, and is then the same object as long as the record is loaded; what
+    nobody asks for stays as it was stored. A type that is renamed loses its values.
+    """
+
+    __slots__ = ()
+    values: dict[str, Raw]
+    """Encoded values, and in their places the decoded ones: an encoder takes both."""
+
+    def value(self, kind: type[V]) -> V | None:
+        """The value of a type, for reading and changing; `None` if there is none."""
+        found = self.values.get(kind.__name__)
+        if type(found) is Raw:
+            try:
+                decoded: V = _decoder(kind)(found)
+            except msgspec.MsgspecError as error:
+                raise CollectionDamaged(
+                    f"a row of the state cannot be read: {error}", hint="run periplus repair on the folder"
+                ) from error
+            return self.keep(decoded)
+        return cast("V | None", found)
+
+    def keep(self, value: V) -> V:
+        """Keep a value in place of the one of its type."""
+        self.values[type(value).__name__] = cast("Raw", value)
+        return value
+
+
+@cache
+def _decoder(kind: type[V]) -> Callable[[Raw], V]:
+    return msgspec.msgpack.Decoder(kind).decode
 
 
 class Queued(Struct, frozen=True, gc=False):
@@ -36,6 +76,10 @@ class Probe(Struct, frozen=True):
 
     url: Url
     kind: str
+
+
+BROWSER_PROBE: Final = "cloaking-browser"
+"""The kind of probes that are sent with a browser's name."""
 
 
 class Ticket(Struct, frozen=True, gc=False):

@@ -1,4 +1,4 @@
-"""Settings of absence, balance, cloaking, duplicates, mirrors, refresh, reputation and topic: cheap to import.
+"""Settings of balance, duplicates, refresh and budgets of domains: cheap to import.
 
 Every command reads settings, and most of those policies need arrays. `nearest` is the name that was probably meant
 ("did you mean"), for policies and kinds that users choose by name.
@@ -13,58 +13,13 @@ from typing import Annotated, Final
 from msgspec import Struct, field
 
 from periplus.model import ConfigError
-from periplus.model.flags import FAR, PERSONAL, Flag
+from periplus.model.flags import Flag
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The most similar known name; the first if none is similar."""
     names = list(known)
     return (get_close_matches(name[:100].lower(), names, n=1, cutoff=0.0) or names)[0]
-
-
-class AbsenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When a page counts as an error page that was sent with status 200."""
-
-    enabled: bool = True
-    """Request URLs that cannot exist."""
-    max_probes: int = 2
-    """Maximum such requests to one site within `honest_days`."""
-    honest_days: float = 30.0
-    """Days for which a site that answered 404 is trusted."""
-    least_likeness: float = 0.9
-    """Resemblance to an error template from which a page is a soft 404."""
-    least_likeness_titled: float = 0.8
-    """The same for a page that also has the template's title."""
-    pages_alike: int = 3
-    """Pages with the same text and different templates that raise a suspicion."""
-    pages_alike_of_template: int = 8
-    """The same for pages of one template."""
-    max_words: int = 120
-    """Words of a page above which a "not found" title raises no suspicion."""
-
-    def __post_init__(self) -> None:
-        """Reject shares that are none."""
-        for name in ("least_likeness", "least_likeness_titled"):
-            if not 0.0 < getattr(self, name) <= 1.0:
-                raise ConfigError(f"absence.{name} must be > 0 and <= 1, got {getattr(self, name)}")
-
-
-class ParkedSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When a domain counts as parked."""
-
-    max_words: int = 300
-    """Maximum words of its home page."""
-    least_share: float = 0.6
-    """Minimum share of the home page's links that lead to one other domain."""
-    domains_alike: int = 5
-    """Minimum number of other domains that show the same."""
-    least_likeness: float = 0.9
-    """Resemblance from which two home pages show the same."""
-
-    def __post_init__(self) -> None:
-        """Reject shares that are none."""
-        if not 0.0 < self.least_share <= 1.0:
-            raise ConfigError(f"parked.least_share must be > 0 and <= 1, got {self.least_share}")
 
 
 _GROWTH, _GROWN = 1.5, 30
@@ -143,65 +98,6 @@ class BalanceSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return min(max(quota, self.delta), self.epoch - self.delta)
 
 
-BROWSER: Final = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
-"""The `User-Agent` of a common browser on a large screen: mobile pages are another page, not a cloaked one."""
-BROWSER_PROBE: Final = "cloaking-browser"
-"""The kind of a probe that is sent with a browser's name."""
-CRAWLER_PROBE: Final = "cloaking-crawler"
-"""The kind of a probe that is sent with our own."""
-
-
-class CloakingSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether and when pages are requested again with a browser's name, and when they count as cloaked."""
-
-    enabled: bool = False
-    """Request some pages with a browser's name."""
-    agent: str = BROWSER
-    """The `User-Agent` of such requests; `From` has our own name."""
-    share: float = 0.01
-    """Maximum share of such requests, of the crawl and of a site."""
-    max_per_site: int = 20
-    """Maximum pages of a site that are compared."""
-    first_after: int = 10
-    """Pages of a site fetched before its home page is compared."""
-    copies: int = 3
-    """Copies of each side that must agree before a page counts as cloaked."""
-    least_terms: int = 10
-    """Minimum words by which the browser's copy differs, beyond what two copies of the crawl do..."""
-    least_term_share: float = 0.25
-    """...and as a share of the words of both."""
-    least_links: int = 3
-    """The same in links..."""
-    least_link_share: float = 0.5
-    """...and as a share of the links of both."""
-    shell_share: float = 0.2
-    """Share of the crawler's words below which the browser's copy may be a shell that scripts fill in."""
-
-    def __post_init__(self) -> None:
-        """Reject shares that are none."""
-        for name in ("share", "least_term_share", "least_link_share", "shell_share"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ConfigError(f"cloaking.{name} must be >= 0 and <= 1, got {getattr(self, name)}")
-
-
-class RedirectionSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When a host counts as one that only redirects."""
-
-    least_words: int = 100
-    """Minimum words of a page for its redirect to another domain to be suspicious."""
-    max_delay: float = 3.0
-    """Maximum seconds of a meta refresh that leave no time to read."""
-    least_share: float = 0.5
-    """Share of a site's pages above which it gets a verdict."""
-    least_pages: int = 10
-    """Minimum pages of a site read before that."""
-
-    def __post_init__(self) -> None:
-        """Reject shares that are none."""
-        if not 0.0 < self.least_share <= 1.0:
-            raise ConfigError(f"redirections.least_share must be > 0 and <= 1, got {self.least_share}")
-
-
 VALUES: Final = 128
 
 
@@ -224,37 +120,6 @@ class DuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True):
                 raise ConfigError(f"{name} must be > 0 and <= 1, got {getattr(self, name)}")
         if not 0 <= self.fewest_values <= VALUES:
             raise ConfigError(f"fewest_values must be from 0 to {VALUES}, got {self.fewest_values}")
-
-
-class MirrorSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """When a host counts as the mirror of another, and what follows."""
-
-    enabled: bool = True
-    """Rename URLs of mirrors."""
-    least_resemblance: float = 0.5
-    """Share of common paths from which two hosts are compared."""
-    fewest_paths: int = 5
-    """Minimum known paths of a host to compare it."""
-    sample: int = 100
-    """Common paths whose pages are compared."""
-    fewest_compared: int = 10
-    """Minimum pages read on both hosts."""
-    fewest_texts: int = 5
-    """Minimum different texts among them."""
-    least_alike: float = 0.9
-    """Minimum share of compared pages that are near-duplicates."""
-    least_likeness: float = 0.9
-    """Resemblance from which two pages are near-duplicates."""
-    max_absent: float = 0.08
-    """Maximum share of the common paths missing on one host."""
-    probing: float = 0.02
-    """Share of a mirror's URLs still fetched under their own name."""
-
-    def __post_init__(self) -> None:
-        """Reject shares that are none."""
-        for name in ("least_resemblance", "least_alike", "least_likeness", "max_absent", "probing"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ConfigError(f"mirrors.{name} must be >= 0 and <= 1, got {getattr(self, name)}")
 
 
 class RefreshSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -315,51 +180,3 @@ def check_score(name: str) -> None:
     """Raise `ConfigError` for a score that does not exist."""
     if name not in SCORES:
         raise ConfigError(f"unknown value of domain: {name[:100]!r}", hint=f"There are {', '.join(SCORES)}")
-
-
-class TopicSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a focused crawl looks for. Without words, examples or a program, a crawl has no topic."""
-
-    words: Annotated[
-        str,
-        Flag(
-            "--topic",
-            "Fetch pages about these words first; a phrase in double quotes counts as one word.",
-            "WORDS",
-            FAR,
-        ),
-    ] = ""
-    """Words of the topic; a phrase in double quotes is one word of double weight."""
-    like: Annotated[
-        tuple[str, ...],
-        Flag("--like", "Fetch pages like these examples first. May be repeated.", "URL|FILE|FOLDER", FAR),
-        PERSONAL,
-    ] = ()
-    """URLs, files or folders with pages on the topic."""
-    unlike: Annotated[
-        tuple[str, ...],
-        Flag(
-            "--unlike", "With --like: examples of pages that are not wanted. May be repeated.", "URL|FILE|FOLDER", FAR
-        ),
-        PERSONAL,
-    ] = ()
-    """URLs, files or folders with pages that are not; without any, pages of the crawl are used."""
-    program: Annotated[
-        str,
-        Flag(
-            "--topic-by",
-            "Measure relevance with a function of an installed package (entry points: periplus.topics).",
-            "NAME",
-            FAR,
-        ),
-        PERSONAL,
-    ] = ""
-    """An entry point in `periplus.topics` that returns the relevance of a page."""
-    explore: float = 0.05
-    """Share of pages fetched whatever their links say."""
-    examples: int = 0
-    """Number of the file in `learnt` with the examples; written by `periplus crawl`."""
-
-    def __bool__(self) -> bool:
-        """Whether there is a topic."""
-        return bool(self.words or self.like or self.program)

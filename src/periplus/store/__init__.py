@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .inbox import Claim, Inbox, Pushed
     from .learnt import LearntFiles
     from .memory import MemoryPayloads, MemoryQueues, MemoryState
-    from .ranks import KnownRanks, known_ranks, listed_priorities
+    from .ranks import KnownRanks, known_ranks
     from .state import DiskState, Replica, bring_home, is_begun
     from .tables import Tables, TableSettings
     from .warc import Archive, WarcEnd, WarcSettings
@@ -43,5 +43,4 @@ __all__ = [
     "bring_home",
     "is_begun",
     "known_ranks",
-    "listed_priorities",
 ]

@@ -1,11 +1,10 @@
-"""The state of a crawl as one port, and the record of a site, whose parts are the policies' own types.
+"""The state of a crawl as one port, and the record of a site, some of whose fields are the policies' own types.
 
 The other ports of storage are in `model.ports`. These two are here because a site record holds what policies have
 learnt about the site, and `model` does not know policies.
 
-URLs that files list and that are not queued yet, in memory: a queue of slices for each level of a site.
-
-The revisit times of URLs, in memory: a heap in which entries with an outdated time are skipped.
+In memory, URLs that files list and that are not queued yet are a queue of slices for each level of a site, and revisit
+times a heap in which entries with an outdated time are skipped.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Raw, Struct, field
 
 from periplus.content import NO_CHURN, ChurnRecord
 from periplus.model import (
@@ -26,6 +25,7 @@ from periplus.model import (
     InvariantError,
     LinkChunk,
     Listings,
+    PartValues,
     Payloads,
     Queues,
     RevisitQueue,
@@ -40,11 +40,6 @@ from periplus.model import (
     UrlRecords,
     UrlScores,
 )
-from periplus.parts.absence.policy import SiteAbsence
-from periplus.parts.cloaking.policy import SiteProbes, SiteRedirections
-from periplus.parts.revisit.gains import SiteGains
-from periplus.parts.revisit.signals import ArchiveProof, SiteEvidence
-from periplus.parts.sitemaps.scores import Priorities
 from periplus.policy.balance import BalanceRecord
 from periplus.policy.filters import SiteFilterState
 
@@ -150,12 +145,12 @@ class MemoryRevisitQueue:
 S = TypeVar("S")
 
 
-class SiteState(Struct, array_like=True):
+class SiteState(PartValues, Struct, array_like=True):
     """What is known of a site between visits. Mutable: the frontier works on it, and the store keeps copies.
 
-    Rows hold the fields in their order: add fields at the end, with a default. What a policy has learnt of the site is
-    that policy's own type, decoded with the record; `None` until there is something, so that the rows of sites that
-    were never visited stay short.
+    Rows hold the fields in their order: add fields at the end, with a default. What a policy of every crawl has learnt
+    of the site is that policy's own type, `None` until there is something, so that the rows of sites that were never
+    visited stay short. What parts have learnt is in `values`.
 
     `delay` is what its robots.txt asks for, in seconds; `failures` counts failed requests since the last that
     succeeded; `downloaded` is in bytes; `retired` is the reason why the site is not visited any more. While its
@@ -163,15 +158,11 @@ class SiteState(Struct, array_like=True):
     counts failed attempts. `files` counts fetched sitemaps and feeds, `feeds` those that its pages link to;
     `asked_for_sitemaps`: its robots.txt was searched for sitemaps.
 
-    `traps` is what the trap filters have learnt, `balance` how the budget is shared between links and sitemaps, and
-    `priorities` counts the priorities that its sitemaps state. `signals` is how far its signals of change can be
-    trusted, `archives` whether its metadata archives are exact, and `gains` what visits have yielded. Of pages that
+    `traps` is what filters have learnt, `balance` how the budget is shared between links and sitemaps. Of pages that
     were compared with their last version, `stuck` counts those that changed while their validators did not, `moved`
     those that changed together with them, and `quiet` those where neither changed. `churn` is which parts of its pages
     differ at every visit. `visits_since_estimate` counts revisits since the change rates of its pages were last
-    estimated together. `is_admitted`: it counts as a host of its domain. `absence` is how it answers for pages that do
-    not exist, `cloaking` the comparisons of its pages with what browsers get, and `redirections` where its pages send
-    their readers. `forms` counts its forms.
+    estimated together. `is_admitted`: it counts as a host of its domain.
     """
 
     site: Site
@@ -190,23 +181,16 @@ class SiteState(Struct, array_like=True):
     robots_redirects: int = 0
     robots_tries: int = 0
     balance: BalanceRecord | None = None
-    priorities: Priorities | None = None
     files: int = 0
-    signals: SiteEvidence | None = None
     stuck: int = 0
     moved: int = 0
     quiet: int = 0
     churn: ChurnRecord = NO_CHURN
-    gains: SiteGains | None = None
     visits_since_estimate: int = 0
     is_admitted: bool = False
     asked_for_sitemaps: bool = False
     feeds: int = 0
-    archives: ArchiveProof | None = None
-    absence: SiteAbsence | None = None
-    cloaking: SiteProbes | None = None
-    redirections: SiteRedirections | None = None
-    forms: int = 0
+    values: dict[str, Raw] = field(default_factory=dict)
 
 
 class Sites(Protocol):

@@ -31,6 +31,12 @@ def host_of(url: Url) -> str:
     return _without_port(site_of(url))
 
 
+def is_home(url: Url) -> bool:
+    """Whether a URL is the top of its site."""
+    rest = url.split("/", 3)[3]
+    return rest in ("", "index.html", "index.htm", "index.php", "?")
+
+
 def _without_port(site: str) -> str:
     return site if ":" not in site or site.endswith("]") else site.rpartition(":")[0]
 

@@ -1,10 +1,7 @@
 """The audit of one site: all checks, findings by severity, and a verdict on each area.
 
-Checks of priority and changefreq, which carry no information if they are the same for all pages.
-
-Checks of robots.txt, from the file as it was last fetched.
-
-The cost of a crawl of the site: requests and bytes, and how many requests returned nothing new.
+The checks of priority and changefreq, which carry no information if they are the same for all pages, of robots.txt as
+it was last fetched, and of what a crawl of the site costs are here; the others have their own files.
 
 A sentence about "all" or "every" names how many were checked, where that is not everything.
 """

@@ -15,10 +15,10 @@ same selection continues it: pages that were visited since it began are not aske
 
 `refresh` does all of this. Commands that show progress call the parts.
 
-Pages are queued by a refresh (`refreshing`), with the validators of their last answers. A refresh leaves out what is
-not a page; an audit judges that as well, so URLs that returned an error or a redirect are queued here, and robots.txt
-and sitemaps are due at once, also those that were given up because they were missing. Pages that were gone (404, 410)
-wait until all else was asked: only then is it known which of them the site still refers to (`ask_gone`).
+A refresh leaves out what is not a page; an audit judges that as well. So `ask_again` queues URLs that returned an error
+or a redirect too, and makes robots.txt and sitemaps due at once, also those that were given up because they were
+missing. Pages that were gone (404, 410) wait until all else was asked: only then is it known which of them the site
+still refers to (`ask_gone`).
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _for_asked(config: Config, layout: Layout, queued: int) -> Config:
     """The settings of a crawl that requests `queued` URLs again, and as many new pages as the limit leaves."""
     if not config.crawl.limit:
         return config
-    fetched = sum(meta.frontier.pages_done for meta in metas(layout, layout.shards))
+    fetched = sum(meta.frontier.pages_done for meta in metas(layout, layout.shards, ShardMeta))
     left = max(config.crawl.limit - stats_of(layout).new, 0)
     return config.with_options({"crawl.limit": fetched + queued + left})
 
@@ -288,7 +288,7 @@ def _write(layout: Layout, plan: RefreshPlan) -> None:
 
 def stats_of(layout: Layout) -> CrawlStats:
     """Everything counted so far by all shards."""
-    return sum((meta.stats for meta in metas(layout, layout.shards)), CrawlStats())
+    return sum((meta.stats for meta in metas(layout, layout.shards, ShardMeta)), CrawlStats())
 
 
 def _has_first_visits(layout: Layout) -> bool:
@@ -394,7 +394,7 @@ def for_new_pages(config: Config, layout: Layout, plan: RefreshPlan) -> Config |
     left = config.crawl.limit - stats_of(layout).new
     if config.crawl.limit and left <= 0:
         return None
-    fetched = sum(meta.frontier.pages_done for meta in metas(layout, layout.shards))
+    fetched = sum(meta.frontier.pages_done for meta in metas(layout, layout.shards, ShardMeta))
     return config.with_options({"crawl.limit": fetched + left if config.crawl.limit else 0, "crawl.for": 0.0})
 
 

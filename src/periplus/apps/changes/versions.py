@@ -7,7 +7,7 @@ time: seconds for ten million visits.
 A version that cannot be read is a value with a reason: `not-kept` (a simulation, or an archive that was deleted), and
 those of `store.export.documents`: `damaged`, `no-original`.
 
-What a change is about: titles, links, and what differs in the main text. Needs the archive, a page at a time.
+What a change is about (titles, links, what differs in the main text) is read from the archive, a page at a time.
 """
 
 from __future__ import annotations

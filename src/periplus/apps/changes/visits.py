@@ -8,7 +8,7 @@ What a visit shows of its page: it is there (`GOOD`, a status of 2xx; `SAME`, 30
 `MOVED`, a redirect; `FORBIDDEN`, by robots.txt). Failures and other statuses show nothing: an outage of an hour does
 not mean that the pages are gone.
 
-The types of changes: their kinds, versions of pages, and the change itself.
+The types of changes are here too: their kinds, versions of pages, and the change itself.
 """
 
 from __future__ import annotations

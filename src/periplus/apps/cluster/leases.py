@@ -27,6 +27,7 @@ from periplus.engine.shard import Status
 from periplus.engine.sharding import Coordinator
 from periplus.engine.sharding.messages import ShardFailure, StatusReport
 from periplus.model import CollectionDamaged, CollectionError
+from periplus.parts.revisit.market import Market
 from periplus.store.durable import write_file
 
 from .links import Lease, Overview, Renewal, Wait
@@ -154,7 +155,12 @@ class LeasedCoordinator:
         held = [number for number, is_held in enumerate(remembered.is_held[:shards]) if is_held]
         self._holds = [_Hold(now + INHERITED * lease if number in held else 0.0) for number in range(shards)]
         self._coordinator = Coordinator(
-            shards, limit=limit, incarnation=incarnation, granted=remembered.granted[:shards], running=held
+            shards,
+            limit=limit,
+            market=Market(shards),
+            incarnation=incarnation,
+            granted=remembered.granted[:shards],
+            running=held,
         )
         self._stop: float | None = None
 

@@ -1,6 +1,6 @@
-"""How good results are: measures over queries whose relevant documents are known.
+"""How good results are, by queries whose relevant documents are known; and the words of a query as terms of an index.
 
-From a query to a question: its words in terms of the languages of an index. Pure.
+Pure: a query becomes a question in the terms of the languages that the index has.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ words  "a phrase"  -word  -"a phrase"  site:  lang:  type:  intitle:  inurl:  af
 
 `--word` and `-x` are options of programs, which people look up: words, not exclusions.
 
-Words that a misspelt word may stand for. Pure: which words exist is asked of the caller, many at once.
+A misspelt word may stand for others. Which words exist is asked of the caller, many at once: everything here is pure.
 """
 
 from __future__ import annotations

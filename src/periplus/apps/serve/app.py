@@ -1,9 +1,8 @@
 """The application: routes of all modules, what holds for every request, and how errors are answered.
 
-Errors as answers: a page for people, JSON with `error` and `hint` for programs. No traceback leaves the server.
-
-What holds for every request: the Host header, no request that another site causes, header fields of answers, a line
-in the log.
+For every request the Host header is checked, and that no other site caused it; answers get their header fields, and the
+log a line. An error is a page for people, and JSON with `error` and `hint` for programs. No traceback leaves the
+server.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from periplus.collection.facts import freshness
 from periplus.collection.facts.freshness import SignalFacts
 from periplus.collection.facts.freshness_words import TELLERS, fresh_words, trust
 from periplus.collection.wording import counted, lasting
-from periplus.engine.machine_settings import ShardMeta
 from periplus.insight.reasons import explained
-from periplus.parts.revisit.freshness import Freshness
+from periplus.model import Freshness
+from periplus.parts.revisit.records import RevisitState
 
 from .browse_asked import Asked
 from .browse_cells import BrowsePage, Column, Query, Table, quoted
@@ -94,8 +94,8 @@ def market_of(collection: Collection, now: float) -> Market:
     """What is known of the freshness of a collection, and what its visits cost."""
     with states(collection.layout) as opened:
         known = freshness.of_collection(opened.values(), now, collection.config.refresh)
-        metas = [meta for state in opened.values() if (meta := state.meta(ShardMeta)) is not None]
-        watched = [meta.revisits for meta in metas if meta.revisits.total]
+        metas = [meta for state in opened.values() if (meta := state.meta(RevisitState)) is not None]
+        watched = [meta for meta in metas if meta.total]
         planned = sum(len(state.calendar) for state in opened.values())
     return Market(
         freshness=known,

@@ -3,7 +3,7 @@
 A collection is opened when it is first used, and read only: a crawl may be writing it. Search indexes are kept open and
 lent to one request at a time.
 
-The file of tokens: the first line is the token of operators, the second, if there is one, that of viewers.
+Of the file of tokens the first line is the token of operators, the second, if there is one, that of viewers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The crawls for a reproduction of Castillo et al. (2004): their list, their webs, and running them.
 
-`castillo_findings` evaluates them, and `castillo` draws them.
-
-PageRank by the distance from a home page: Figure 12 of Castillo et al. (2004).
+`castillo_findings` evaluates them, and `castillo` draws them. Figure 12, PageRank by the distance from a home page, is
+computed from the webs here.
 """
 
 from __future__ import annotations

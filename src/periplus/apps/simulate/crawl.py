@@ -5,7 +5,7 @@ input; nothing here knows an ordering or a rule of politeness. Sites have been l
 simulation is asked to begin as a real crawl does (`is_prepared=False`), with addresses and robots.txt.
 
 `SimulatedPages` stands for the pages: a page of a redirecting status (3xx) leads where its first link leads, links that
-were seen before are not reported again, and what they gain comes after what is new (as in `crawl.links`). In one thing
+were seen before are not reported again, and what they gain comes after what is new (as in `engine.links`). In one thing
 the simulation is ahead: a real crawl passes on what links seen before have gained when it commits, every second or so.
 """
 
@@ -24,7 +24,6 @@ from periplus.engine.links import Share
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings
 from periplus.engine.pipeline import Processed, is_page, redirection
-from periplus.engine.settings import SitemapRules, SitemapSettings
 from periplus.model import (
     Digests,
     Discovery,
@@ -44,10 +43,7 @@ from periplus.model import (
     Source,
     Url,
 )
-from periplus.parts.dust.settings import DustSettings
-from periplus.parts.judges import JudgeSettings
 from periplus.policy.filters import Chain, Guard, Scope, ScopeSettings
-from periplus.policy.settings import AbsenceSettings
 from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of
 
@@ -65,7 +61,6 @@ _SMALL = 100
 _PROGRESS_EVERY = 5000
 _READ = Reading(Digests(0, 0, 0, 0))
 """What a filter learns of every page: its text is unique."""
-_NO_SITEMAPS = SitemapRules(SitemapSettings(follow=False, well_known=False, feeds=False, archives=False))
 
 Progress = Callable[[int, int], None]
 
@@ -202,9 +197,6 @@ class SimulatedCrawl:
                 politeness=politeness or politeness_of(self._network),
                 retries=retries or RetrySettings(),
                 frontier=FrontierSettings(max_sites=len(web.sites) + 1),
-                sitemaps=_NO_SITEMAPS,
-                judges=JudgeSettings(absence=AbsenceSettings(enabled=False)),  # pages have no texts here
-                dust=DustSettings(enabled=False),
             ),
             self._state,
             ordering=ordering,

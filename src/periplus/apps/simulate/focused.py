@@ -23,10 +23,10 @@ from periplus.engine.pipeline import Processed, is_page
 from periplus.engine.stats import CrawlStats
 from periplus.model import ConfigError, Discovery, Page, Purpose, Source, Url, UsageError
 from periplus.parts.focus.classifier import LAYERS, Counts, LayerClassifier, counts_of, distances
+from periplus.parts.focus.ordering import Focusing
 from periplus.parts.focus.part import Focus
 from periplus.parts.focus.topic import Nearness, TopicState, link_words, nearness
 from periplus.parts.focus.words import TopicTerms, TopicWords, language_code, words_of
-from periplus.policy.ordering import Focusing
 from periplus.store.export.captures import latest_captures
 from periplus.store.export.documents import read_document
 
@@ -217,7 +217,6 @@ class FocusedPages(SimulatedPages):
         super().__init__(topical.web, names, numbers, None)
         self._links = topical.links
         self._focus = focus
-        self._stats = CrawlStats()
         self._gains: dict[int, float] = {}
 
     def links(self, processed: Processed, at: float, share: Share) -> list[Discovery]:
@@ -227,7 +226,7 @@ class FocusedPages(SimulatedPages):
             return super().links(processed, at, share)
         names, seen = self._names, self._seen
         targets = self._links[self._pages[outcome.task.url]]
-        page = self._focus.appraised(page_of(outcome.task.url, ()), self._stats)
+        page = self._focus.appraised(page_of(outcome.task.url, ()))
         worths = self._focus.worths(page, [(names[target], "") for target in targets], share(len(targets)))
         news = []
         for target in dict.fromkeys(targets):
@@ -286,7 +285,7 @@ def fetched_pages(
     focusing = ordering
 
     def make(names: Sequence[Url], numbers: Mapping[Url, int]) -> SimulatedPages:
-        focus = Focus(lambda _state: _KnownTopic(view, numbers), focusing, explore)
+        focus = Focus(lambda _state: _KnownTopic(view, numbers), focusing, explore, CrawlStats())
         return FocusedPages(topical, names, numbers, focus)
 
     return SimulatedCrawl(topical.web, ordering, network, limit=limit, make_pages=make).run().fetched

@@ -4,7 +4,7 @@
 and signal precision from its own visits, with or without signals; `Informed` has the true parameters; `Trusting` has
 them too, and believes every signal.
 
-The interface between a collection in virtual time and a refresh policy: a day, and the pages to fetch on it.
+A policy is given a day of the collection (`Today`), and returns the pages to fetch on it.
 
 Each site has a precision and a recall, drawn from one quality (`noisy_refresh` has the same in finer steps, for Poisson
 changes only). Here signals are added to any history, also a recorded one. False signals come to a page in proportion to

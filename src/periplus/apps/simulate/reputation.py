@@ -20,8 +20,8 @@ from msgspec import Struct
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
-from periplus.graph import pagerank
-from periplus.parts.reputation.policy import budgets_of, networks, star, trust, unique_edges
+from periplus.graph import pagerank, trust, unique_edges
+from periplus.parts.reputation.policy import budgets_of, networks, star
 
 from .findings import mean_interval
 

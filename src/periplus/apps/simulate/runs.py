@@ -18,7 +18,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from periplus.model import ConfigError, EventSink, Ordering, Url
-from periplus.policy.ordering import ALIASES, ordering
+from periplus.parts.focus.ordering import any_ordering
+from periplus.policy.ordering import ALIASES
 from periplus.policy.settings import nearest
 
 from .crawl import Progress, SimulatedCrawl, Trace
@@ -52,7 +53,7 @@ class PolicyChoice(Struct, frozen=True):
                     f"{self.name}:{key}={str(value)[:100]} is not a {_KINDS.get(wanted, wanted.__name__)}",
                     hint=f"by default it is {known[key]}",
                 )
-        ordering(self.name, oracle=_worthless, **self.settings)
+        any_ordering(self.name, oracle=_worthless, **self.settings)
 
     @classmethod
     def parse(cls, text: str) -> PolicyChoice:
@@ -79,7 +80,7 @@ class PolicyChoice(Struct, frozen=True):
         settings = self.settings
         if ALIASES.get(self.name, self.name) == "random":
             settings = {"seed": seed, **settings}
-        return ordering(self.name, oracle=oracle, **settings)
+        return any_ordering(self.name, oracle=oracle, **settings)
 
 
 _KINDS: dict[type, str] = {int: "whole number", float: "number", bool: "truth value (true or false)", str: "word"}
@@ -87,7 +88,7 @@ _KINDS: dict[type, str] = {int: "whole number", float: "number", bool: "truth va
 
 def _settings_of(name: str) -> dict[str, Value]:
     """The settings of an ordering, with their defaults. Raises `ConfigError` for a name that is not there."""
-    parameters = inspect.signature(type(ordering(name, oracle=_worthless))).parameters.values()
+    parameters = inspect.signature(type(any_ordering(name, oracle=_worthless))).parameters.values()
     return {each.name: each.default for each in parameters if isinstance(each.default, Value)}
 
 

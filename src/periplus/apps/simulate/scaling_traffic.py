@@ -306,7 +306,7 @@ def traffic(web: ScalingWeb, owner: NDArray[np.int32], shards: int, rate: float,
     """The traffic between shards, where site i is with `owner[i]`: the links sent, the batches, and their cost.
 
     A shard sends a link once, and again when it has forgotten that it did: it remembers recent links in two generations
-    (`crawl.links`; Olston & Najork 2010, section 2.3.4, on a cache of popular URLs). Batches leave with each commit,
+    (`engine.links`; Olston & Najork 2010, section 2.3.4, on a cache of popular URLs). Batches leave with each commit,
     one for every shard that has anything to receive, so that batches are emptier the more shards there are.
     """
     pages = float(web.sizes.sum())

@@ -1,7 +1,4 @@
-"""Tables about robots.txt files: sections 3.2 and 3.3 of the Berkeley report, for any list of domains.
-
-Tables about sitemaps: sections 3.4 to 3.6 of the Berkeley report, for any list of domains.
-"""
+"""Tables about robots.txt files and sitemaps: sections 3.2 to 3.6 of the Berkeley report, for any list of domains."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ mp3va.com). Lists are known here by the shapes of names instead, and fold whatev
 * 3 children or more, all of them leaves of one shape that has figures in it;
 * 20 leaves or more that weigh nearly the same (normalised entropy above .95) and have hardly anything below.
 
-The shape of a site's tree in numbers, as the Berkeley report counts it: nodes, leaves, depth, and both by level.
+`tree_statistics` gives the shape of a site's tree in numbers, as the Berkeley report counts it: nodes, leaves, depth,
+and both by level.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The verbs as routes of `periplus serve`: REST under `/api`, and the Model Context Protocol at `/mcp`.
 
-Search and useful links have their routes in `web`. Everything here needs the token of an operator, because agents can
-have pages fetched; what fetches needs POST. A refusal is an answer with status 400 or 404 and the same `reason` and
-`hint`.
+Search and useful links have their routes in `apps.serve`. Everything here needs the token of an operator, because
+agents can have pages fetched; what fetches needs POST. A refusal is an answer with status 400 or 404 and the same
+`reason` and `hint`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PATHS: Final = {
     "changes": "/api/changes",
     "query": "/api/query",
 }
-"""The routes of verbs; the others have theirs in `web`."""
+"""The routes of verbs; the others have theirs in `apps.serve`."""
 NOT_THERE: Final = frozenset({"not-archived", "no-collection", "no-such-part", "unknown-job", "no-site", "http-404"})
 """Reasons that are answered with 404; others with 400."""
 

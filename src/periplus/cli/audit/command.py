@@ -4,7 +4,7 @@ A site is crawled first, within a budget, into a temporary folder, or with `--ou
 already is asked for again, on condition. Then embedded files are checked (`requests`). Exit codes: 0 done; 1 no page
 could be read, or the site did not answer; 4 something was found that `--fail-on` names.
 
-Prints an audit on a terminal: the verdict on each area, then each finding with what to do.
+On a terminal an audit is the verdict on each area, then each finding with what to do.
 """
 
 from __future__ import annotations

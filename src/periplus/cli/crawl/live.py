@@ -1,8 +1,7 @@
 """The display of a running crawl: a few lines that stay in place on a terminal, one line every 10 s elsewhere.
 
-Everything shown is in a `Progress`. All of it goes to stderr.
-
-Failures in words, as soon as they happen: a seed that cannot be reached, and what a crawl is waiting for.
+Everything shown is in a `Progress`. All of it goes to stderr. Failures are reported as soon as they happen: a seed that
+cannot be reached, and what a crawl is waiting for.
 """
 
 from __future__ import annotations

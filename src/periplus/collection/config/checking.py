@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from periplus.model import ConfigError, Ordering, Url
+from periplus.parts.focus.ordering import any_ordering, focused_orderings
 from periplus.parts.focus.words import TopicTerms
 from periplus.parts.revisit.objectives import objective
-from periplus.parts.revisit.weights import PageWeights, check_importance
 from periplus.policy.filters import Extensions, FilterStates, MediaTypes, Patterns, Scope, Sessions, Traps
-from periplus.policy.ordering import ALIASES, focused_orderings, ordering
+from periplus.policy.ordering import ALIASES
+from periplus.policy.weights import PageWeights, check_importance
 
 if TYPE_CHECKING:
     from .settings import Config
@@ -68,4 +69,4 @@ def ordered(config: Config, oracle: Callable[[Url], float] | None) -> Ordering:
     if by and not is_optimal:
         raise ConfigError(f"the ordering {name!r} does not use an earlier collection", hint="only optimal does")
     chance = {"seed": config.crawl.random_seed} if name == "random" else {}
-    return ordering(name, oracle=oracle if by else None, **chance, **config.ordering.changed)
+    return any_ordering(name, oracle=oracle if by else None, **chance, **config.ordering.changed)

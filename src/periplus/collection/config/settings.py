@@ -16,14 +16,18 @@ from msgspec.structs import replace
 from periplus.content import ChurnSettings
 from periplus.engine.fetch import AddressGuard, Identity, ResolverSettings, WireSettings
 from periplus.engine.frontier import FrontierSettings, PolitenessSettings, RetrySettings
-from periplus.engine.settings import EngineSettings, ReadingSettings, SitemapSettings, WatchSettings
+from periplus.engine.settings import EngineSettings, ReadingSettings, WatchSettings
 from periplus.model import Ordering, Url
 from periplus.model.flags import FAR, GENTLE, HOW, PERSONAL, REQUESTS, Flag, Personal
+from periplus.parts.absence.settings import AbsenceSettings
+from periplus.parts.cloaking.settings import CloakingSettings, RedirectionSettings
 from periplus.parts.dust.settings import DustSettings
+from periplus.parts.focus.settings import TopicSettings
 from periplus.parts.forms.settings import FormSettings
+from periplus.parts.mirrors.settings import MirrorSettings, ParkedSettings
 from periplus.parts.render.settings import RenderSettings
 from periplus.parts.sitemaps.revisit import RevisitSettings
-from periplus.parts.sitemaps.settings import DifferenceSettings, ScoreSettings
+from periplus.parts.sitemaps.settings import DifferenceSettings, ScoreSettings, SitemapSettings
 from periplus.parts.sitemaps.trees import TreeLimits
 from periplus.parts.sitemaps.visits import AuthoritySettings, RetirementSettings
 from periplus.parts.spam.verdict import SpamSettings
@@ -40,15 +44,9 @@ from periplus.policy.filters import (
     TrapSettings,
 )
 from periplus.policy.settings import (
-    AbsenceSettings,
     BalanceSettings,
-    CloakingSettings,
     DuplicateSettings,
-    MirrorSettings,
-    ParkedSettings,
-    RedirectionSettings,
     RefreshSettings,
-    TopicSettings,
 )
 from periplus.store.tables import TableSettings
 from periplus.store.warc import WarcSettings

@@ -13,17 +13,17 @@ from msgspec import Struct
 
 from periplus.content import Churn, ChurnSettings
 from periplus.engine.frontier import SiteRecords
-from periplus.engine.machine_settings import ShardMeta
-from periplus.model import Lane, Site, UrlRecord
+from periplus.model import Freshness, Lane, NextVisit, Site, UrlRecord
 from periplus.parts.revisit.evidence import SignalKind, unpack_page
-from periplus.parts.revisit.freshness import Freshness, FreshnessEstimator, queued_revisits
-from periplus.parts.revisit.gains import NO_SITE_GAINS
+from periplus.parts.revisit.freshness import FreshnessEstimator, queued_revisits
+from periplus.parts.revisit.gains import NO_SITE_GAINS, SiteGains
+from periplus.parts.revisit.records import RevisitState
 from periplus.parts.revisit.signals import NO_EVIDENCE, KindEvidence, SiteEvidence
-from periplus.parts.revisit.visit_value import NextVisit, UpcomingVisits
-from periplus.parts.revisit.weights import PageWeights
+from periplus.parts.revisit.visit_value import UpcomingVisits
 from periplus.parts.sitemaps.revisit import IndexTrust
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.policy.settings import RefreshSettings
+from periplus.policy.weights import PageWeights
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 
@@ -104,7 +104,7 @@ def _of_shard(state: State, now: float, shortest: float, *, is_stated: bool) -> 
 
     def evidence_of(site: Site) -> SiteEvidence:
         kept = state.sites.get([site])[0]
-        return NO_EVIDENCE if kept is None else kept.signals or NO_EVIDENCE
+        return NO_EVIDENCE if kept is None else kept.value(SiteEvidence) or NO_EVIDENCE
 
     queued = queued_revisits(state)
     estimator = FreshnessEstimator(state.records, evidence_of, 1, shortest)
@@ -115,7 +115,7 @@ def _of_shard(state: State, now: float, shortest: float, *, is_stated: bool) -> 
 
 def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings | None = None) -> SiteFreshness | None:
     """The freshness of a site; `None` if nothing was learnt yet. The trust in its indexes is read from `state`."""
-    evidence = kept.signals or NO_EVIDENCE
+    evidence = kept.value(SiteEvidence) or NO_EVIDENCE
     kinds = [kind for kind in SignalKind if evidence.of(kind).polls or evidence.of(kind).judged]
     others = [*_header(kept), *(() if state is None else _index(state, kept.site))]
     if not kinds and not others and not evidence.pages and not kept.churn.compared:
@@ -133,7 +133,7 @@ def of_site(kept: SiteState, state: State | None = None, settings: ChurnSettings
 
 def _header(kept: SiteState) -> Iterable[SignalFacts]:
     """Return the trust in `Last-Modified`, which is seen only on a visit; a 304 relies on it."""
-    gains = kept.gains or NO_SITE_GAINS
+    gains = kept.value(SiteGains) or NO_SITE_GAINS
     if gains.moved or gains.changed:
         yield _signal("header", gains.header, gains.header_recall)
 
@@ -191,8 +191,8 @@ def of_page(
 
 def price_of(state: State) -> float | None:
     """What a visit must be worth, of a collection that was watched."""
-    meta = state.meta(ShardMeta)
-    return meta.revisits.price if meta is not None and meta.revisits.total else None
+    revisits = state.meta(RevisitState)
+    return revisits.price if revisits is not None and revisits.total else None
 
 
 def _waits(state: State, record: UrlRecord) -> bool:

@@ -1,15 +1,14 @@
 """Freshness in words: how often a page changes, why it is visited again and when, how far a signal can be trusted.
 
-The numbers come from `parts.revisit` and `crawl.frontier`; docs/freshness.md explains them.
+The numbers come from `parts.revisit` and `engine.frontier`; docs/freshness.md explains them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from periplus.model import Freshness, NextVisit
 from periplus.parts.revisit.evidence import DAY
-from periplus.parts.revisit.freshness import Freshness
-from periplus.parts.revisit.visit_value import NextVisit
 
 from ..wording import count, counted, lasting
 from .freshness import PageFreshness, SignalFacts, SiteFreshness

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import partial
 from heapq import nlargest
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from periplus.engine.router import owner_of
 from periplus.engine.stats import CrawlStats, waiting_urls
 from periplus.model import (
     Discovery,
+    Freshness,
     Lane,
     Placement,
     Reject,
@@ -33,7 +35,9 @@ from periplus.model import (
     UrlRecord,
     UsageError,
 )
-from periplus.parts.revisit.freshness import Freshness
+from periplus.parts.dust.renames import Renames
+from periplus.parts.render.templates import SiteRendering
+from periplus.parts.revisit.records import RevisitState
 from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State
@@ -301,7 +305,7 @@ def collection_facts(collection: Collection) -> CollectionFacts:
 
 def _script_templates(site: SiteState) -> int:
     """How many templates of a site seem to need scripts."""
-    known = None if site.traps is None else site.traps.rendering
+    known = None if site.traps is None else site.traps.value(SiteRendering)
     return 0 if known is None else known.needing
 
 
@@ -390,7 +394,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
             state = opened[number]
             meta = state.meta(ShardMeta)
             steering = steering if meta is None else Steering(meta.frontier.steering)
-            weigh = weights_of(config, collection.layout, None if meta is None else meta.revisits)
+            weigh = weights_of(config, collection.layout, state.meta(RevisitState))
             record = state.records.get([url])[0]
             facts = _site_facts(config, state, site, number)
             refusal = (
@@ -412,7 +416,8 @@ def _judged(
     collection: Collection, url: Url, record: UrlRecord | None, state: SiteFilterState | None
 ) -> tuple[str, str, Url | None]:
     """Return what the filters would decide if the URL was found now."""
-    chain = standard_chain(collection.seeds, collection.config.filters, recall=lambda _: state)
+    renames = partial(Renames, settings=collection.config.dust)
+    chain = standard_chain(collection.seeds, collection.config.filters, lambda _: state, learning=[renames])
     source = record.first_seen[0].source if record else Source.SEED if url in collection.seeds else Source.LINK
     verdict = chain.judge(Discovery(url, source, 0.0, record.depth if record else 1))
     match verdict:

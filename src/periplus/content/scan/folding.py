@@ -4,10 +4,9 @@ White space are the bytes up to 0x20 and the no-break, ideographic and zero-widt
 left. A border between two elements is a space too, unless punctuation is beside it: "<a>a link</a>, and" is "a link,
 and". A block is text without a border of a block element (paragraph, heading, cell, ...) inside.
 
-The parts of a page for `content.churn`, each by the way to it: names and classes of elements from the body down.
-
-All items of a list have one way, on all pages of a site. Elements inside a line do not count, nor do digits in classes,
-nor classes that look generated: they differ from page to page.
+`contents_by_way` gives `content.churn` the parts of a page, each by the way to it: names and classes of elements from
+the body down. All items of a list have one way, on all pages of a site. Elements inside a line do not count, nor do
+digits in classes, nor classes that look generated: they differ from page to page.
 """
 
 from __future__ import annotations

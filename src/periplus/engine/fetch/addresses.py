@@ -20,9 +20,7 @@ A seed by itself opens nothing, as a page, an archive or a program may have name
 its site to `allow_private` (`opened_by`); that is done in one place, `collection.collection.planned`. What a name
 resolves to opens nothing either: its DNS can change that at any time.
 
-Pure: names are looked up in `dns`.
-
-Values by host name, where `*.example.org` stands for every name below `example.org`. Pure.
+Pure: names are looked up in `dns`. In values by host name, `*.example.org` stands for every name below `example.org`.
 """
 
 from __future__ import annotations

@@ -21,8 +21,7 @@ from msgspec import Struct
 
 from periplus import __version__
 from periplus.formats.robots import is_valid_agent
-from periplus.model import ConfigError, FetchTask, Purpose, Url, UsageError
-from periplus.policy.settings import BROWSER_PROBE
+from periplus.model import BROWSER_PROBE, ConfigError, FetchTask, Purpose, Url, UsageError
 from periplus.urls import site_of
 
 from .limits import LISTS

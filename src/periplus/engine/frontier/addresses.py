@@ -3,7 +3,7 @@
 Requests of a shard to one address begin at least `ip_delay` apart. Sites at one address may belong to several shards:
 each of these then waits `ip_delay` times the number of shards at the address (its share), and sends nothing there
 before the coordinator has sent it that number. They do not take turns: requests of two shards may begin together.
-`AddressClaims` is the shard's side of this exchange, `crawl.sharding.claims` the coordinator's. `Addresses` has the
+`AddressClaims` is the shard's side of this exchange, `engine.sharding.claims` the coordinator's. `Addresses` has the
 times.
 """
 

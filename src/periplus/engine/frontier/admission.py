@@ -18,10 +18,8 @@ from periplus.model import (
     Discovered,
     Discovery,
     Event,
-    EventSink,
     FirstSeen,
     Lane,
-    Ordering,
     Queued,
     Refused,
     Reject,
@@ -32,18 +30,15 @@ from periplus.model import (
     UrlRecord,
     Verdict,
 )
-from periplus.parts.dust.rules import Operation
-from periplus.parts.revisit.revisits import Revisits
-from periplus.policy.filters import Guard
+from periplus.policy.filters import WantedPair
 from periplus.policy.ordering import LAST_LEVEL, level_of, lowered
-from periplus.store import SiteState, State
+from periplus.store import SiteState
 from periplus.urls import site_of
 
-from ..settings import PolitenessSettings
+from .desk import FrontierDesk
 from .politeness import delay_after, is_temporary
 from .schedule import Schedule
 from .scores import Candidate, Scores
-from .site import SiteRecords
 from .steering import FIRST_LEVEL, Steering
 
 LANES = {
@@ -66,30 +61,17 @@ _RETRIED_TOGETHER, _MAX_RETRIED = 1000, 100_000
 class Admission:
     """Admits discoveries to the frontier."""
 
-    def __init__(
-        self,
-        state: State,
-        records: SiteRecords,
-        schedule: Schedule,
-        *,
-        guard: Guard,
-        ordering: Ordering,
-        events: EventSink,
-        scores: Scores,
-        revisits: Revisits,
-        politeness: PolitenessSettings,
-        steering: Steering,
-    ) -> None:
-        self._state = state
-        self._records = records
+    def __init__(self, desk: FrontierDesk, schedule: Schedule, scores: Scores, steering: Steering) -> None:
+        self._state = desk.state
+        self._records = desk.records
+        self._guard = desk.guard
+        self._ordering = desk.ordering
+        self._events = desk.events
+        self._revisits = desk.revisits
+        self._politeness = desk.rules.politeness
         self._schedule = schedule
         self._domains = schedule.domains
-        self._guard = guard
-        self._ordering = ordering
-        self._events = events
         self._scores = scores
-        self._revisits = revisits
-        self._politeness = politeness
         self._steering = steering
 
     def admit(self, discoveries: Sequence[Discovery], page_budget: int | None = None) -> list[Queued]:
@@ -133,14 +115,14 @@ class Admission:
         All of them would be fetched later anyway, if the crawl has no limit. The sooner a pair is read, the sooner a
         rule spares the others.
         """
-        wanted = [(place, each) for place, (found, _, _) in enumerate(candidates) for each in self._wanted_pairs(found)]
+        wanted = [(place, *pair) for place, each in enumerate(candidates) for pair in self._wanted_pairs(each[0])]
         if not wanted:
             return candidates
         raised: dict[Url, Candidate] = {}
-        bases = self._state.records.get([Url(operation.base) for _, operation in wanted])
-        for (place, operation), base in zip(wanted, bases, strict=True):
+        bases = self._state.records.get([base for _, base, _ in wanted])
+        for (place, _, looked_up), base in zip(wanted, bases, strict=True):
             url = candidates[place][0].url
-            self._guard.looked_for(url, operation, base is not None)
+            looked_up(base is not None)
             if base is not None and url not in raised:
                 raised[url] = _first(candidates[place])
                 if not base.visits and not base.reason and base.url not in raised:
@@ -150,7 +132,7 @@ class Admission:
         others = [each for url, each in raised.items() if url not in own]
         return [*(raised.get(each[0].url, each) for each in candidates), *others]
 
-    def _wanted_pairs(self, discovery: Discovery) -> list[Operation]:
+    def _wanted_pairs(self, discovery: Discovery) -> list[WantedPair]:
         return self._guard.wanted_pairs(discovery.url) if LANES[discovery.source] is Lane.DISCOVERY else []
 
     def _admit_new(
@@ -219,8 +201,8 @@ class Admission:
         level = FIRST_LEVEL if self._steering.prefers(discovery.url) else level_of(score)
         if lane is Lane.DISCOVERY:
             level = self._domains.level(level, discovery.depth, LAST_LEVEL)
-        if not self._scores.spam.is_empty and level != FIRST_LEVEL:
-            worth = self._scores.spam.worth(discovery.url)
+        if not self._scores.discounts.is_empty and level != FIRST_LEVEL:
+            worth = self._scores.discounts.worth(discovery.url)
             score, level = max(score, 0.0) * worth + min(score, 0.0), lowered(level, worth)
         return discovery, score, Queued(discovery.url, site, lane, level)
 

@@ -18,7 +18,6 @@ from periplus.model import (
     Queued,
     Reading,
     Ticket,
-    Url,
     UrlRecord,
 )
 from periplus.store import State
@@ -26,14 +25,13 @@ from periplus.urls import site_of
 
 from .preflight import SitePreflight
 from .reports import Reports
-from .robots import RobotsGate
 from .schedule import Schedule
 from .scores import Scores
-from .selection import CandidateSelector, file_name
+from .selection import CandidateSelector, file_name, queued_files
 
 
 class Adoption:
-    """Adopts answers. `discover`, `queue_files` and `queued` are those of the frontier."""
+    """Adopts answers. `discover` and `queued` are those of the frontier."""
 
     def __init__(
         self,
@@ -42,11 +40,9 @@ class Adoption:
         selector: CandidateSelector,
         preflight: SitePreflight,
         reports: Reports,
-        *,
-        gate: RobotsGate,
         scores: Scores,
+        *,
         discover: Callable[[Sequence[Discovery], float], None],
-        queue_files: Callable[[Sequence[Url], float], None],
         queued: Callable[[Sequence[Queued], float], None],
     ) -> None:
         self._state = state
@@ -54,10 +50,8 @@ class Adoption:
         self._selector = selector
         self._preflight = preflight
         self._reports = reports
-        self._gate = gate
         self._scores = scores
         self._discover = discover
-        self._queue_files = queue_files
         self._queued = queued
 
     def adopt(self, outcome: FetchOutcome, now: float, reading: Reading | None, *, is_counted: bool) -> None:
@@ -83,7 +77,7 @@ class Adoption:
         if self._state.records.get([file_name(task.url) if is_file else task.url])[0] is not None:
             return
         if is_file:
-            self._queue_files([task.url], now)
+            self._queued(queued_files(self._state, [task.url], now), now)
             return
         self._discover([Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)], now)
         seen = (FirstSeen(task.source, now),)
@@ -103,6 +97,5 @@ class Adoption:
             self._queued(self._scores.rank(), now)
         for site in dict.fromkeys(site for site, _, _ in self._state.queues.waiting()):
             active = self._schedule.summon(site, now)
-            if active.has_rules(now) and self._gate.is_known(site) and not active.record.retired:
-                self._selector.drop_refused(active, now)
+            self._selector.drop_refused(active, now)
             self._schedule.place(active, now)

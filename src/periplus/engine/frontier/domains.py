@@ -1,6 +1,6 @@
 """Registrable domains: how many pages and hosts of each a crawl has had, and in which pass its next page is.
 
-Sites are what politeness counts, and cost nothing to make; domains are what budgets count (`parts.reputation.policy`).
+Sites are what politeness counts, and cost nothing to make; domains are what budgets count (`policy.domain_budgets`).
 Every site of a domain shares its counts. A domain is in memory while one of its sites is active; the others are in
 rows, so memory grows neither with domains nor with hosts.
 
@@ -8,43 +8,44 @@ The crawl as a whole is in a pass: sites of a domain whose next page belongs to 
 ends when nothing else is active, or when requests could have been made for `patience` seconds and no site was ready.
 Domains of seeds have no budget, unless the settings give them one; without `budgets` no domain has one.
 
-Domains that were judged to be spam do not wait for passes. While other sites are active or wait for a pass, they get a
-share of the requests (`parts.reputation.policy.SpamCredit`), and only some of their sites are active.
+Discounted domains, such as those judged to be spam, do not wait for passes. While other sites are active or wait for a
+pass, they get a share of the requests (`policy.domain_budgets.DiscountCredit`), and only some of their sites are
+active.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
 from periplus.model import Discovery, DomainVisits, Reject, Rows, Site, Source, Url
-from periplus.parts.reputation.policy import (
-    KnownReputation,
-    SpamCredit,
+from periplus.policy.domain_budgets import (
+    DiscountCredit,
     base_at,
     host_is_admitted,
     max_active_hosts,
     octave_of,
     pass_of,
 )
-from periplus.parts.spam.scores import SpamScores
 from periplus.policy.settings import DomainBudgets
 from periplus.store import SiteState
 from periplus.urls import domain_of, site_of
+
+from .discounts import Discounts
 
 DEEP = 6
 """Clicks from a seed beyond which pages are wanted less: people seldom go further (Baeza-Yates & Castillo 2007)."""
 LEVELS_PER_CLICK = 2
 """Levels of a queue by which each further click lowers a page: an octave of importance."""
-SPAM_FROM = 1000
-"""Added to the turn of domains that were judged to be spam: after the last pass of all others."""
-MAX_SPAM_SITES = 1000
+DISCOUNTED_FROM = 1000
+"""Added to the turn of discounted domains: after the last pass of all others."""
+MAX_DISCOUNTED_SITES = 1000
 """Sites of such domains that are active at a time, at most: they get few requests, and must not fill the memory."""
-SPAM_REST = 5.0
-"""Seconds after which a site of spam that may not be asked is looked at again: with the sites above 200 per second."""
+DISCOUNTED_REST = 5.0
+"""Seconds after which a discounted site that may not be asked is looked at again: with those above 200 per second."""
 _NEVER = 1 << 30
 """A pass that never comes: nothing waits for a later one."""
 _LOOKED_AT_PER_SECOND = 10_000
@@ -55,7 +56,7 @@ class PassState(Struct, frozen=True, array_like=True):
     """The pass of a crawl. `later`: the first pass for which a site waits; `idle_since`: since when no site was ready.
 
     `is_full`: sites wait because others of their domain are active; `has_ended`: a site has ended since they were last
-    looked for; `look_at`: when they may be looked for again; `credit`: requests to spam that were saved up.
+    looked for; `look_at`: when they may be looked for again; `credit`: saved requests to discounted domains.
     """
 
     number: int = 0
@@ -71,7 +72,8 @@ class Domain:
     """The counts of a domain: pages granted, hosts admitted, and how many of its sites are active."""
 
     __slots__ = (
-        "active", "budget", "fetched", "hops", "hosts", "is_seed", "is_spam", "max_active", "name", "octave", "until",
+        "active", "budget", "fetched", "hops", "hosts", "is_discounted", "is_seed", "max_active", "name", "octave",
+        "until",
     )  # fmt: skip
 
     def __init__(self, row: DomainVisits) -> None:
@@ -81,12 +83,12 @@ class Domain:
         self.budget = math.inf
         self.max_active = 0
         self.octave = self.until = 0
-        self.is_spam = False
+        self.is_discounted = False
 
     @property
     def turn(self) -> int:
         """The order of its next page among all domains."""
-        return self.octave + SPAM_FROM if self.is_spam else self.octave
+        return self.octave + DISCOUNTED_FROM if self.is_discounted else self.octave
 
     def __eq__(self, other: object) -> bool:
         """Whether all counts are equal: two machines that applied the same inputs have equal domains."""
@@ -121,12 +123,12 @@ class Domains:
         self._budgets = budgets or DomainBudgets()
         self._suffixes = suffixes
         self._seeds = frozenset(self._name(site_of(seed)) for seed in seeds)
-        self._known = KnownReputation.empty()
-        self.spam = SpamScores()
+        self._budget_of: Callable[[str], int | None] = lambda _domain: None
+        self.discounts = Discounts()
         self._loaded: dict[str, Domain] = {}
         self._changed: dict[str, None] = {}
-        self._credit = SpamCredit(self._budgets.spam_share, saved.credit)
-        self._active = self._spam_active = 0
+        self._credit = DiscountCredit(self._budgets.spam_share, saved.credit)
+        self._active = self._discounted_active = 0
         self.pass_number, self.later, self.idle_since = saved.number, saved.later, saved.idle_since
         self.is_full, self.has_ended, self.look_at = saved.is_full, saved.has_ended, saved.look_at
 
@@ -167,16 +169,16 @@ class Domains:
 
     def _appraise(self, domain: Domain) -> None:
         """Look up the budget of a domain."""
-        settings, was_spam, domain.is_spam = self._budgets, domain.is_spam, False
+        settings, was_discounted, domain.is_discounted = self._budgets, domain.is_discounted, False
         if not self.is_on:
             domain.budget = math.inf
         elif domain.is_seed or domain.name in self._seeds:
             domain.budget = settings.seed_budget or math.inf
         else:
-            budget = self._known.budget(domain.name) or base_at(domain.hops, settings.base)
-            remaining = self.spam.budget(domain.name)
-            domain.budget, domain.is_spam = max(round(budget * remaining), 1), remaining < 1
-        self._spam_active += domain.active * (domain.is_spam - was_spam)
+            budget = self._budget_of(domain.name) or base_at(domain.hops, settings.base)
+            remaining = self.discounts.budget(domain.name)
+            domain.budget, domain.is_discounted = max(round(budget * remaining), 1), remaining < 1
+        self._discounted_active += domain.active * (domain.is_discounted - was_discounted)
         domain.max_active = max_active_hosts(domain.budget, settings.largest)
         self._set_octave(domain)
 
@@ -192,7 +194,7 @@ class Domains:
 
     def is_later(self, domain: Domain) -> bool:
         """Whether the next page of a domain belongs to a pass that has not begun."""
-        return domain.octave > self.pass_number and not domain.is_spam
+        return domain.octave > self.pass_number and not domain.is_discounted
 
     # pages and hosts
 
@@ -267,7 +269,9 @@ class Domains:
             self.later = min(self.later, pass_of(domain.fetched + 1, domain.budget, self._budgets.growth))
             return False
         is_full = domain.active + chosen >= domain.max_active
-        if self.is_on and (is_full or (domain.is_spam and self._spam_active + chosen >= MAX_SPAM_SITES)):
+        if self.is_on and (
+            is_full or (domain.is_discounted and self._discounted_active + chosen >= MAX_DISCOUNTED_SITES)
+        ):
             self.is_full = True
             return False
         return True
@@ -276,37 +280,37 @@ class Domains:
         """Count a site of a domain as active."""
         domain.active += 1
         self._active += 1
-        self._spam_active += domain.is_spam
+        self._discounted_active += domain.is_discounted
 
     def ended(self, domain: Domain) -> None:
         """Count a site of a domain as no longer active."""
         domain.active -= 1
         self._active -= 1
-        self._spam_active -= domain.is_spam
+        self._discounted_active -= domain.is_discounted
         self.has_ended |= self.is_full
 
-    # spam
+    # discounted domains
 
     def asked(self, domain: Domain) -> None:
         """Count a request to a site of a domain."""
         if self.is_on:
-            self._credit.count(is_spam=domain.is_spam)
+            self._credit.count(is_discounted=domain.is_discounted)
 
     @property
-    def is_only_spam(self) -> bool:
-        """Whether no site is active but those of spam."""
-        return self._active == self._spam_active
+    def is_only_discounted(self) -> bool:
+        """Whether no site is active but discounted ones."""
+        return self._active == self._discounted_active
 
     def must_wait(self, domain: Domain) -> bool:
-        """Whether sites of a domain are not asked now: it is spam whose share is used up, and others have pages."""
-        if not domain.is_spam or self._credit.is_enough:
+        """Whether sites of a discounted domain are not asked now: their share is used up, and others have pages."""
+        if not domain.is_discounted or self._credit.is_enough:
             return False
-        return self.is_waited_for or not self.is_only_spam
+        return self.is_waited_for or not self.is_only_discounted
 
     @property
-    def has_excess_spam(self) -> bool:
-        """Whether more sites of spam are active than may be: they were admitted before they were judged."""
-        return self._spam_active > MAX_SPAM_SITES
+    def has_too_many_discounted(self) -> bool:
+        """Whether more discounted sites are active than may be: they were admitted before they were discounted."""
+        return self._discounted_active > MAX_DISCOUNTED_SITES
 
     def next_look_at(self, is_quiet: bool) -> float | None:
         """When sites that wait because their domain was full may be looked for."""
@@ -347,10 +351,10 @@ class Domains:
 
     @property
     def next_pass_at(self) -> float | None:
-        """When the next pass may begin: at once if no site is active but those of spam."""
+        """When the next pass may begin: at once if no site is active but discounted ones."""
         if not self.is_waited_for:
             return None
-        if self.is_only_spam:
+        if self.is_only_discounted:
             return 0.0
         return self.idle_since + self._budgets.patience if self.idle_since else None
 
@@ -374,11 +378,11 @@ class Domains:
         """Continue in a new process: idle times of the last one do not count."""
         self.idle_since = self.look_at = 0.0
 
-    # reputation
+    # other budgets
 
-    def learn(self, content: bytes) -> None:
-        """Take the reputations that a job has computed. A pass that has begun goes on."""
-        self._known = KnownReputation.read(content)
+    def set_budgets(self, budget_of: Callable[[str], int | None]) -> None:
+        """Give each domain for which this returns a budget that one. A pass that has begun goes on."""
+        self._budget_of = budget_of
         self.appraise_again()
 
     def appraise_again(self) -> None:

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from random import Random
+from collections.abc import Callable, Sequence
 
 from periplus.model import (
     Discovery,
-    EventSink,
     Excluded,
     Failed,
     FetchEnded,
@@ -25,7 +23,6 @@ from periplus.model import (
     InvariantError,
     Lane,
     Learning,
-    Ordering,
     Probe,
     Purpose,
     Queued,
@@ -35,25 +32,22 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.parts.revisit.revisits import Revisits
-from periplus.policy.filters import Guard
-from periplus.policy.settings import BalanceSettings
-from periplus.store import State
 
-from ..settings import FrontierSettings, PolitenessSettings, RetrySettings
 from .admission import Admission
 from .adoption import Adoption
+from .desk import FrontierDesk
+from .discounts import Discounts
 from .domains import Domains
 from .frontier_state import FrontierState
 from .leases import Lease, Leases
-from .politeness import Setbacks, delay_after, is_tried_again
+from .politeness import Setbacks, is_tried_again
 from .preflight import SitePreflight
 from .reports import Reports
 from .robots import RobotsGate
 from .schedule import Schedule
 from .scores import FixedScores, PriorityIndex, Scores
 from .selection import CandidateSelector, queued_files, queued_probes, unknown_robots
-from .site import ActiveSite, Request, SiteRecords
+from .site import ActiveSite, Request
 from .steering import Steering, to_be_raised
 
 _RELEASED_TOGETHER = 1000
@@ -67,116 +61,55 @@ SOON = 0.01
 
 
 class Frontier:
-    """Discover, take, report. `shards`: how many share the IP addresses. `revisits_only`: it grants no first visits."""
+    """Discover, take, report."""
 
-    def __init__(
-        self,
-        state: State,
-        *,
-        records: SiteRecords,
-        revisits: Revisits,
-        guard: Guard,
-        ordering: Ordering,
-        events: EventSink,
-        agent: str,
-        random: Random,
-        politeness: PolitenessSettings | None = None,
-        retries: RetrySettings | None = None,
-        settings: FrontierSettings | None = None,
-        balance: BalanceSettings | None = None,
-        domains: Domains | None = None,
-        shards: int = 1,
-        revisits_only: bool = False,
-        saved: FrontierState | None = None,
-    ) -> None:
-        saved = saved or FrontierState()
+    def __init__(self, desk: FrontierDesk, saved: FrontierState | None = None) -> None:
+        saved, rules = saved or FrontierState(), desk.rules
         if saved.random is not None:
-            random.setstate(saved.random)
-        self._state, self._records, self._random = state, records, random
-        self._revisits, self._is_revisits_only = revisits, revisits_only
-        self._events, self._guard = events, guard
-        self.politeness = self._politeness = politeness or PolitenessSettings()
-        self._retries = retries or RetrySettings()
+            desk.random.setstate(saved.random)
+        self._state, self._records, self._random = desk.state, desk.records, desk.random
+        self._revisits, self._is_revisits_only = desk.revisits, rules.revisits_only
+        self._events, self._guard = desk.events, desk.guard
+        self.politeness = self._politeness = rules.politeness
+        self._retries = rules.retries
         self.page_budget = saved.page_budget
         self.leases = self._leases = Leases(saved.leases)
         self._pages_out, self._refused = sum(lease.is_of_page for lease in saved.leases), 0
-        self.gate = RobotsGate(state.robots, agent)
-        self.schedule = Schedule(
-            state,
-            records,
-            ordering,
-            ip_delay=self._politeness.between_requests_to_an_address,
-            capacity=(settings or FrontierSettings()).max_sites,
-            max_wait=self._retries.max_backoff,
-            delay_of=lambda site: delay_after(self._politeness, site.delay, site.last_duration),
-            under_way=self._leases.under_way,
-            domains=domains,
-            shards=shards,
-            is_crowded=saved.is_crowded,
-            rests_until=saved.rests_until,
-            turn=saved.turn,
-            lanes=(Lane.REFRESH,) if revisits_only else tuple(Lane),
-        )
-        self.scores: Scores = FixedScores(state)
-        if isinstance(ordering, Learning | Ranking):
-            is_out = self._leases.holds
-            self.scores = PriorityIndex(state, ordering, is_out=is_out, pages=saved.pages_done, saved=saved.scores)
+        self.gate = RobotsGate(desk.state.robots, rules.agent)
+        budgets = None if rules.revisits_only else rules.budgets
+        domains = Domains(desk.state.domains, budgets, suffixes=rules.suffixes, seeds=rules.seeds, saved=saved.passes)
+        self.schedule = Schedule(desk, domains, self._leases.under_way, saved)
+        self.scores: Scores = FixedScores(desk.state)
+        if isinstance(desk.ordering, Learning | Ranking):
+            is_out, pages = self._leases.holds, saved.pages_done
+            self.scores = PriorityIndex(desk.state, desk.ordering, is_out=is_out, pages=pages, saved=saved.scores)
         self.scores.queued_twice = saved.queued_twice
         self.steering = self.scores.steering = Steering(saved.steering)
-        self._admission = Admission(
-            state,
-            records,
-            self.schedule,
-            guard=guard,
-            ordering=ordering,
-            events=events,
-            scores=self.scores,
-            revisits=revisits,
-            politeness=self._politeness,
-            steering=self.steering,
-        )
-        self.setbacks = Setbacks(self._retries, random)
+        self._admission = Admission(desk, self.schedule, self.scores, self.steering)
+        self.setbacks = Setbacks(self._retries, desk.random)
         self._preflight = SitePreflight(
             self.schedule, self.gate, politeness=self._politeness, retries=self._retries, back_off=self.setbacks.wait
         )
-        self.selector = self._selector = CandidateSelector(
-            state,
-            self.schedule,
-            self.scores,
-            revisits,
-            events=events,
-            guard=guard,
-            gate=self.gate,
-            politeness=self._politeness,
-            retries=self._retries,
-            balance=balance or BalanceSettings(),
-            steering=self.steering,
-        )
+        self.selector = self._selector = CandidateSelector(desk, self.schedule, self.scores, self.gate, self.steering)
         self._selector.revisits_waiting = saved.revisits_waiting
         self.renamed = self._selector.renamed
         self._reports = Reports(
-            state,
+            desk,
             self.schedule,
             self._selector,
             self._preflight,
-            scores=self.scores,
-            revisits=revisits,
-            guard=guard,
-            politeness=self._politeness,
-            retries=self._retries,
+            self.scores,
             back_off=self.setbacks.wait,
             pages_done=saved.pages_done,
         )
         self._adoption = Adoption(
-            state,
+            desk.state,
             self.schedule,
             self._selector,
             self._preflight,
             self._reports,
-            gate=self.gate,
-            scores=self.scores,
+            self.scores,
             discover=self.discover,
-            queue_files=self.queue_files,
             queued=self._queued,
         )
 
@@ -235,6 +168,20 @@ class Frontier:
             self.schedule.raise_level(Site(site), level)
         if entries:
             self.schedule.queued(entries, now)
+
+    def set_budgets(self, budget_of: Callable[[str], int | None]) -> None:
+        """Give each domain for which this returns a budget that one."""
+        self.schedule.domains.set_budgets(budget_of)
+        self.schedule.reorder()
+
+    def set_discounts(self, discounts: Discounts) -> None:
+        """Discount pages and domains by these from now on."""
+        self.scores.discounts = self.schedule.domains.discounts = discounts
+
+    def discounts_changed(self) -> None:
+        """Appraise domains again after a change of the discounts; pages that wait keep their places."""
+        self.schedule.domains.appraise_again()
+        self.schedule.reorder()
 
     def steer(self, excluded: Sequence[str], preferred: Sequence[str], allowed: Sequence[str], now: float) -> None:
         """Refuse URLs that match these patterns, fetch others first, and allow again what was refused."""

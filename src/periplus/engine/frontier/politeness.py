@@ -95,7 +95,7 @@ RETRIES: dict[str, Retry] = {
 """Reasons that are not here are final: most answers of 4xx, unwanted types, broken protocols.
 
 `lost`: no result before the lease expired. `cancelled` is not a failure: we stopped. The other reasons are those of the
-wire (`crawl.fetch.reasons`).
+wire (`engine.fetch.reasons`).
 """
 
 

@@ -22,11 +22,8 @@ from periplus.model import (
     UrlRecord,
     Validators,
 )
-from periplus.parts.revisit.revisits import Revisits
-from periplus.policy.filters import Guard
-from periplus.store import State
 
-from ..settings import PolitenessSettings, RetrySettings
+from .desk import FrontierDesk
 from .politeness import (
     OUR_OWN,
     Retry,
@@ -52,28 +49,24 @@ class Reports:
 
     def __init__(
         self,
-        state: State,
+        desk: FrontierDesk,
         schedule: Schedule,
         selector: CandidateSelector,
         preflight: SitePreflight,
-        *,
         scores: Scores,
-        revisits: Revisits,
-        guard: Guard,
-        politeness: PolitenessSettings,
-        retries: RetrySettings,
+        *,
         back_off: BackOff,
         pages_done: int,
     ) -> None:
-        self._state = state
+        self._state = desk.state
+        self._guard = desk.guard
+        self._revisits = desk.revisits
+        self._politeness = desk.rules.politeness
+        self._retries = desk.rules.retries
         self._schedule = schedule
         self._selector = selector
         self._preflight = preflight
         self._scores = scores
-        self._revisits = revisits
-        self._guard = guard
-        self._politeness = politeness
-        self._retries = retries
         self._back_off = back_off
         self.pages_done = pages_done
 

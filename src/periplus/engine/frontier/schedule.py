@@ -16,15 +16,17 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from periplus.model import InvariantError, Lane, Ordering, Queued, Site, SiteVisits
+from periplus.model import InvariantError, Lane, Queued, Site, SiteVisits
 from periplus.policy.ordering import ZERO_LEVEL, ByWorth
-from periplus.store import SiteState, State
+from periplus.store import SiteState
 
 from .addresses import Address, Addresses
-from .domains import SPAM_REST, Domains
+from .desk import FrontierDesk
+from .domains import DISCOUNTED_REST, Domains
+from .frontier_state import FrontierState
 from .heap import IndexedHeap
-from .politeness import MAX_DELAY
-from .site import ActiveSite, Move, SiteRecords, Stage
+from .politeness import MAX_DELAY, delay_after
+from .site import ActiveSite, Move, Stage
 
 _LISTED = (Lane.SITEMAPS, Lane.FILES)
 
@@ -32,43 +34,34 @@ _LISTED = (Lane.SITEMAPS, Lane.FILES)
 class Schedule:
     """The active sites.
 
-    `delay_of` is the time in seconds for which a site rests, `under_way` the number of its open requests. `shards`: how
-    many share the addresses. `is_crowded`: sites beyond the capacity wait. `rests_until`: before then no site is
-    visited that was not active when the process began: its address may just have been asked by the process before.
-    `turn` counts how often sites went to rest. Only URLs in `lanes` are counted; those in other lanes stay in their
-    queues.
+    `under_way` is the number of open requests of a site. `is_crowded`: sites beyond the capacity wait. `rests_until`:
+    before then no site is visited that was not active when the process began: its address may just have been asked by
+    the process before. `turn` counts how often sites went to rest. If only revisits are granted, other URLs are not
+    counted and stay in their queues.
     """
 
     def __init__(
         self,
-        state: State,
-        records: SiteRecords,
-        ordering: Ordering,
-        *,
-        ip_delay: float,
-        capacity: int,
-        max_wait: float,
-        delay_of: Callable[[SiteState], float],
+        desk: FrontierDesk,
+        domains: Domains,
         under_way: Callable[[Site], int],
-        domains: Domains | None = None,
-        shards: int = 1,
-        is_crowded: bool = True,
-        rests_until: float = 0.0,
-        turn: int = 0,
-        lanes: tuple[Lane, ...] = tuple(Lane),
+        saved: FrontierState | None = None,
     ) -> None:
-        self._state = state
-        self._records = records
-        self._lanes = lanes
-        self._ordering = ordering
-        self._listed_level = -1 if isinstance(ordering, ByWorth) else ZERO_LEVEL + 1
-        self._ip_delay, self._capacity = ip_delay, capacity
-        self._max_wait = max(max_wait, MAX_DELAY)
-        self._delay_of, self._under_way, self._shards = delay_of, under_way, shards
-        self.domains = Domains(state.domains) if domains is None else domains
-        self.is_crowded, self.rests_until, self.turn = is_crowded, rests_until, turn
+        saved, rules = saved or FrontierState(), desk.rules
+        self._state = desk.state
+        self._records = desk.records
+        self._lanes = (Lane.REFRESH,) if rules.revisits_only else tuple(Lane)
+        self._ordering = desk.ordering
+        self._listed_level = -1 if isinstance(desk.ordering, ByWorth) else ZERO_LEVEL + 1
+        self._capacity = rules.frontier.max_sites
+        self._max_wait = max(rules.retries.max_backoff, MAX_DELAY)
+        self._politeness = rules.politeness
+        self._under_way = under_way
+        self.domains = domains
+        self.is_crowded, self.rests_until, self.turn = saved.is_crowded, saved.rests_until, saved.turn
         self._sites: dict[Site, ActiveSite] = {}
-        self.addresses = Addresses(state.addresses, ip_delay=ip_delay, shards=shards)
+        ip_delay = rules.politeness.between_requests_to_an_address
+        self.addresses = Addresses(desk.state.addresses, ip_delay=ip_delay, shards=rules.shards)
         self._ready: IndexedHeap[tuple[float, float, float], ActiveSite] = IndexedHeap()
         self._counts = [0] * len(Stage)
         self._changed_sites: dict[Site, None] = {}
@@ -232,6 +225,10 @@ class Schedule:
         self._settle(active, max(record.ready_at, self.rests_until + rest))  # the clock may have been set meanwhile
         return active
 
+    def _delay_of(self, record: SiteState) -> float:
+        """For how many seconds a site rests."""
+        return delay_after(self._politeness, record.delay, record.last_duration)
+
     def _join_domain(self, active: ActiveSite) -> None:
         active.domain = self.domains.of(active.site)
         self.domains.joined(active.domain)
@@ -322,10 +319,10 @@ class Schedule:
                 self._postpone(active)
             elif not self.domains.must_wait(active.domain) or active.taken or active.delegated:
                 return active
-            elif self.domains.has_excess_spam:
+            elif self.domains.has_too_many_discounted:
                 self._postpone(active)
             else:  # its address is free for others
-                self.rest(active, now + SPAM_REST)
+                self.rest(active, now + DISCOUNTED_REST)
         return None
 
     def _is_later(self, active: ActiveSite) -> bool:
@@ -342,11 +339,6 @@ class Schedule:
         self.domains.has_place(active.domain)
         self.changed(active)
         self._park(active)
-
-    def learn_reputation(self, content: bytes, now: float) -> None:  # noqa: ARG002 - as every taker of learnt files
-        """Take the budgets of domains that a job has computed: sites that are ready have another order."""
-        self.domains.learn(content)
-        self.reorder()
 
     def reorder(self) -> None:
         """Order the sites that are ready again: budgets have changed."""

@@ -33,11 +33,11 @@ from periplus.model import (
     Url,
     UrlScore,
 )
-from periplus.parts.spam.scores import SpamScores
 from periplus.policy.ordering import level_of, levels_of
 from periplus.store import State
 from periplus.urls import site_of
 
+from .discounts import Discounts
 from .steering import FIRST_LEVEL, Steering, SteeringState
 
 _CHUNK = 10_000
@@ -74,7 +74,7 @@ class FixedScores:
         self._state = state
         self.pages = 0
         self.steering = Steering(SteeringState())
-        self.spam = SpamScores()
+        self.discounts = Discounts()
         self._raised: dict[str, int] = {}
 
     def unknown(self, discoveries: Sequence[Discovery]) -> Sequence[Discovery]:
@@ -174,7 +174,7 @@ class PriorityIndex:
         saved = saved or ScoreState(ranked_at=pages)
         self._ranked_at, self.pooled, self._left = saved.ranked_at, saved.pooled, saved.left
         self.steering = Steering(SteeringState())
-        self.spam = SpamScores()
+        self.discounts = Discounts()
         self._raised: dict[str, int] = {}
 
     @property
@@ -223,7 +223,7 @@ class PriorityIndex:
     def _gain(self, url: Url, standing: UrlScore, gain: float) -> None:
         if standing.stage == Stage.DONE and self._combined is not _added:
             return
-        standing.worth = self._combined(standing.worth, gain, self.spam.worth(url))
+        standing.worth = self._combined(standing.worth, gain, self.discounts.worth(url))
         if self._learning is not None and standing.stage == Stage.WAITING:
             level = self._level(url, standing)
             if level != standing.level and not self._is_out(url):

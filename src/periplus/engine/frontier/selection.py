@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from periplus.content import read_from
 from periplus.model import (
     Discovery,
-    EventSink,
     Excluded,
     Fetched,
     FetchEnded,
@@ -43,15 +42,12 @@ from periplus.model import (
     UrlRecord,
     UrlRecords,
 )
-from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.revisit.visit_stats import count_first_visit
-from periplus.policy.filters import Guard
-from periplus.policy.settings import BalanceSettings
 from periplus.store import State
 from periplus.urls import fingerprint, site_of
 
-from ..settings import PolitenessSettings, RetrySettings
+from ..settings import RetrySettings
 from .admission import LANES
+from .desk import FrontierDesk
 from .politeness import is_tried_again
 from .robots import RobotsGate, robots_url
 from .schedule import Schedule
@@ -94,37 +90,27 @@ class CandidateSelector:
     """Looks at the heads of a site's queues, and takes URLs out of them."""
 
     def __init__(
-        self,
-        state: State,
-        schedule: Schedule,
-        scores: Scores,
-        revisits: Revisits,
-        *,
-        events: EventSink,
-        guard: Guard,
-        gate: RobotsGate,
-        politeness: PolitenessSettings,
-        retries: RetrySettings,
-        balance: BalanceSettings,
-        steering: Steering,
+        self, desk: FrontierDesk, schedule: Schedule, scores: Scores, gate: RobotsGate, steering: Steering
     ) -> None:
-        self._state = state
+        self._state = desk.state
+        self._guard = desk.guard
+        self._events = desk.events
+        self._revisits = desk.revisits
+        self._lease = desk.rules.politeness.lease
+        self._retries = desk.rules.retries
+        self._balance = desk.rules.balance
         self._schedule = schedule
         self._scores = scores
-        self._revisits = revisits
-        self._guard = guard
         self._gate = gate
-        self._lease = politeness.lease
-        self._retries = retries
-        self._balance = balance
         self._steering = steering
-        self._events = events
         self.emptied: dict[Site, None] = {}
         """Sites whose queue of listed pages ran empty since this was last cleared."""
         self.revisits_waiting = 0
         """Revisits that wait with their sites."""
         self.refused_files: list[Excluded] = []
         """Sitemap files that were refused since this was last cleared."""
+        self.reconsidering = [desk.guard.reconsider]
+        """What judges a URL again before it is fetched, in this order."""
         self.how_to_render: Callable[[Url, float], Render] | None = None
         """Whether a page is opened in a browser, if any is."""
         self.renamed: list[Discovery] = []
@@ -172,9 +158,7 @@ class CandidateSelector:
         again = self._heads_of(active.site, Lane.REFRESH, limit, out)
         if not again or not pages:
             return again or pages
-        level_of_new = self._revisits.level_of_new(active.record, pages[0].entry)
-        is_worth_more = again[0].entry.level < level_of_new
-        return again if self._revisits.quota.prefers_revisit(is_worth_more=is_worth_more) else pages
+        return again if self._revisits.prefers_revisit(active.record, again[0].entry, pages[0].entry) else pages
 
     # one URL
 
@@ -233,12 +217,13 @@ class CandidateSelector:
                 return "excluded", pattern
         if task.purpose is Purpose.PAGE:
             discovery = Discovery(task.url, task.source, now, task.depth, redirects=task.redirects)
-            verdict = self._guard.reconsider(discovery)
-            if isinstance(verdict, Reject):
-                return verdict.reason, verdict.rule
-            if isinstance(verdict, Rewrite) and task.lane is not Lane.REFRESH:
-                self.renamed.append(replace(discovery, url=verdict.url))
-                return "renamed", verdict.rule
+            for reconsider in self.reconsidering:
+                verdict = reconsider(discovery)
+                if isinstance(verdict, Reject):
+                    return verdict.reason, verdict.rule
+                if isinstance(verdict, Rewrite) and task.lane is not Lane.REFRESH:
+                    self.renamed.append(replace(discovery, url=verdict.url))
+                    return "renamed", verdict.rule
         return self._gate.refusal(task.site, task.url)
 
     def record_of(self, entry: Queued) -> UrlRecord:
@@ -270,7 +255,9 @@ class CandidateSelector:
         return kept
 
     def drop_refused(self, active: ActiveSite, now: float) -> None:
-        """Remove URLs from the heads of a site's queues that were fetched or may not be."""
+        """Remove URLs from the heads of a site's queues that were fetched or may not be, if its rules are known."""
+        if active.record.retired or not active.has_rules(now) or not self._gate.is_known(active.site):
+            return
         for lane in [lane for lane in active.waiting if lane is not Lane.REFRESH]:
             while heads := self._heads_of(active.site, lane, 1, ()):
                 if self.judge(active, heads[0], now) is not None:
@@ -337,10 +324,8 @@ class CandidateSelector:
         if entry.lane in _FIRST_VISITS:
             self._schedule.domains.granted(active.domain)
         if not active.took_file:
-            self._revisits.quota.count(is_revisit=entry.lane is Lane.REFRESH)
-        if entry.lane is Lane.REFRESH:
-            self._revisits.granted(record, now)
-        elif (active.has_balance or Lane.SITEMAPS in active.waiting) and entry.lane in _FIRST_VISITS:
+            self._revisits.granted(record, now, is_revisit=entry.lane is Lane.REFRESH)
+        if (active.has_balance or Lane.SITEMAPS in active.waiting) and entry.lane in _FIRST_VISITS:
             sources = {LANES[seen.source] for seen in record.first_seen}
             is_shared = len(sources & _FIRST_VISITS) > 1
             balance = active.balanced(self._balance)
@@ -353,7 +338,7 @@ class CandidateSelector:
         if active.has_balance:
             active.balanced(self._balance).learnt(fingerprint(task.url), is_good)
         if task.lane in _FIRST_VISITS:
-            count_first_visit(active.record, task.lane, is_good)
+            self._revisits.first_visited(active.record, task.lane, is_good=is_good)
 
 
 def _is_good(outcome: FetchOutcome, reading: Reading | None, reason: str) -> bool:

@@ -13,7 +13,7 @@ least the number of shards that have one.
 
 Memory is bounded: once `limit` addresses were counted at a time, no new address is counted, and a shard at an uncounted
 address gets a share of one in as many as there are shards. The messages, and the shard's side, are in
-`crawl.frontier.addresses`.
+`engine.frontier.addresses`.
 """
 
 from __future__ import annotations

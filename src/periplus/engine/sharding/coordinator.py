@@ -1,7 +1,7 @@
 """The one coordinator of a crawl: it decides for all shards together, from their status reports.
 
 It decides how many pages each shard may fetch (`PageBudget`), how many visits per day it may make
-(`parts.revisit.Market`), its share of every address (`ClaimRegistry`), whether it is started again after its worker
+(`VisitMarket`), its share of every address (`ClaimRegistry`), whether it is started again after its worker
 died, and when the crawl is finished. It does no I/O, has no clock and knows no transport: processes of one machine
 (`processes`) and Ray actors (`periplus.apps.cluster`) carry its messages. A shard reports several times a second and
 gets its `Orders` in the answer. Orders state everything that holds now, so that one that is lost costs nothing, and are
@@ -15,12 +15,12 @@ state of the whole crawl, and in that state nothing will ever happen again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
-from periplus.parts.revisit.market import Market
+from periplus.model import Bid
 
 from ..frontier import ClaimsReport
 from ..shard import Controls, Status
@@ -102,6 +102,21 @@ class PageBudget:
         return min(max(_REPORTS_PER_PORTION * shard.pace, _MIN_PORTION), self._max_portion)
 
 
+class VisitMarket(Protocol):
+    """Divides the visits a day of a watch among the shards."""
+
+    @property
+    def granted(self) -> Sequence[float]:
+        """The visits a day of each shard; empty until every shard has bid."""
+
+    def turn(self, bids: Sequence[Bid | None], /) -> Sequence[tuple[int, float]]:
+        """The shards whose visits a day change, each with the new number: first those that get less."""
+
+
+MakeMarket = Callable[[int], VisitMarket]
+"""Makes the market of this many shards."""
+
+
 class _ShardState(Struct):
     """One shard: its last report, its orders, and how often it was started without progress.
 
@@ -148,6 +163,7 @@ class _ShardState(Struct):
 class Coordinator:
     """Decides for all shards of a crawl that may fetch `limit` pages. `incarnation` is its unique number.
 
+    Without a `market` the visits a day of the shards do not change.
     One that replaces a dead coordinator is given the pages that were `granted`, and the shards that may be `running`.
     """
 
@@ -156,6 +172,7 @@ class Coordinator:
         shards: int,
         *,
         limit: int | None = None,
+        market: VisitMarket | None = None,
         incarnation: int = 0,
         granted: Sequence[int] = (),
         running: Collection[int] = (),
@@ -165,7 +182,7 @@ class Coordinator:
             _ShardState(None if self._budget is None else self._budget.granted[number], number in running)
             for number in range(shards)
         ]
-        self._market = Market(shards)
+        self._market = market
         self._claims = ClaimRegistry(shards, incarnation)
         for number in range(shards):
             if number not in running:
@@ -181,7 +198,7 @@ class Coordinator:
             self.fail(_died(number, shard.starts - 1))
             return False
         shard.report, shard.is_inherited, shard.number = None, False, 1
-        if self._market.granted:
+        if self._market is not None and self._market.granted:
             shard.visits_per_day = self._market.granted[number]
         self._claims.reset(number)
         return True
@@ -240,6 +257,8 @@ class Coordinator:
             shard.order(granted if shard.wants_more else shard.done, shard.visits_per_day)
 
     def _allocate_visits(self) -> None:
+        if self._market is None:
+            return
         bids = [None if shard.report is None else shard.report.status.bid for shard in self._shards]
         for number, visits_per_day in self._market.turn(bids):
             self._shards[number].order(self._shards[number].pages, visits_per_day)

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Protocol
 
 from periplus.model import Discovery, Purpose, Site, Source, Url
@@ -17,6 +18,7 @@ from ..frontier.politeness import MAX_SETBACKS, NO_SERVER
 from ..shard import Controls, MakeShard, Question, ShardView, Status
 from ..stats import FrontierStats
 from . import requests
+from .coordinator import MakeMarket
 from .messages import GRACE, STATUS_INTERVAL
 from .processes import ProcessTeam
 from .requests import Announce, Requests, TeamRequests, answer_alone
@@ -128,10 +130,10 @@ class Crawl:
 
     `limit` is the maximum number of pages of all shards, `max_bytes` of bytes, `seconds` the maximum duration from the
     first request on: the start of workers does not count. `gather` makes the team of shards; by default, processes of
-    this machine. `stop` may be called by a signal handler; the crawl then ends its requests and keeps everything.
-    `inbox` has URLs that sites pushed: the crawl looks there several times a second, and removes what the shards have
-    committed. With `ends_unreachable`, the crawl ends without retries if none of its seeds can be reached
-    (`are_unreachable`).
+    this machine, whose coordinator divides visits by the market that `make_market` makes. `stop` may be called by a
+    signal handler; the crawl then ends its requests and keeps everything. `inbox` has URLs that sites pushed: the crawl
+    looks there several times a second, and removes what the shards have committed. With `ends_unreachable`, the crawl
+    ends without retries if none of its seeds can be reached (`are_unreachable`).
     """
 
     def __init__(
@@ -144,10 +146,11 @@ class Crawl:
         max_bytes: int | None = None,
         seconds: float | None = None,
         gather: Gather | None = None,
+        make_market: MakeMarket | None = None,
         inbox: Inbox | None = None,
         ends_unreachable: bool = False,
     ) -> None:
-        self._gather: Gather = gather or ProcessTeam
+        self._gather: Gather = gather or partial(ProcessTeam, make_market=make_market)
         self._is_alone = workers == 1 and gather is None
         self._make = make
         self._workers = workers

@@ -31,7 +31,7 @@ from msgspec.structs import replace
 from periplus.model import Batch, Discovery, Url
 
 from ..shard import Controls, MakeShard, Question, ShardOutput, Status
-from .coordinator import Coordinator
+from .coordinator import Coordinator, MakeMarket
 from .messages import (
     GRACE,
     STATUS_INTERVAL,
@@ -157,11 +157,13 @@ class WorkerProcess:
 class ProcessTeam:
     """All shards of a crawl, each in a process, and the messages between them."""
 
-    def __init__(self, make: MakeShard, workers: int, limit: int | None) -> None:
+    def __init__(self, make: MakeShard, workers: int, limit: int | None, make_market: MakeMarket | None = None) -> None:
         self._make = make
         self._context = multiprocessing.get_context("forkserver")
         self._workers = [WorkerProcess(number) for number in range(workers)]
-        self._coordinator = Coordinator(workers, limit=limit)
+        self._coordinator = Coordinator(
+            workers, limit=limit, market=None if make_market is None else make_market(workers)
+        )
         self._seeds = by_owner((), workers)
         self._announcements = Announcements(workers)
         self._places: dict[Url, None] = {}

@@ -1,6 +1,6 @@
 """The contents of a feed: the channel and its items, the same for RSS and Atom.
 
-Plain text of what feeds put in titles and summaries: text, HTML in text, or XHTML.
+Titles and summaries are plain text, whether the feed has text, HTML in text, or XHTML.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Soft 404s and parked domains: pages that are not there although their status says so.
+"""Soft 404s: pages that are not there although their status says so.
 
 `part` asks suspicious sites for a URL that cannot exist, compares their pages with the answer, and reports what it
 finds as events; `policy` decides, and `words` has how error pages apologize in many languages. After Bar-Yossef et al.

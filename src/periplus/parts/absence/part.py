@@ -6,31 +6,32 @@ pages of the site that were read before are compared with it, and a verdict is r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
 from msgspec.structs import replace
 
 from periplus.content import resemblance
-from periplus.engine.frontier import SiteRecords
+from periplus.engine.part import Desk, Part, TakeProbe
+from periplus.engine.pipeline import Processed
 from periplus.model import (
-    EventSink,
+    SOFT_404,
     Fetched,
     FetchOutcome,
     Judged,
     Page,
     Probe,
     Problem,
+    Purpose,
     Reading,
     Redirected,
     Site,
     Url,
     UrlRecord,
 )
-from periplus.policy.settings import AbsenceSettings
-from periplus.store import SiteState, State
-from periplus.urls import site_of
+from periplus.store import SiteState
+from periplus.urls import is_home, site_of
 
 from .policy import (
     ReadPage,
@@ -38,7 +39,6 @@ from .policy import (
     accept_group,
     begin_probe,
     is_error_target,
-    is_home,
     is_short_apology,
     learn_honest,
     learn_nothing,
@@ -50,9 +50,8 @@ from .policy import (
     suspect_redirect,
     word_count,
 )
+from .settings import AbsenceSettings
 
-SOFT_404: Final = "soft-404"
-"""The problem of a page, the verdict on a URL, and the kind of the probe."""
 _GONE: Final = frozenset({404, 410})
 _MAX_COMPARED: Final = 10_000
 """Pages of a site that are compared with a new template: those read before it was known."""
@@ -60,27 +59,31 @@ _HEADING: Final = 9
 """Bytes of a stored version before its sketch (`content.digests.version_of`)."""
 
 
-class AbsenceJudge:
+class AbsenceJudge(Part):
     """Finds soft 404s."""
 
-    def __init__(
-        self,
-        state: State,
-        records: SiteRecords,
-        settings: AbsenceSettings,
-        *,
-        events: EventSink,
-        queue: Callable[[Sequence[Probe], float], None],
-    ) -> None:
-        self._state = state
-        self._records = records
+    def __init__(self, desk: Desk, settings: AbsenceSettings) -> None:
+        self._state = desk.state
+        self._records = desk.records
         self._settings = settings
-        self._events = events
-        self._queue = queue
+        self._events = desk.events
+        self._queue = desk.frontier.queue_probes
 
-    def marked(self, page: Page) -> Page:
+    def probes(self) -> Mapping[str, TakeProbe]:
+        """Answers for URLs that cannot exist."""
+        return {SOFT_404: self.take_probe}
+
+    def read(self, processed: Processed, now: float) -> None:
+        """Judge a page, or a redirect."""
+        outcome, page, reading = processed.answer.outcome, processed.page, processed.reading
+        if page is not None and reading is not None:
+            self.page_read(page, reading, now)
+        elif isinstance(outcome, Redirected) and outcome.task.purpose is Purpose.PAGE:
+            self.redirected(outcome, now)
+
+    def mark(self, page: Page) -> Page:
         """The page, with a problem if it resembles an error template of its site."""
-        known = self._records.get(site_of(page.url)).absence
+        known = self._records.get(site_of(page.url)).value(SiteAbsence)
         if known is None or not known.templates:
             return page
         template = soft_404(known, _read_page(page), self._settings)
@@ -90,15 +93,15 @@ class AbsenceJudge:
 
     def page_read(self, page: Page, reading: Reading, now: float) -> None:
         """Note a page that may be an error page, and probe its site if it is suspicious."""
-        if not self._settings.enabled or is_home(page.url) or is_soft_404(page):
+        if not self._settings.enabled or is_home(page.url) or page.is_soft_404:
             return
         if not reading.is_copy and not is_short_apology(page.title, page.text, self._settings, page.statistics.words):
             return
         site = self._records.get(site_of(page.url))
-        known = site.absence or SiteAbsence()
+        known = site.value(SiteAbsence) or SiteAbsence()
         if now < known.honest_until:
             return
-        site.absence = known
+        site.keep(known)
         read = _read_page(page, reading.cluster, word_count(page.text), is_copy=reading.is_copy)
         is_suspicious = suspect_page(known, read, self._settings)
         self._records.changed(site)
@@ -116,10 +119,10 @@ class AbsenceJudge:
         if not self._settings.enabled or is_home(url):
             return
         site = self._records.get(site_of(url))
-        if is_error_target(site.absence, url, target):
+        if is_error_target(site.value(SiteAbsence), url, target):
             self._report(site, [url], f"it redirects to {target}, as missing pages of the site do", now)
         elif is_home(target):
-            site.absence = known = site.absence or SiteAbsence()
+            known = site.value(SiteAbsence) or site.keep(SiteAbsence())
             is_suspicious = suspect_redirect(known, url, target)
             self._records.changed(site)
             if is_suspicious:
@@ -128,7 +131,7 @@ class AbsenceJudge:
     def take_probe(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
         """Learn from the answer for a URL that cannot exist."""
         site = self._records.get(outcome.task.site)
-        known = site.absence
+        known = site.value(SiteAbsence)
         if known is None or known.probe is None:
             return
         asked = known.probe
@@ -180,15 +183,11 @@ class AbsenceJudge:
         self._records.changed(site)
 
     def _probe(self, site: SiteState, suspect: Url, now: float) -> None:
-        if site.absence is not None and may_probe(site.absence, self._settings, now):
-            url = begin_probe(site.absence, suspect, self._settings, now)
+        known = site.value(SiteAbsence)
+        if known is not None and may_probe(known, self._settings, now):
+            url = begin_probe(known, suspect, self._settings, now)
             self._records.changed(site)
             self._queue([Probe(url, SOFT_404)], now)
-
-
-def is_soft_404(page: Page) -> bool:
-    """Whether a page was found to be an error page."""
-    return bool(page.problems) and any(problem.reason == SOFT_404 for problem in page.problems)
 
 
 def _read_page(page: Page, cluster: int = 0, words: int = 0, *, is_copy: bool = False) -> ReadPage:

@@ -6,21 +6,20 @@ request hides our name in its `From` field. Politeness counts such requests as v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct, field
 from xxhash import xxh3_64_intdigest
 
 from periplus.content import decode_body
-from periplus.engine.frontier import SiteRecords
+from periplus.engine.part import Desk, Part, TakeProbe
+from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
 from periplus.formats.robots import parse
-from periplus.model import EventSink, Fetched, FetchOutcome, Judged, Page, Probe, Redirected, Site, Url
-from periplus.parts.absence.policy import is_home
-from periplus.policy.settings import BROWSER_PROBE, CRAWLER_PROBE, CloakingSettings, RedirectionSettings
-from periplus.store import SiteState, State
-from periplus.urls import site_of
+from periplus.model import BROWSER_PROBE, Fetched, FetchOutcome, Judged, Page, Probe, Redirected, Site, Source, Url
+from periplus.store import SiteState
+from periplus.urls import is_home, site_of
 
 from .policy import (
     CloakingFound,
@@ -38,8 +37,11 @@ from .policy import (
     next_step,
     wants_comparison,
 )
+from .settings import CloakingSettings, RedirectionSettings
 
 JUDGE: Final = "cloaking"
+CRAWLER_PROBE: Final = "cloaking-crawler"
+"""The kind of probes that are sent with our own name."""
 _OFFENCES: Final = 2
 """Cloaked pages from which their site is judged; a home page counts as two."""
 _MAX_WAITING: Final = 10_000
@@ -56,31 +58,40 @@ class ComparisonState(Struct, array_like=True):
     waiting: list[Site] = field(default_factory=list)
 
 
-class CloakingJudge:
+class CloakingJudge(Part):
     """Finds cloaked pages, and hosts that redirect their readers to another domain."""
 
     def __init__(
         self,
-        state: State,
-        records: SiteRecords,
+        desk: Desk,
         settings: CloakingSettings,
         redirections: RedirectionSettings,
-        *,
-        events: EventSink,
-        queue: Callable[[Sequence[Probe], float], None],
-        worth: Callable[[Sequence[Url]], list[float]],
         suffixes: tuple[str, ...] = (),
-        saved: ComparisonState | None = None,
     ) -> None:
-        self._state = state
-        self._records = records
+        self._state = desk.state
+        self._records = desk.records
         self._settings = settings
         self._redirections = redirections
-        self._events = events
-        self._queue = queue
-        self._worth = worth
+        self._events = desk.events
+        self._queue = desk.frontier.queue_probes
+        self._worth = desk.frontier.scores.worth
+        self._stats = desk.events.stats
         self._suffixes = suffixes
-        self.state = saved or ComparisonState()
+        self.state = desk.saved(ComparisonState) or ComparisonState()
+
+    def probes(self) -> Mapping[str, TakeProbe]:
+        """Copies for browsers and for crawlers."""
+        return {BROWSER_PROBE: self.take_browser, CRAWLER_PROBE: self.take_crawler}
+
+    def read(self, processed: Processed, now: float) -> None:
+        """Judge a page. A query of a form is sent once: forms have an interval of their own."""
+        if processed.page is not None and processed.reading is not None:
+            is_result = processed.answer.outcome.task.source is Source.FORM
+            self.page_read(processed.page, self._stats.pages, now, is_comparable=not is_result)
+
+    def flush(self) -> ComparisonState:
+        """The state of comparisons."""
+        return self.state
 
     def page_read(self, page: Page, pages: int, now: float, *, is_comparable: bool = True) -> None:
         """Count where a page sends its readers, and compare it with what browsers get, if its turn has come.
@@ -97,7 +108,7 @@ class CloakingJudge:
 
     def _count_redirection(self, page: Page, target: str, now: float) -> None:
         site = self._records.get(site_of(page.url))
-        site.redirections = known = site.redirections or SiteRedirections()
+        known = site.value(SiteRedirections) or site.keep(SiteRedirections())
         evidence = count_page(known, target, site.pages, self._redirections)
         self._records.changed(site)
         if evidence:
@@ -110,13 +121,13 @@ class CloakingJudge:
     def _consider(self, page: Page, pages: int, *, is_suspect: bool, is_comparable: bool, now: float) -> None:
         """Note a site for its first comparison, or compare this page; then let waiting sites have theirs."""
         site = self._records.get(site_of(page.url))
-        probes = site.cloaking or SiteProbes()
+        probes = site.value(SiteProbes) or SiteProbes()
         if is_home(page.url) and not probes.compared:
-            site.cloaking = probes
+            site.keep(probes)
             probes.home = copy_of(page)
             self._records.changed(site)
         if is_due(probes, site.pages, self._settings):
-            site.cloaking = probes
+            site.keep(probes)
             probes.is_noted = True
             self._records.changed(site)
             if len(self.state.waiting) < _MAX_WAITING:
@@ -134,9 +145,10 @@ class CloakingJudge:
 
     def _begin_first(self, site: SiteState, url: Url, now: float) -> None:
         """Compare the home page of a site."""
-        if site.cloaking is not None:
+        probes = site.value(SiteProbes)
+        if probes is not None:
             home = Url(f"{url[: url.index(':')]}://{site.site}/")
-            self._begin(site, site.cloaking, home, site.cloaking.home, now)
+            self._begin(site, probes, home, probes.home, now)
 
     def _begin(self, site: SiteState, probes: SiteProbes, url: Url, copy: Copy | None, now: float) -> None:
         if not self._is_open_to_all(site.site, url):
@@ -162,7 +174,7 @@ class CloakingJudge:
 
     def _take(self, outcome: FetchOutcome, page: Page | None, now: float, *, is_browser: bool) -> None:
         site = self._records.get(outcome.task.site)
-        probes = site.cloaking
+        probes = site.value(SiteProbes)
         if probes is None or probes.url != outcome.task.url:
             return
         self._records.changed(site)
@@ -186,11 +198,12 @@ class CloakingJudge:
 
     def _ask(self, site: SiteState, step: Step, now: float) -> None:
         """Queue the next request of a comparison."""
-        if site.cloaking is not None and site.cloaking.url is not None:
-            site.cloaking.asked += 1
+        probes = site.value(SiteProbes)
+        if probes is not None and probes.url is not None:
+            probes.asked += 1
             self._records.changed(site)
             kind = BROWSER_PROBE if step is Step.ASK_AS_BROWSER else CRAWLER_PROBE
-            self._queue([Probe(site.cloaking.url, kind)], now)
+            self._queue([Probe(probes.url, kind)], now)
 
     def _report(self, site: SiteState, probes: SiteProbes, found: CloakingFound, now: float) -> None:
         """Report a verdict on the page; and on its site, once that has offended often enough."""

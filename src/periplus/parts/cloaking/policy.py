@@ -1,7 +1,7 @@
 """Cloaking: pages that show crawlers something else than browsers, and hosts that redirect their readers elsewhere.
 
 A site that decides by the address of its visitor, not by the name of the program, cannot be found out from one address.
-Nothing here fetches: that is `parts.judging`.
+Nothing here fetches: that is `part`.
 
 The C are copies of the crawl, the B those of requests with a browser's name. A page whose own copies differ as much as
 the browser's is not cloaked: it rotates advertisements or tests two versions (Wu & Davison, "Cloaking and redirection:
@@ -42,8 +42,9 @@ from xxhash import xxh3_64_intdigest
 
 from periplus.content.digests import masked
 from periplus.model import Domain, Page, Url
-from periplus.policy.settings import CloakingSettings, RedirectionSettings
 from periplus.urls import domain_of
+
+from .settings import CloakingSettings, RedirectionSettings
 
 MAX_TERMS: Final = 2000
 """Hashes of words kept of a copy: 8 KB, and nearly all words of nearly all pages."""

@@ -5,7 +5,8 @@ the path, replace a segment, lower-case the path, or use another host or scheme.
 pairs of pages that were both read and whose URLs differ by exactly one rule (Bar-Yossef, Keidar & Schonfeld
 2007; Koppula et al. 2010). Equal and unequal pairs are counted; a rule is accepted when a Beta posterior says that it
 holds (`evidence`), is probed permanently with a small share of the URLs that it would rename, and is withdrawn when
-probes contradict it (`learning`). `renaming` applies the rules of a site to a URL.
+probes contradict it (`learning`). `renaming` applies the rules of a site to a URL, and `renames` is the
+filter that does so.
 
 Other sources of rules: `Clean-param` of robots.txt and a file that people edit (`given`), the rules of
 duplicate-url-discarder (`discarder`), and names that held on many domains, which then need fewer pairs.

@@ -113,7 +113,7 @@ class DiscarderRules:
     def __len__(self) -> int:
         return len(self.rules)
 
-    def rename(self, url: str) -> str:
+    def renamed(self, url: str) -> str:
         """The URL after all rules that match it; the URL itself if none does."""
         parts = _parts(url)
         for number in self._matching(parts) or self._universal:

@@ -2,24 +2,23 @@
 
 For each page that is read for the first time, the URLs that rules would make of its own are looked up, all in one
 batch, and compared with it. What is learnt is kept with what filters learn of the site, which applies the rules
-(`policy.filters.Renames`). A rule is withdrawn when pages contradict it, when the new name of a URL redirects back, or
+(`renames`). A rule is withdrawn when pages contradict it, when the new name of a URL redirects back, or
 when it answers with an error while the URL itself, which is then fetched as a probe, is a page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from periplus.content import likeness, version_of
-from periplus.engine.frontier import Frontier
+from periplus.engine.part import Desk, Part, TakeLearnt, TakeProbe
 from periplus.engine.pipeline import Processed
 from periplus.formats.robots import parse
 from periplus.model import (
     Digests,
-    EventSink,
     Fetched,
     FetchOutcome,
     Judged,
@@ -33,9 +32,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.parts.absence.part import is_soft_404
-from periplus.policy.filters import FilterStates, path_template_of
-from periplus.store import State
+from periplus.policy.filters import path_template_of
 from periplus.urls import site_of
 
 from .evidence import lower_quantile
@@ -75,27 +72,26 @@ class _Found(NamedTuple):
     first: int
 
 
-class DustLearner:
-    """Learns from answers. `states` is what filters keep of sites; `forget_links`: links seen before may be wanted."""
+class DustLearner(Part):
+    """Learns from answers. `given` are rules of people and of earlier crawls, which the filters apply, too."""
 
-    def __init__(
-        self,
-        states: FilterStates,
-        state: State,
-        frontier: Frontier,
-        events: EventSink,
-        forget_links: Callable[[float], None],
-        settings: DustSettings | None = None,
-        given: GivenRules | None = None,
-    ) -> None:
-        self._states = states
-        self._records = state.records
-        self._robots = state.robots
-        self._frontier = frontier
-        self._events = events
-        self._forget_links = forget_links
-        self._settings = settings or DustSettings()
-        self._given = given if given is not None else GivenRules()
+    def __init__(self, desk: Desk, settings: DustSettings, given: GivenRules) -> None:
+        self._states = desk.guard.states
+        self._records = desk.state.records
+        self._robots = desk.state.robots
+        self._frontier = desk.frontier
+        self._events = desk.events
+        self._forget_links = desk.forget_links
+        self._settings = settings
+        self._given = given
+
+    def probes(self) -> Mapping[str, TakeProbe]:
+        """Those that check a rule."""
+        return {PROBE_KIND: self.probed}
+
+    def learnt(self) -> Mapping[str, TakeLearnt]:
+        """Rules that a job has found."""
+        return {"dust": self.take_learnt}
 
     def take_learnt(self, content: bytes, now: float) -> None:
         """Use the rules that `periplus judge` wrote down: a file as people edit it.
@@ -130,12 +126,12 @@ class DustLearner:
             url = task.url
             if task.source is Source.FORM:
                 continue  # results that show nothing are equal, and their parameters matter nevertheless
-            dust = self._states.about(url).dust
+            dust = self._states.about(url).value(SiteDust)
             template = path_template_of(url) if "?" in url else ""  # only rules about queries ask for it
             has_secure = dust is not None and dust.has_secure
             if not has_secure and url.startswith("https:"):
                 state = self._states.changing(url)
-                dust = state.dust = state.dust or SiteDust()
+                dust = state.value(SiteDust) or state.keep(SiteDust())
                 dust.has_secure = has_secure = True
             known = dust.known.values() if dust else ()
             found = operations(url, template, known, _split_names(dust), has_secure=has_secure)
@@ -148,9 +144,7 @@ class DustLearner:
     def _learn_page(self, each: _Found, records: Sequence[UrlRecord | None], now: float) -> None:
         url, reading = each.page.url, each.reading
         state = self._states.changing(url)
-        dust = state.dust
-        if dust is None:
-            dust = state.dust = SiteDust()
+        dust = state.value(SiteDust) or state.keep(SiteDust())
         if not dust.pages:
             self._begin(dust, site_of(url))
         if dust.targets:
@@ -197,30 +191,30 @@ class DustLearner:
     def _is_countable(self, page: Page, reading: Reading, dust: SiteDust) -> bool:
         """Whether the text of a page is its own: not an error, and not what much of the site says."""
         placement = reading.placement
-        if placement is None or is_soft_404(page):
+        if placement is None or page.is_soft_404:
             return False
         return placement.size <= max(_SMALL_CLUSTER, self._settings.max_cluster * dust.pages)
 
     def _learn_failure(self, outcome: FetchOutcome, now: float) -> None:
         url = outcome.task.url
-        dust = self._states.about(url).dust
+        dust = self._states.about(url).value(SiteDust)
         if dust is None or not (dust.rules or dust.targets):
             return
         if isinstance(outcome, Redirected):
             template = path_template_of(outcome.target)
             made = [(key, apply(rule, outcome.target, template) or "") for key, rule in dust.rules.items()]
             if any(name == url for _, name in made):
-                changed = self._states.changing(url).dust or dust
+                changed = self._states.changing(url).value(SiteDust) or dust
                 self._report(site_of(url), redirected_back(changed, url, made), now)
         elif isinstance(outcome, Fetched) and outcome.status >= 400:
-            variant = target_failed(self._states.changing(url).dust or dust, url)
+            variant = target_failed(self._states.changing(url).value(SiteDust) or dust, url)
             if variant is not None:
                 self._frontier.queue_probes([Probe(Url(variant), PROBE_KIND)], now)
 
     def probed(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
         """Take the answer to a probe that checks a rule."""
         url = outcome.task.url
-        dust = self._states.changing(url).dust
+        dust = self._states.changing(url).value(SiteDust)
         if dust is None:
             return
         anchor = anchor_of(dust, url)
@@ -238,11 +232,10 @@ class DustLearner:
             given = parse(file.body).clean_params[:_MAX_CLEANED]
             lines = tuple((each.params, each.path) for each in given)
         url = Url(f"http://{site}/")
-        dust = self._states.about(url).dust
+        dust = self._states.about(url).value(SiteDust)
         if lines != (dust.cleaned if dust is not None else ()):
             state = self._states.changing(url)
-            state.dust = state.dust or SiteDust()
-            state.dust.cleaned = lines
+            (state.value(SiteDust) or state.keep(SiteDust())).cleaned = lines
 
     def _report(self, site: Site, changes: Sequence[RuleChange], now: float) -> None:
         """Report rules. Where one fell, URLs that it renamed may be wanted."""

@@ -13,12 +13,14 @@ queues divide [0, 1] evenly, and its last bits are what the URL inherits (`worth
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from periplus.model import ConfigError, Discovery, KnownLinks, Source
+from periplus.model import ConfigError, Discovery, KnownLinks, Ordering, Source, Url
+from periplus.policy.ordering import make_ordering, ordering
 from periplus.policy.ordering.importance import OCTAVES, ByWorth
 
 TUNNEL: Final = 4
@@ -196,3 +198,27 @@ class NBest(Shark):
     def ranks(self, known: KnownLinks) -> NDArray[np.float64]:
         """Their potentials have not changed: only the batch is new."""
         return known.worth
+
+
+_FOCUSED: Final[dict[str, Callable[..., Ordering]]] = {
+    "best_first": BestFirst,
+    "context_graph": ContextGraph,
+    "focused": Focused,
+    "n_best": NBest,
+    "shark": Shark,
+}
+
+
+def focused_orderings() -> tuple[str, ...]:
+    """The names of those for a crawl, in order; `context_graph` is for simulations alone."""
+    return tuple(sorted({*_FOCUSED} - {"context_graph"}))
+
+
+def any_ordering(
+    name: str, *, oracle: Callable[[Url], float] | None = None, **settings: int | float | str | bool
+) -> Ordering:
+    """The ordering of that name, of these and of those that need no topic (`policy.ordering`)."""
+    make = _FOCUSED.get(name)
+    if make is None:
+        return ordering(name, focused_orderings(), oracle=oracle, **settings)
+    return make_ordering(name, make, settings)

@@ -17,11 +17,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
+from periplus.engine.links import Worths
+from periplus.engine.part import Desk, Part
+from periplus.engine.stats import CrawlStats
 from periplus.model import ConfigError, Ordering, Page, Url
-from periplus.parts.revisit.weights import PageWeights
-from periplus.policy.ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, potential_of, worth_of
 
 from .learning import LearnerState, LinkLearner, folder_of
+from .ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, potential_of, worth_of
 from .topic import Nearness, TopicState
 
 WINDOW: Final = 100
@@ -67,53 +69,29 @@ class FocusState(Struct, array_like=True):
     pages: int = 0
 
 
-class HarvestStats(Protocol):
-    """Where the harvest is counted: see `crawl.stats.CrawlStats`."""
-
-    appraised: int
-    relevant: int
-    recent: int
-    recent_relevant: int
-    dry: int
-
-
-class Scores(Protocol):
-    """The scores of URLs (`crawl.frontier.scores`)."""
-
-    def worth(self, urls: Sequence[Url]) -> list[float]:
-        """The worth of each URL."""
-
-    def revalue(self, url: Url, change: Callable[[float], float]) -> None:
-        """Change the worth of a URL."""
-
-
 class Focus:
-    """The focus of a shard."""
+    """The focus of a crawl. The harvest is counted in `stats`."""
 
-    def __init__(self, make: MakeTopic, ordering: Focusing, explore: float, saved: FocusState | None = None) -> None:
+    def __init__(
+        self, make: MakeTopic, ordering: Focusing, explore: float, stats: CrawlStats, saved: FocusState | None = None
+    ) -> None:
         self._state = saved or FocusState()
         self._topic = make(self._state.topic)
         self._ordering = ordering
         self._learner = LinkLearner(self._state.learner)
         self._explore = explore
-        self._scores: Scores | None = None
-
-    def weigh(self, scores: Scores, weights: PageWeights) -> None:
-        """Keep the relevance of pages with their scores, and let it decide which are worth another visit."""
-        self._scores = scores
-        weights.relevance = lambda url: max(potential_of(scores.worth([url])[0]), LEAST_WEIGHT)
+        self._stats = stats
 
     @property
     def state(self) -> FocusState:
         """The state to commit."""
         return replace(self._state, topic=self._topic.state, learner=self._learner.state)
 
-    def appraised(self, page: Page, stats: HarvestStats) -> Page:
+    def appraised(self, page: Page) -> Page:
         """A page with its relevance, which is counted. What was learnt from it counts for the next."""
         relevance = self._topic.relevance(page)
         self._learner.learn(page.url, relevance)
-        if self._scores is not None:
-            self._scores.revalue(page.url, lambda worth: worth_of(relevance, inherited_of(worth)))
+        stats = self._stats
         recent, is_relevant = self._state.recent, relevance >= RELEVANT
         recent.append(is_relevant)
         del recent[:-WINDOW]
@@ -162,17 +140,29 @@ class Focus:
             found[chosen] = worth_of(1.0, inherited_of(found[chosen]))
 
 
-def focus_of(make: MakeTopic | None, ordering: Ordering, explore: float, saved: FocusState | None) -> Focus | None:
-    """The focus of a crawl, if it has a topic."""
-    if make is None:
-        return None
-    if not isinstance(ordering, Focusing):
-        raise ConfigError(
-            "this ordering does not use the topic", hint="write --order focused, shark, best_first or n_best"
-        )
-    return Focus(make, ordering, explore, saved)
+class FocusPart(Part):
+    """The focus of a shard. The relevance of pages is kept with their scores, and decides which are worth a visit."""
 
+    def __init__(self, desk: Desk, make: MakeTopic, ordering: Ordering, explore: float) -> None:
+        if not isinstance(ordering, Focusing):
+            raise ConfigError(
+                "this ordering does not use the topic", hint="write --order focused, shark, best_first or n_best"
+            )
+        self._focus = Focus(make, ordering, explore, desk.events.stats, desk.saved(FocusState))
+        self._scores = scores = desk.frontier.scores
+        desk.weights.multiply_by(lambda url: max(potential_of(scores.worth([url])[0]), LEAST_WEIGHT))
 
-def appraising(focus: Focus | None, mark: Callable[[Page], Page], stats: HarvestStats) -> Callable[[Page], Page]:
-    """What marks pages, and measures their relevance too if the crawl has a topic."""
-    return mark if focus is None else lambda page: focus.appraised(mark(page), stats)
+    def flush(self) -> FocusState:
+        """The state to commit."""
+        return self._focus.state
+
+    def worths(self) -> Worths:
+        """Every link has its own worth."""
+        return self._focus.worths
+
+    def mark(self, page: Page) -> Page:
+        """The page with its relevance."""
+        appraised = self._focus.appraised(page)
+        relevance = appraised.relevance or 0.0
+        self._scores.revalue(page.url, lambda worth: worth_of(relevance, inherited_of(worth)))
+        return appraised

@@ -9,17 +9,18 @@ When every form is due is in its row: after a restart the same follows.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from heapq import heapify, heappop, heappush
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from periplus.engine.frontier import Frontier, SiteRecords
-from periplus.engine.router import ShardRouter
+from periplus.engine.part import Desk, Part, TakeProbe
+from periplus.engine.pipeline import Processed
 from periplus.model import (
     Discovery,
-    EventSink,
     Failed,
     Fetched,
     FetchOutcome,
@@ -35,8 +36,6 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.parts.sitemaps.store import SitemapStore
-from periplus.store import State
 from periplus.urls import site_of
 
 from .kinds import inputs_of, kind_of
@@ -78,28 +77,25 @@ _POLL: Final = 1.0
 """Seconds after which a form is looked at again whose query has no answer yet, at least."""
 
 
-class Forms:
+class SiteForms(Struct, array_like=True):
+    """The number of forms that were found at a site."""
+
+    count: int = 0
+
+
+class Forms(Part):
     """The forms of a shard's sites."""
 
-    def __init__(
-        self,
-        rules: FormRules,
-        state: State,
-        sites: SiteRecords,
-        frontier: Frontier,
-        router: ShardRouter,
-        events: EventSink,
-    ) -> None:
+    def __init__(self, desk: Desk, rules: FormRules) -> None:
         self._settings = settings = rules.settings
         self._rules = rules
-        self._sites = sites
-        self._rows = state.forms
-        self._records = state.records
-        self._listings = state.listings
-        self._sitemaps = SitemapStore(state)
-        self._frontier = frontier
-        self._router = router
-        self._events = events
+        self._sites = desk.records
+        self._rows = desk.state.forms
+        self._records = desk.state.records
+        self._has_read = desk.has_read
+        self._frontier = desk.frontier
+        self._router = desk.router
+        self._events = desk.events
         self._seen = set[int]()
         self._open: dict[int, OpenForm] = {}
         self._of_site: dict[Site, list[int]] = {}
@@ -133,7 +129,16 @@ class Forms:
         row.due_at = self._due[row.key] = at
         heappush(self._heap, (at, row.key))
 
+    def probes(self) -> Mapping[str, TakeProbe]:
+        """The pages of forms, loaded a second time."""
+        return {CHECK: self.checked}
+
     # forms that are found
+
+    def passed_on(self, processed: Processed, now: float) -> None:
+        """Note the forms of a page."""
+        if processed.page is not None:
+            self.page_read(processed.page, processed.answer.outcome.task.depth, now)
 
     def page_read(self, page: Page, depth: int, now: float) -> None:
         """Note the forms of a page that was read; if it is a record of a form, use its words for queries."""
@@ -156,9 +161,10 @@ class Forms:
 
     def _found(self, key: int, site: Site, form: Form, page: Page, depth: int, now: float) -> None:
         record = self._sites.get(site)
-        if record.forms >= MAX_FORMS_PER_SITE:
+        known = record.value(SiteForms) or record.keep(SiteForms())
+        if known.count >= MAX_FORMS_PER_SITE:
             return
-        record.forms += 1
+        known.count += 1
         self._sites.changed(record)
         form = bounded(form)
         reason = self._refusal(form, page, now)
@@ -197,7 +203,7 @@ class Forms:
             return self._refuse(row, "form-signed-in", now)
         if self._begun[row.site] >= self._settings.forms_per_site:
             return self._refuse(row, "form-too-many", now)
-        if len(self._open) >= self._settings.max_open or not self._are_sitemaps_read(row.site):
+        if len(self._open) >= self._settings.max_open or not self._has_read(row.site):
             self._set_due(row, now + _SOON * (1 + len(self._due) / _AT_ONCE))
         elif self._forbids(row.form.action):
             return self._refuse(row, "robots", now)
@@ -209,12 +215,6 @@ class Forms:
             self._frontier.queue_probes([Probe(row.page, CHECK)], now)
         self._rows.put([row])
         return None
-
-    def _are_sitemaps_read(self, site: Site) -> bool:
-        """Whether every sitemap of a site was read, and what they list was queued."""
-        if self._listings.has(site):
-            return False
-        return all(node.retired or node.visits or node.failures for node in self._sitemaps.of_site(site))
 
     def checked(self, outcome: FetchOutcome, page: Page | None, now: float) -> None:
         """Open a form whose page was loaded a second time, if its hidden fields are the same."""
@@ -321,11 +321,12 @@ class Forms:
 
     # answers
 
-    def answered(self, outcome: FetchOutcome, page: Page | None, found: list[Discovery], now: float) -> list[Discovery]:
+    def lead(self, processed: Processed, found: list[Discovery], now: float) -> list[Discovery]:
         """Learn from an answer, and return the discoveries `found` in it; records get the form as their source.
 
         Links of a page of results to further queries are left to the form, which requests them when it is due.
         """
+        outcome, page = processed.answer.outcome, processed.page
         task = outcome.task
         key = self._asked.get(task.url) if self._asked else None
         if key is None or task.purpose is not Purpose.PAGE:

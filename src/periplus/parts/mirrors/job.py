@@ -22,11 +22,10 @@ from msgspec import Struct
 
 from periplus.insight.views import Views
 from periplus.model import Domain, Judged, Site
-from periplus.parts.absence.policy import HomePage, parked_domains
 from periplus.policy.duplicates import brief_of
-from periplus.policy.settings import MirrorSettings, ParkedSettings
 from periplus.urls import domain_of
 
+from .parked import HomePage, parked_domains
 from .policy import (
     MAX_PATHS,
     HostFacts,
@@ -40,6 +39,7 @@ from .policy import (
     rules_of,
     verify,
 )
+from .settings import MirrorSettings, ParkedSettings
 
 DomainOf = Callable[[str], Domain | None]
 """The registrable domain of a host."""

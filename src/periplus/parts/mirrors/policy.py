@@ -17,12 +17,11 @@ same page everywhere are parked, or send error pages.
 The copy may have another root: `/docs/` of one host is `/` of the other. Texts that both hosts have vote for the roots
 (`mappings_of`): what remains of two paths without their common last segments.
 
-URLs of mirrors are renamed, parked domains get one page. Reasons: `mirror`, `parked`.
-
 A URL of a mirror becomes the same path of the host that is kept, wherever it is found. A share of them (`probing`,
 chosen by hash) keeps its name and is fetched, so that the job sees if the two hosts part; that share is all that a
 mirror costs. URLs that were queued before are refused as `mirror` when their turn comes, and their other names are
-found in their place. Seeds are exempt: a person asked for them.
+found in their place; a parked domain gets one page, and its other URLs are refused as `parked`. Seeds are exempt: a
+person asked for them.
 
 A host is kept by trust, by the number of hosts that link to it, the shorter name, the alphabet.
 `www.` never wins over the same name without it if a sitemap lists that.
@@ -44,10 +43,10 @@ from xxhash import xxh3_64_intdigest
 
 from periplus.model import Discovery, Purpose, Reject, Site, Source, Url, Verdict
 from periplus.policy.duplicates import likenesses
-from periplus.policy.filters import FilterStates, Guard
 from periplus.policy.filters.reasons import ACCEPT
-from periplus.policy.settings import MirrorSettings
 from periplus.urls import domain_of, site_of
+
+from .settings import MirrorSettings
 
 MAX_PATHS: Final = 1000
 """Paths of a host that are sketched: the shortest."""
@@ -339,33 +338,6 @@ class MirrorHosts:
             if path.startswith(rule.root):
                 return Url(f"{scheme}://{rule.target}{rule.target_root}{path[len(rule.root) :]}")
         return None
-
-
-class GuardWithHosts:
-    """A guard that also refuses waiting URLs of mirrors and parked domains."""
-
-    def __init__(self, guard: Guard, hosts: MirrorHosts) -> None:
-        self._guard = guard
-        self._hosts = hosts
-        self.judge_all = guard.judge_all
-        self.admit = guard.admit
-        self.observe = guard.observe
-        self.page_read = guard.page_read
-        self.changed = guard.changed
-        self.renamed = guard.renamed
-        self.may_remember = guard.may_remember
-        self.wanted_pairs = guard.wanted_pairs
-        self.looked_for = guard.looked_for
-
-    @property
-    def states(self) -> FilterStates:
-        """The data of all sites."""
-        return self._guard.states
-
-    def reconsider(self, discovery: Discovery) -> Verdict:
-        """Whether a URL that was admitted is wanted still."""
-        verdict = self._hosts.reconsider(discovery)
-        return verdict if isinstance(verdict, Reject) else self._guard.reconsider(discovery)
 
 
 class HostFacts(Struct, frozen=True):

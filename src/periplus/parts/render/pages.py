@@ -29,7 +29,7 @@ from msgspec.structs import replace
 
 from periplus.content import RawPage, read_pages, sniff_charset
 from periplus.formats.encodings import decode
-from periplus.model import Fetched, Links, Page, Problem, ReadFrom, Render, Rendering, Url
+from periplus.model import DOCUMENT_TYPE, Fetched, Links, Page, Problem, ReadFrom, Render, Rendering, Url
 from periplus.urls import canonical
 
 NEEDED_SCORE: Final = 4
@@ -281,10 +281,6 @@ def hash_routes(html: str, base: Url) -> list[Url]:
         if len(found) >= _MAX_ROUTES:
             break
     return list(found)
-
-
-DOCUMENT_TYPE: Final = "text/html; charset=utf-8"
-"""The type of a document that was taken from a browser."""
 
 
 def completed(page: Page, raw: RawPage, answer: Fetched) -> Page:

@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from periplus.content import decode_body
+from periplus.engine.links import Complete
+from periplus.engine.part import Desk, HowToRender, Part
 from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
-from periplus.model import EventSink, Fetched, Judged, Page, Purpose, Render, Site, Url
-from periplus.policy.filters import FilterStates, key_of, template_of
+from periplus.model import Fetched, Judged, Page, Purpose, Render, Site, Url
+from periplus.policy.filters import key_of, template_of
 from periplus.urls import site_of
 
-from .pages import FEWEST_LINKS, LONGEST_SHELL, script_need
+from .pages import FEWEST_LINKS, LONGEST_SHELL, completed, script_need
 from .settings import RenderMode, RenderSettings
 from .templates import (
     SiteRendering,
@@ -35,13 +37,21 @@ _MAX_SCORED: Final = 1 << 20
 """Bytes of a page that are looked at for signs of an application: shells are short."""
 
 
-class ScriptNeeds:
-    """Decides how pages are read, and learns from those that were. `states` is what filters keep of sites."""
+class ScriptNeeds(Part):
+    """Decides how pages are read, and learns from those that were."""
 
-    def __init__(self, states: FilterStates, settings: RenderSettings, events: EventSink) -> None:
-        self._states = states
+    def __init__(self, desk: Desk, settings: RenderSettings) -> None:
+        self._states = desk.guard.states
         self._settings = settings
-        self._events = events
+        self._events = desk.events
+
+    def completing(self) -> Complete:
+        """Data for scripts is read also from pages that no browser opened."""
+        return completed
+
+    def rendering(self) -> HowToRender | None:
+        """What decides, if pages are rendered at all."""
+        return self.render if self._settings.is_on else None
 
     def render(self, url: Url, now: float) -> Render:
         """Whether a page is to be opened in a browser."""
@@ -50,7 +60,7 @@ class ScriptNeeds:
             return Render.NEVER
         if mode == RenderMode.ALWAYS:
             return Render.ALWAYS
-        return decision_for(self._states.about(url).rendering, _key(url), self._settings, now)
+        return decision_for(self._states.about(url).value(SiteRendering), _key(url), self._settings, now)
 
     def learn(self, processed: Sequence[Processed], now: float) -> None:
         """Learn from pages that were read."""
@@ -83,7 +93,7 @@ class ScriptNeeds:
 
     def _learn_grown(self, url: Url) -> None:
         """Have a template that needs scripts tested again after one of its pages could be read without them."""
-        known = self._states.about(url).rendering
+        known = self._states.about(url).value(SiteRendering)
         test = None if known is None else known.of(_key(url))
         if test is not None and test.decision is TemplateDecision.NEEDED:
             forget_decision(self._changing(url))
@@ -100,9 +110,7 @@ class ScriptNeeds:
 
     def _changing(self, url: Url) -> TemplateTest:
         state = self._states.changing(url)
-        if state.rendering is None:
-            state.rendering = SiteRendering()
-        return state.rendering.changing(_key(url))
+        return (state.value(SiteRendering) or state.keep(SiteRendering())).changing(_key(url))
 
     def _record(
         self, url: Url, decision: TemplateDecision, score: float, evidence: tuple[str, ...], now: float

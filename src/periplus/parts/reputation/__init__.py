@@ -1,5 +1,6 @@
 """The reputation of domains: how much of a crawl each registrable domain gets, and when.
 
-`job` computes scores from the domain graph in the tables, `policy` turns them into budgets and passes. After Lee et al.
-(IRLbot, 2008) and Gyongyi et al. (TrustRank, 2004). The crawl reads the result as a learnt file.
+`policy` scores domains by the links between them, and turns scores into budgets; `job` does that for the domain graph
+in the tables. The result is a learnt file (`known`), which a crawl follows (`part`). After Lee et al. (IRLbot, 2008)
+and Gyongyi et al. (TrustRank, 2004).
 """

@@ -33,15 +33,16 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from pyarrow import parquet
 
+from periplus.graph import trust
 from periplus.insight.views.kept import write_verdicts
 from periplus.model import Judged, Url
-from periplus.parts.spam.scores import SpamScores
 from periplus.store.durable import replace_file
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import intact_files_of, read_spooled
 from periplus.urls import domain_of, site_of
 
-from .policy import KnownReputation, budgets_of, domain_hash, networks, of_listed, star, trust
+from .known import KnownReputation, domain_hash
+from .policy import budgets_of, networks, of_listed, star
 
 # ruff: noqa: S608 - SQL is put together from our own words here
 
@@ -330,20 +331,21 @@ def learn_reputation(
     *,
     seeds: Sequence[Url],
     settings: ReputationSettings | None = None,
-    spam: SpamScores | None = None,
+    spam_of: Callable[[str], float] | None = None,
     now: float = 0.0,
     database: duckdb.DuckDBPyConnection | None = None,
 ) -> Reputation:
     """Score the domains of the collection in `folder`, and write verdicts there, judged at `now`.
 
     Tables are read by `database`, whose limits then hold for what it needs; without one, by a database of its own.
-    Links of domains that are more likely spam than not do not count: trust that has leaked into a farm ends there.
+    `spam_of` is the probability that a domain is spam. Links of domains that are more likely spam than not do not
+    count: trust that has leaked into a farm ends there.
     """
     settings = settings or ReputationSettings()
     graph = DomainGraph(settings.suffixes, settings.shards, settings.owner)
     graph.read(folder, spooled, database)
     own = np.unique(np.array([graph.number(site_of(seed)) for seed in seeds], np.int64))
-    sources, targets = _honest_links(graph, spam)
+    sources, targets = _honest_links(graph, spam_of)
     n = len(graph)
     supporters = star(targets, n)
     if settings.score == "star":
@@ -359,12 +361,14 @@ def learn_reputation(
     return found
 
 
-def _honest_links(graph: DomainGraph, spam: SpamScores | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _honest_links(
+    graph: DomainGraph, spam_of: Callable[[str], float] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The links between domains, without those of spam."""
     sources, targets = graph.links
-    if spam is None or spam.is_empty:
+    if spam_of is None:
         return sources, targets
-    is_honest = np.fromiter((spam.of_domain(name) <= SPAM_ABOVE for name in graph.names), bool, len(graph))
+    is_honest = np.fromiter((spam_of(name) <= SPAM_ABOVE for name in graph.names), bool, len(graph))
     return sources[is_honest[sources]], targets[is_honest[sources]]
 
 

@@ -8,8 +8,7 @@ computes from that what a visit is worth now, and when it will be worth its pric
 `mentioned` above all, and asks for pages that are `due`. `change_history` keeps the evidence of visits and signals,
 `visit_stats` the other results of visits; `visit_value` computes what a visit is worth, and lists the next visits with
 their reasons; `freshness` samples the collection and measures how fresh it is; `budget` has the visits a day and the
-price of a visit; `comparison` measures how much a page differs from its last version; `records` are what each commit
-holds. After a crash the same inputs lead to the same decisions.
+price of a visit; `records` are what each commit holds. After a crash the same inputs lead to the same decisions.
 
 *Estimation.* `evidence` is what is kept of a page (64 bytes), `signals` what is kept of a site; `estimation` makes
 rates and trust of all of them at once, `ledger` those of one site (`change_posterior`), and `fresh_share` estimates how
@@ -17,9 +16,9 @@ many copies are fresh.
 
 *Worth.* `objectives` are what may be wanted, and the policies to compare with, by name; `crawl_value` are their tables:
 what a visit is worth now, and at what age it is worth a price; `allocation` shares out budgets the way the literature
-and Nutch do. `gains` are other benefits of visits (new pages, cheap answers), `weights` the importance of pages.
-`page_value` computes, from the record of one page, what a visit is worth and when it will be worth its price. Where a
-crawl has several shards, `market` moves the budget between them until they have one price.
+and Nutch do. `gains` are other benefits of visits (new pages, cheap answers), `weights` what first visits and hubs are
+worth. `page_value` computes, from the record of one page, what a visit is worth and when it will be worth its price.
+Where a crawl has several shards, `market` moves the budget between them until they have one price.
 
 Rates are changes a day; times are POSIX seconds and come as arguments. Everything is pure: the crawl and the simulator
 call the same lines.

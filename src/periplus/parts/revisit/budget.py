@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from periplus.model import Site, Url, UrlRecord
+from periplus.model import Bid, Site, Url, UrlRecord
 from periplus.policy.settings import RefreshSettings
 from periplus.store import State
 from periplus.urls import site_of
@@ -24,7 +24,6 @@ from .change_history import ChangeHistory, Revised
 from .crawl_value import CrawlValue
 from .evidence import unpack_page
 from .freshness import is_present
-from .market import Bid
 from .page_value import Price, price_for, rate_of
 from .records import RevisitState
 from .signals import SiteEvidence

@@ -28,7 +28,7 @@ from periplus.model import (
     Url,
     UrlRecord,
 )
-from periplus.parts.sitemaps.difference import SignalSettings, is_signal
+from periplus.policy.lastmod import SignalSettings, is_signal
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 
@@ -37,7 +37,7 @@ from .freshness import GONE
 from .ledger import fit_site, pages_of
 from .page_value import learnt, rate_of
 from .records import SiteRecords
-from .signals import NO_EVIDENCE, NO_PROOF, SiteEvidence
+from .signals import NO_EVIDENCE, NO_PROOF, ArchiveProof, SiteEvidence
 from .weights import RefreshRetirementSettings, after_setback
 
 _SAMPLE = 20_000
@@ -53,6 +53,8 @@ _MAX_COUNT = 1 << 20
 """Bound of the counters behind that trust."""
 _JUST_NOW = 3600.0
 """Seconds: a page whose date is that close to the request most likely shows a clock."""
+_MOSTLY_RIGHT = 0.5
+"""Precision from which visits after a signal of a kind are not learnt from: the signal selected pages that changed."""
 _KINDS = {
     Source.SITEMAP: SignalKind.SITEMAP,
     Source.ARCHIVE: SignalKind.SITEMAP,
@@ -92,7 +94,7 @@ class ChangeHistory:
             return self._seen(site, page, after, reading, now)
         if page.visited_at and _is_elsewhere(after.status) and not _is_elsewhere(before.status):
             # the page is no longer there: one change, however often that is found
-            return learnt(page, site.signals or NO_EVIDENCE, True, now)[0], {}
+            return learnt(page, site.value(SiteEvidence) or NO_EVIDENCE, True, now)[0], {}
         return page, {}
 
     def _seen(
@@ -103,15 +105,15 @@ class ChangeHistory:
         is_changed = reading is not None and reading.level is not None and reading.level >= ChangeLevel.MAJOR
         if is_in_archive(after):
             is_reported = page.signals[SignalKind.SITEMAP] > 0
-            site.archives = (site.archives or NO_PROOF).checked(is_reported=is_reported, is_changed=is_changed)
-        page, evidence = learnt(page, site.signals or NO_EVIDENCE, is_changed, now)
-        site.signals = evidence
+            site.keep((site.value(ArchiveProof) or NO_PROOF).checked(is_reported=is_reported, is_changed=is_changed))
+        page, evidence = learnt(page, site.value(SiteEvidence) or NO_EVIDENCE, is_changed, now)
+        site.keep(evidence)
         return page, self._count_visit(site, now)
 
     def _count_visit(self, site: SiteState, now: float) -> Revised:
         """Estimate the site again after enough revisits."""
         site.visits_since_estimate += 1
-        pages = (site.signals or NO_EVIDENCE).pages
+        pages = (site.value(SiteEvidence) or NO_EVIDENCE).pages
         if site.visits_since_estimate < max(_ESTIMATE_AFTER, _ESTIMATE_SHARE * min(pages, _SAMPLE)):
             return {}
         site.visits_since_estimate = 0
@@ -128,20 +130,20 @@ class ChangeHistory:
 
     def evidence_of(self, site: Site) -> SiteEvidence:
         """The evidence about the signals of a site, and about its pages together."""
-        return self._sites.get(site).signals or NO_EVIDENCE
+        return self._sites.get(site).value(SiteEvidence) or NO_EVIDENCE
 
     def estimate_first(self, site: Site, now: float) -> Revised:
         """Estimate a site for the first time; return the pages whose rate changes."""
         state = self._sites.get(site)
-        if not self._is_watching or (state.signals or NO_EVIDENCE).pages:
+        if not self._is_watching or (state.value(SiteEvidence) or NO_EVIDENCE).pages:
             return {}
         revised = self._estimate(state, now)
         self._sites.changed(state)
         return revised
 
     def _estimate(self, site: SiteState, now: float) -> Revised:
-        evidence, revised = self._estimated(site.site, site.signals or NO_EVIDENCE, now)
-        site.signals = evidence
+        evidence, revised = self._estimated(site.site, site.value(SiteEvidence) or NO_EVIDENCE, now)
+        site.keep(evidence)
         return revised
 
     def estimated(self, site: Site, now: float) -> SiteEvidence:
@@ -195,8 +197,8 @@ class ChangeHistory:
         late = page.signalled_late(SignalKind.SITEMAP, modified_at)
         state = self._sites.get(site_of(known.url))
         for before, after in zip(page.ring, late.ring, strict=True):
-            if before != after and state.archives is not None:
-                state.archives = state.archives.reported_late(is_changed=is_changed_of(before))
+            if before != after and (proof := state.value(ArchiveProof)) is not None:
+                state.keep(proof.reported_late(is_changed=is_changed_of(before)))
                 self._sites.changed(state)
 
     def _count_lag(self, site: Site, kind: SignalKind, named_at: float, now: float) -> None:
@@ -220,7 +222,7 @@ class ChangeHistory:
 
     def _keep(self, site: Site, evidence: SiteEvidence) -> None:
         state = self._sites.get(site)
-        state.signals = evidence
+        state.keep(evidence)
         self._sites.changed(state)
 
 
@@ -285,3 +287,12 @@ def is_back(discovery: Discovery, known: UrlRecord, retirement: RefreshRetiremen
     if not known.failures or not (is_later or discovery.source is Source.PING):
         return False
     return bool(after_setback(known.status, known.failures, discovery.found_at, retirement).retired)
+
+
+def is_announced(site: SiteState, record: UrlRecord) -> bool:
+    """Whether a signal of a kind that is mostly right on this site announced a change of the page."""
+    known = site.value(SiteEvidence)
+    if known is None or not record.evidence:
+        return False
+    signals = unpack_page(record.evidence).signals
+    return any(count and kind.precision >= _MOSTLY_RIGHT for count, kind in zip(signals, known.kinds, strict=True))

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice
 from random import Random
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import Lane, Site, Url, UrlRecord, UrlRecords
+from periplus.model import Freshness, Lane, Site, Url, UrlRecord, UrlRecords
 from periplus.policy.settings import RefreshSettings
 from periplus.store import SiteState, State
 from periplus.urls import fingerprint, site_of
@@ -40,40 +39,6 @@ _LOOKS = 0.01
 _ALL_BITS = (1 << 64) - 1
 _NOT_ESTIMATED = FreshShare(math.nan, math.nan, math.nan)
 """In place of an estimate that is not made: null in JSON."""
-
-
-class Freshness(Struct, frozen=True):
-    """The estimated state of a collection that is watched.
-
-    `fresh` is the expected share of `pages` whose copy is what the page says now, between `low` and `high` with 95 %
-    probability; `age` the mean of the seconds since pages were last seen; `price` what a visit must be worth. `checked`
-    pages were visited more than once: as long as it is 0, nothing of `fresh` has been checked.
-    """
-
-    pages: int
-    fresh: float
-    low: float
-    high: float
-    age: float
-    price: float
-    checked: int
-
-    def __add__(self, other: Freshness) -> Freshness:
-        """The freshness of two parts of a collection together."""
-        pages = self.pages + other.pages
-        if not self.pages or not other.pages:
-            return self if self.pages else other
-        mine, theirs = self.pages / pages, other.pages / pages
-        fresh = mine * self.fresh + theirs * other.fresh
-        return Freshness(
-            pages,
-            fresh,
-            fresh - math.hypot(mine * (self.fresh - self.low), theirs * (other.fresh - other.low)),
-            fresh + math.hypot(mine * (self.high - self.fresh), theirs * (other.high - other.fresh)),
-            mine * self.age + theirs * other.age,
-            mine * self.price + theirs * other.price,
-            self.checked + other.checked,
-        )
 
 
 class PageSample:

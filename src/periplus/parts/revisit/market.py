@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from msgspec import Struct
+from periplus.model import Bid
 
 from .evidence import DAY
 
@@ -46,28 +46,6 @@ _LEAST_PAUSE = 60.0
 """Minimum seconds between two adjustments."""
 _WORTH_TELLING = 0.01
 """Relative change of a budget below which no part is notified."""
-
-
-class Bid(Struct, frozen=True):
-    """What a part of a crawl says at a time of its visits, of which it may make `visits_a_day` of a `whole`.
-
-    `price` is what a visit must be worth there now, `forecast` what it would have to be in the long run; both in
-    weights as they were given, not in means of that part. It has `pages` pages to revisit, of which this many are
-    `waiting` to be visited.
-    """
-
-    at: float
-    whole: float
-    visits_a_day: float
-    price: float
-    forecast: float
-    pages: int
-    waiting: int
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether the bid is usable."""
-        return self.pages > 0 and 0.0 < self.price < math.inf and 0.0 < self.forecast < math.inf
 
 
 class Market:

@@ -10,13 +10,13 @@ price, and valued again. Not much earlier: waiting pages are served first in, fi
 of the price most pages wait at any time, which turns the best policy into a round robin (measured: 84 % of the
 attainable freshness, against 99.8 % at nine tenths; at the price itself visits are missed, and it is 89 %).
 
-It is the Lagrange multiplier of the budget, and is not solved for: it follows what is served. Most visits should be
-worth a little more than the price, and some a little less, since pages wake before they are worth it; so it rises with
-each visit that is worth more, falls faster with each that is worth less, and falls with each visit that could have been
-made and was not, for want of a page. (Following the number of pages that become worth it in a minute, as reported for
-GREEDY-NCIS, was tried: a falling price wakes all pages between the old price and the new at once, and then oscillates
-forever.) Hosts that cannot be visited often enough serve pages worth far more; that is not evidence about the price, so
-it follows a quantile, not a mean.
+The price is the Lagrange multiplier of the budget, and is not solved for: it follows what is served. Most visits should
+be worth a little more than the price, and some a little less, since pages wake before they are worth it; so it rises
+with each visit that is worth more, falls faster with each that is worth less, and falls with each visit that could have
+been made and was not, for want of a page. (Following the number of pages that become worth it in a minute, as reported
+for GREEDY-NCIS, was tried: a falling price wakes all pages between the old price and the new at once, and then
+oscillates forever.) Hosts that cannot be visited often enough serve pages worth far more; that is not evidence about
+the price, so it follows a quantile, not a mean.
 
 A first guess comes from a sample of pages. Each part of a collection has its own price; `market` makes them one.
 """

@@ -12,19 +12,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from random import Random
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
+from periplus.engine.frontier.revisiting import Revisiting
 from periplus.model import (
+    Bid,
     Discovered,
     Discovery,
     Event,
     FetchOutcome,
+    Freshness,
     Lane,
+    NextVisit,
     Queued,
     Reading,
     Redirected,
@@ -36,20 +41,21 @@ from periplus.model import (
 )
 from periplus.policy.ordering import level_of
 from periplus.policy.settings import RefreshSettings
+from periplus.policy.weights import PageWeights
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from .budget import RevisitQuota, VisitBudget, Watching, weighting_of
-from .change_history import ChangeHistory, Revised, is_back, is_page
+from .change_history import ChangeHistory, Revised, is_announced, is_back, is_page
 from .evidence import DAY, SignalKind, unpack_page
-from .freshness import CLOCK_ERROR, Freshness, FreshnessEstimator, bring_back, queued_revisits
-from .market import Bid
+from .freshness import CLOCK_ERROR, FreshnessEstimator, bring_back, queued_revisits
+from .gains import NO_SITE_GAINS, SiteGains
 from .page_value import Appraisal
 from .records import RevisitState, SampleRows, SiteRecords
-from .signals import NO_EVIDENCE
+from .signals import NO_EVIDENCE, SiteEvidence
 from .visit_stats import VisitStats
-from .visit_value import NextVisit, UpcomingVisits, VisitValuer
-from .weights import PageWeights, RefreshRetirementSettings, after_setback, why_worthless
+from .visit_value import UpcomingVisits, VisitValuer
+from .weights import RefreshRetirementSettings, after_setback, why_worthless
 
 _MAX_LOOKED_AT = 200
 """RevisitQueue entries that one call of `due` looks at, at most: so one step stays short."""
@@ -74,7 +80,7 @@ _REVISED_AT_ONCE = 1_000
 """Records of revised pages that are loaded together."""
 
 
-class Revisits:
+class Revisits(Revisiting):
     """Schedules revisits, and learns from every visit. Without `watching` it only learns."""
 
     def __init__(
@@ -130,8 +136,13 @@ class Revisits:
         estimator.begin(chain(self._state.calendar, queued))
         return estimator
 
+    def flush(self) -> Iterable[Struct]:
+        """The state that a commit must hold for `Revisits` to go on exactly as it is."""
+        sample = self.sample_rows()
+        return [self.snapshot()] if sample is None else [self.snapshot(), sample]
+
     def snapshot(self) -> RevisitState:
-        """The state that a commit must hold, besides `sample_rows`, for `Revisits` to go on exactly as it is."""
+        """The state besides `sample_rows`."""
         if self._budget is None or self._estimator is None:  # without a watch the sample would grow stale
             return replace(self._saved, quota=self.quota.counts, factor=0, added=(), latest_at=self._latest_at)
         return RevisitState(
@@ -248,7 +259,7 @@ class Revisits:
             return False
         if before.fetched_at is not None and now - before.fetched_at <= self._settings.shortest:
             return False
-        pages = (site.signals or NO_EVIDENCE).pages
+        pages = (site.value(SiteEvidence) or NO_EVIDENCE).pages
         return bool(site.churn.compared < min(self._churn.sample, pages * _COMPARED_SHARE))
 
     def _reschedule(self, revised: Revised, now: float) -> None:
@@ -279,7 +290,7 @@ class Revisits:
         self._state.calendar.move([(record.url, record.due_at, due_at)])
         return replace(record, due_at=due_at)
 
-    def found_new(self, events: Iterable[Event]) -> None:
+    def found_new(self, events: Sequence[Event]) -> None:
         """Credit pages that were revisited by this input with the new URLs that they link to."""
         if not self._stats.has_revisited:
             return
@@ -315,11 +326,28 @@ class Revisits:
         useful = self._history.evidence_of(site).useful
         return DAY * min(math.sqrt(2.0 * self.price / useful) if useful else math.inf, _MAX_FILE_INTERVAL)
 
-    def level_of_new(self, site: SiteState, entry: Queued) -> int:
-        """The level of a page that was never visited, in the currency of revisits; its own level without a watch."""
-        if not self.is_watching:
-            return entry.level
-        return level_of(self._valuer.first_visit(entry.url, entry.lane, site) / self.price)
+    def prefers_revisit(self, site: SiteState, again: Queued, new: Queued) -> bool:
+        """Whether a revisit goes before a first visit: by their shares, then by what they are worth.
+
+        Without a watch a first visit is worth its own level.
+        """
+        level = new.level
+        if self.is_watching:
+            level = level_of(self._valuer.first_visit(new.url, new.lane, site) / self.price)
+        return self.quota.prefers_revisit(is_worth_more=again.level < level)
+
+    def first_visited(self, site: SiteState, lane: Lane, *, is_good: bool) -> None:
+        """Count a first visit with its site."""
+        gains = site.value(SiteGains) or NO_SITE_GAINS
+        site.keep(gains.first_visit(is_good, is_listed=lane is Lane.SITEMAPS))
+
+    def visited_at(self, record: UrlRecord) -> float:
+        """The time of the last visit, which `bring_back` moves."""
+        return unpack_page(record.evidence).visited_at if record.evidence else math.inf
+
+    def is_announced(self, site: SiteState, record: UrlRecord) -> bool:
+        """Whether a signal that is mostly right announced a change of the page."""
+        return is_announced(site, record)
 
     # what is due
 
@@ -396,9 +424,10 @@ class Revisits:
         is_tested = self._random.random() < _WITHOUT_CONDITION
         return None if is_tested or not self._history.trusts_validators(site) else record.validators
 
-    def granted(self, record: UrlRecord, now: float) -> None:
-        """Record a granted revisit: in a watch the price follows its value. Attempts after a failure do not count."""
-        if not self.is_watching:
+    def granted(self, record: UrlRecord, now: float, *, is_revisit: bool) -> None:
+        """Count a visit; in a watch the price follows the value of revisits, but not of attempts after a failure."""
+        self.quota.count(is_revisit=is_revisit)
+        if not is_revisit or not self.is_watching:
             return
         self._idle_since, self._is_idle = now, False
         seen = self._appraise(record, now)

@@ -12,18 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from periplus.content import likeness
-from periplus.model import ChangeLevel, Fetched, FetchOutcome, Lane, NotModified, Reading, Url, UrlRecord, Validators
+from periplus.model import ChangeLevel, Fetched, FetchOutcome, NotModified, Reading, Url, UrlRecord, Validators
 from periplus.store import SiteState, State
 from periplus.urls import fingerprint
 
 from .evidence import DAY, unpack_page
 from .gains import MOST_LINKS, NO_SITE_GAINS, PageGains, SiteGains, unpack_page_gains
-
-
-def count_first_visit(site: SiteState, lane: Lane, is_good: bool) -> None:
-    """Record whether the first visit to a page found unique, indexable content; the caller marks the site changed."""
-    gains = (site.gains or NO_SITE_GAINS).first_visit(is_good, is_listed=lane is Lane.SITEMAPS)
-    site.gains = gains
 
 
 class VisitStats:
@@ -51,12 +45,12 @@ class VisitStats:
         is_whole = isinstance(outcome, Fetched) and reading is not None
         if not visited_at or not (is_whole or isinstance(outcome, NotModified)):
             return before.gains
-        gains = (site.gains or NO_SITE_GAINS).answered(is_unchanged=not is_whole)
+        gains = (site.value(SiteGains) or NO_SITE_GAINS).answered(is_unchanged=not is_whole)
         page = unpack_page_gains(before.gains).again(max(now - visited_at, 0.0) / DAY)
         if isinstance(outcome, Fetched) and reading is not None:
             self._revisited[after.url] = visited_at
             page, gains = _compared(page, gains, before, after, outcome, reading)
-        site.gains = gains
+        site.keep(gains)
         return page.pack()
 
     @property

@@ -10,22 +10,22 @@ from __future__ import annotations
 import math
 from itertools import islice
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import Lane, Url, UrlRecord
+from periplus.model import Lane, NextVisit, Url, UrlRecord
 from periplus.policy.settings import RefreshSettings
+from periplus.policy.weights import PageWeights
 from periplus.store import SiteState, State
 from periplus.urls import site_of
 
 from .change_history import is_in_archive
 from .evidence import PageEvidence, SignalKind, unpack_page
-from .gains import NO_SITE_GAINS, unpack_page_gains
+from .gains import NO_SITE_GAINS, SiteGains, unpack_page_gains
 from .objectives import objective
 from .page_value import Appraisal, Appraiser, Hub, Price, rate_of
 from .records import SiteReader
-from .signals import NO_EVIDENCE, SiteEvidence
-from .weights import WORTHLESS, PageWeights, new_page_worth, why_worthless, worth_its_cost
+from .signals import NO_EVIDENCE, ArchiveProof, SiteEvidence
+from .weights import WORTHLESS, new_page_worth, why_worthless, worth_its_cost
 
 _UNKNOWN_SHARE = 0.5
 """Share of a page that a change replaces, while no change was seen on its site."""
@@ -43,7 +43,7 @@ class VisitValuer:
 
     def appraise(self, record: UrlRecord, site: SiteState, now: float) -> Appraisal:
         """The value of a visit now, and when it will be worth its price."""
-        page, evidence = unpack_page(record.evidence), site.signals or NO_EVIDENCE
+        page, evidence = unpack_page(record.evidence), site.value(SiteEvidence) or NO_EVIDENCE
         if not page.pending and self.waits_for_archives(record, site):  # its copy is fresh: a visit is worth nothing
             due_at, rate = page.visited_at + self.settings.longest, rate_of(page, evidence)
             return Appraisal(0.0, self.appraiser.price.value, due_at, rate, 1.0, 0)
@@ -52,7 +52,7 @@ class VisitValuer:
 
     def due_at(self, record: UrlRecord, site: SiteState, now: float) -> float:
         """When a visit will be worth its price."""
-        page, evidence = unpack_page(record.evidence), site.signals or NO_EVIDENCE
+        page, evidence = unpack_page(record.evidence), site.value(SiteEvidence) or NO_EVIDENCE
         if not page.pending and self.waits_for_archives(record, site):
             return page.visited_at + self.settings.longest
         weight, hub = self._weight(record.url, record.gains, site), self.hub(record.gains, site)
@@ -60,12 +60,13 @@ class VisitValuer:
 
     def waits_for_archives(self, record: UrlRecord, site: SiteState) -> bool:
         """Whether a page is visited again only if a metadata archive reports a change (`parts.revisit`)."""
-        return site.archives is not None and site.archives.is_exact(self.settings) and is_in_archive(record)
+        proof = site.value(ArchiveProof)
+        return proof is not None and proof.is_exact(self.settings) and is_in_archive(record)
 
     def first_visit(self, url: Url, lane: Lane, site: SiteState) -> float:
         """The value of the first visit to a page."""
-        chance = (site.gains or NO_SITE_GAINS).chance(is_listed=lane is Lane.SITEMAPS)
-        return new_page_worth(self.weights(url), chance, (site.signals or NO_EVIDENCE).rate)
+        chance = (site.value(SiteGains) or NO_SITE_GAINS).chance(is_listed=lane is Lane.SITEMAPS)
+        return new_page_worth(self.weights(url), chance, (site.value(SiteEvidence) or NO_EVIDENCE).rate)
 
     def hub(self, gains: bytes, site: SiteState) -> Hub | None:
         """How many new pages a page links to, and the value of each; `None` if it links to none.
@@ -75,13 +76,13 @@ class VisitValuer:
         new_a_day = unpack_page_gains(gains).new_a_day if gains and self._objective.counts_days else 0.0
         if not new_a_day:
             return None
-        return Hub(new_a_day, (site.gains or NO_SITE_GAINS).chance(is_listed=False))
+        return Hub(new_a_day, (site.value(SiteGains) or NO_SITE_GAINS).chance(is_listed=False))
 
     def _weight(self, url: Url, gains: bytes, site: SiteState) -> float:
         weight = self.weights(url)
         if self._uses_plain_weights:
             return weight
-        of_site = site.gains or NO_SITE_GAINS
+        of_site = site.value(SiteGains) or NO_SITE_GAINS
         if self._objective.is_by_share:
             weight *= unpack_page_gains(gains).replaced or of_site.replaced or _UNKNOWN_SHARE
         return worth_its_cost(weight, of_site.unchanged_share, self.settings.unchanged_cost)
@@ -100,34 +101,6 @@ _NEARLY = 0.001
 """Relative tolerance within which an interval counts as the shortest or longest."""
 _MUCH_SOONER = 0.7
 """A page is visited for its links if they shorten its interval to less than this share."""
-
-
-class NextVisit(Struct, frozen=True):
-    """A visit to come, and its `reason`.
-
-    * `told`: a trusted signal reports that the page changed
-    * `worth`: a visit will be worth its price by then, since the page has probably changed
-    * `soonest`: it would be worth it sooner, but settings limit how often a page is visited
-    * `leads`: it has probably not changed, but links to new pages from time to time
-    * `latest`: it is never worth it, and visited at the longest interval so that dead pages are found
-    * `chance`: sampled at random, so that estimates stay unbiased
-    * `failed`: the last visit failed, and is tried again
-    * `moved`: it was a redirect the last time
-    * `worthless`: its weight is 0; it is not visited, and its weight is looked up again at that time
-
-    `is_waiting`: it waits for its site's turn; otherwise it is due at `due_at`. As far as known: `rate` is in changes a
-    day, `fresh` the probability that the copy is current, `worth` the value of a visit now, in prices, and `signals`
-    the number of each kind since the last visit.
-    """
-
-    url: Url
-    due_at: float
-    reason: str
-    is_waiting: bool = False
-    rate: float | None = None
-    fresh: float | None = None
-    worth: float | None = None
-    signals: dict[str, int] = {}
 
 
 class UpcomingVisits:
@@ -167,7 +140,7 @@ class UpcomingVisits:
         if record.failures or not record.evidence:
             return NextVisit(record.url, due_at, FAILED if record.failures else MOVED, is_waiting)
         kept = self._sites.get(site_of(record.url))
-        page, site = unpack_page(record.evidence), kept.signals or NO_EVIDENCE
+        page, site = unpack_page(record.evidence), kept.value(SiteEvidence) or NO_EVIDENCE
         self._valuer.appraiser.price = Price(price)
         seen = self._valuer.appraise(record, kept, now)
         worth = seen.worth / price

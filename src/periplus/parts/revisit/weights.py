@@ -1,39 +1,26 @@
-"""How much a page matters, against the mean of all: by links, by what its site says of priorities, by what a user says.
-
-A visit is worth in proportion to it (`page_value`). Importance comes as a function from URLs to multiples of a mean, of
-the caller (`store.ranks` computes it); a user's own weights are patterns as in
-`policy.filters.patterns`, of which the first that matches counts. The product is divided by the mean over the pages of
-the collection, so that the price of a visit keeps its meaning whatever the scale: the caller has the pages for that.
-
-`equal`: all pages alike; `pagerank`: by the links of the collection; `priority`: what sitemaps say of a page, where a
-site's priorities tell its pages apart; `priority_rank`: PageRank with sitemaps as pages (Schonfeld & Shivakumar 2009).
+"""What first visits, hubs and cheap answers are worth, and when a page is given up.
 
 A page that was never fetched is as stale as can be: what a visit is worth is what it would be worth after an infinite
 time, its weight over its rate, if it turns out to be a page at all (WebFountain counts the same way: Edwards, McCurley
 & Tomlin, WWW 2001). How often that is so on a site, for URLs from a source, is counted (`Yield`): the utility of
 Schonfeld & Shivakumar (2009). A hub links to new pages: the longer it was not visited the more of them are missed, and
 the longer each (Olston & Najork 2010, section 5). An answer of 304 costs a tenth of a page, so pages that mostly answer
-with it are worth more for their cost.
+with it are worth more for their cost. The weight of a page itself is in `policy.weights`.
 
-Reasons, stable words that tables count:
+A page that is not worth a visit any more is retired, for a reason that tables count:
 
 * `gone`: not found, twice, a day or more apart (404, 410)
 * `worthless`: its weight is 0, so no visit is ever worth anything
 * `failing`: no answer of use for many visits in a row
 
-A sitemap, a feed or a person who says that it changed since wakes it: its evidence is as it was.
+A sitemap, a feed or a person who says that it changed since wakes it; its evidence is kept.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
-
-from periplus.model import ConfigError, Url
-from periplus.policy.filters.patterns import MAX_PATTERNS, compiled
-from periplus.policy.settings import nearest
 
 from .evidence import DAY
 
@@ -122,87 +109,3 @@ def after_setback(status: int | None, failures: int, now: float, settings: Refre
         return Setback(GONE if failures >= settings.gone_visits else "", now + settings.gone_pause)
     pause = min(settings.first_pause * 2.0 ** min(failures - 1, 40), settings.longest_pause)
     return Setback(FAILING if failures >= settings.failed_visits else "", now + pause)
-
-
-EQUAL = "equal"
-IMPORTANCE = (EQUAL, "pagerank", "priority", "priority_rank")
-LEAST_RANK, MOST_RANK = 0.1, 100.0
-"""Bounds of importance, in means: below, a page is not even linked; above, it is visited as often as can be anyway."""
-MOST_WEIGHT = 1000.0
-
-Importance = Callable[[Url], float | None]
-
-
-def check_importance(name: str) -> str:
-    """A name of an importance. Raises `ConfigError` for one that is not there."""
-    if name not in IMPORTANCE:
-        raise ConfigError(
-            f"no such weight: {name[:100]!r}",
-            hint=f"did you mean {nearest(name, IMPORTANCE)!r}? There are {', '.join(IMPORTANCE)}",
-        )
-    return name
-
-
-class PageWeights:
-    """The weight of a page by its URL.
-
-    `mean` is that of the pages of a collection, under the same weights; `unknown` the importance of a page of which
-    nothing is known.
-    """
-
-    def __init__(
-        self,
-        patterns: Mapping[str, float] | None = None,
-        importance: Importance | None = None,
-        mean: float = 1.0,
-        *,
-        unknown: float = 0.0,
-    ) -> None:
-        given = patterns or {}
-        if len(given) > MAX_PATTERNS:
-            raise ConfigError(f"weights: {len(given)} patterns", hint=f"at most {MAX_PATTERNS}; a `*` stands for many")
-        self._patterns = [(compiled(pattern), _checked(pattern, weight)) for pattern, weight in given.items()]
-        self._importance = importance
-        self._unknown = unknown
-        self.mean = mean
-        self.discount: Callable[[Url], float] = _undiscounted
-        self.relevance: Callable[[Url], float] = _undiscounted
-
-    @property
-    def is_equal(self) -> bool:
-        """Whether all pages have the same weight."""
-        return self._importance is None and not self._patterns
-
-    def settle(self, urls: Iterable[Url]) -> None:
-        """Set the mean to that of these pages, unless their weights are all 0."""
-        weights = [] if self.is_equal else [self._weight(url) for url in urls]
-        mean = math.fsum(weights) / len(weights) if weights else 1.0
-        self.mean = mean or 1.0
-
-    def __call__(self, url: Url) -> float:
-        """The weight in multiples of the mean, times what spam and pages beside the topic are worth.
-
-        0: no visit is ever worth anything.
-        """
-        weight = 1.0 if self.is_equal else self._weight(url) / self.mean
-        return weight * self.discount(url) * self.relevance(url)
-
-    def _weight(self, url: Url) -> float:
-        own = next((weight for matches, weight in self._patterns if matches(url)), 1.0)
-        if self._importance is None or not own:
-            return own
-        rank = self._importance(url)
-        return own * min(max(self._unknown if rank is None else rank, LEAST_RANK), MOST_RANK)
-
-
-def _undiscounted(url: Url) -> float:  # noqa: ARG001 - a page like any other
-    return 1.0
-
-
-def _checked(pattern: str, weight: float) -> float:
-    if not 0.0 <= weight <= MOST_WEIGHT:
-        raise ConfigError(
-            f"{pattern[:100]!r} cannot weigh {weight}",
-            hint=f"give it 0 (never come back) to {MOST_WEIGHT:.0f}; 1 is the mean",
-        )
-    return weight

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec.structs import replace
 
 from periplus.engine.frontier import SiteRecords, file_name, robots_url
-from periplus.engine.settings import SitemapSettings
 from periplus.formats import robots
 from periplus.formats.metadata_archive import ListedArchive, lists_named, needed, read_list, read_name
 from periplus.model import Discovery, FetchTask, Lane, Page, Purpose, Site, Source, Url
@@ -19,6 +18,7 @@ from periplus.policy.filters import MediaSettings, MediaTypes
 from periplus.store import State
 from periplus.urls import canonical, site_of
 
+from .settings import SitemapSettings
 from .store import SitemapStore
 from .trees import WELL_KNOWN, Origin, SitemapNode, TreeLimits, twin_key
 from .visits import is_dead, is_doubted, unread, vouched_for, woken

@@ -14,18 +14,19 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from periplus.engine.frontier import OUR_OWN, Frontier, SiteRecords, file_name, reason_of
-from periplus.engine.settings import SitemapRules
+from periplus.engine.frontier import OUR_OWN, file_name, reason_of
+from periplus.engine.part import Desk, Part
+from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers, validators_of
 from periplus.formats.sitemap import Child
 from periplus.model import (
     Discovery,
-    EventSink,
     Excluded,
     Fetched,
     FetchOutcome,
     Lane,
     NotModified,
+    Purpose,
     Redirected,
     Site,
     SitemapEntriesRead,
@@ -33,8 +34,6 @@ from periplus.model import (
     Stored,
     Url,
 )
-from periplus.parts.revisit.revisits import Revisits
-from periplus.store import State
 from periplus.urls import canonical, site_of
 
 from .difference import is_appended, unpack
@@ -42,6 +41,7 @@ from .discovery import SitemapDiscovery
 from .file import SitemapFile, source_of, unpack_slice
 from .revisit import IndexTrust
 from .scores import Priorities, RankOf, sitemap_score
+from .settings import SitemapRules
 from .store import SitemapState, SitemapStore, UnfinishedFile, clamped_to, visit_event
 from .trees import Origin, SitemapNode, follow, twin_key
 from .visits import (
@@ -66,38 +66,33 @@ _MAX_UNREAD = 64 * 2**20
 """Bytes of files that wait to be read, beyond which nothing is fetched."""
 _GUESS_REDIRECTS = 2
 """Redirects followed for a file that was only guessed: to `www.` perhaps, and to HTTPS."""
+LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
+"""Puts the body of an answer back, from where the archive has it."""
 
 
-class SitemapScheduler:
-    """The sitemaps of a shard. `deliver` takes discoveries to the shard that has their site."""
+class SitemapScheduler(Part):
+    """The sitemaps of a shard. `load_body` puts back the bodies of files that were not read to their end."""
 
     def __init__(
         self,
+        desk: Desk,
         rules: SitemapRules,
-        *,
-        state: State,
-        records: SiteRecords,
-        frontier: Frontier,
-        revisits: Revisits,
-        deliver: Callable[[Sequence[Discovery], float], None],
-        is_ours: Callable[[Site], bool],
-        events: EventSink,
         rank_of: RankOf = lambda _url: None,
-        saved: SitemapState | None = None,
+        load_body: LoadBody = lambda outcome, _stored: outcome,
     ) -> None:
-        saved = saved or SitemapState()
+        saved = desk.saved(SitemapState) or SitemapState()
         self._rules = rules
-        self._state = state
-        self._records = records
-        self._frontier = frontier
-        self._revisits = revisits
-        self._deliver = deliver
-        self._is_ours = is_ours
-        self._events = events
+        self._state = state = desk.state
+        self._records = desk.records
+        self._frontier = desk.frontier
+        self._revisits = desk.revisits
+        self._deliver = deliver = desk.router.deliver
+        self._is_ours = is_ours = desk.router.owns_site
+        self._events = desk.events
         self._store = SitemapStore(state)
         self.discovery = SitemapDiscovery(
-            rules.sitemaps, rules.forest, state, self._store, deliver, frontier.queue_files, is_ours, records,
-            saved.postponed, rules.media,
+            rules.sitemaps, rules.forest, state, self._store, deliver, self._frontier.queue_files, is_ours,
+            self._records, saved.postponed, rules.media,
         )  # fmt: skip
         self._score = sitemap_score(rules.scores, rank_of)
         self._reading: dict[Url, SitemapFile] = {}
@@ -105,15 +100,48 @@ class SitemapScheduler:
         self._listed = set(state.listings.sites())
         self._hungry = {site for site in self._listed if not self._is_fed(site)}
         for unfinished in saved.unfinished:
-            self._continue(unfinished)
+            outcome = load_body(unfinished.outcome, unfinished.stored)
+            self._continue(replace(unfinished, outcome=outcome) if isinstance(outcome, Fetched) else unfinished)
 
-    def snapshot(self) -> SitemapState:
+    def flush(self) -> SitemapState:
         """The state to commit besides rows."""
         return SitemapState([file.unfinished() for file in self._reading.values()], list(self.discovery.postponed))
 
+    def received(self, discoveries: Sequence[Discovery], now: float) -> None:
+        """Take files that other shards or messages name."""
+        self.discovery.received(discoveries, now)
+
+    def submit(self, now: float) -> None:
+        """Fetch the files that the settings name."""
+        self.discovery.submit(now)
+
+    def passed_on(self, processed: Processed, now: float) -> None:
+        """Take what names files, and the files."""
+        outcome = processed.answer.outcome
+        task = outcome.task
+        if processed.page is not None:
+            self.discovery.linked(processed.page, now)
+        elif task.purpose is Purpose.SITEMAP:
+            if isinstance(outcome, Fetched) and outcome.status == 200 and processed.answer.is_read:
+                self.arrived(outcome, processed.answer.stored, now)
+            else:
+                self.ended(outcome, now)
+        elif task.purpose is Purpose.ROBOTS and (task.ip is not None or isinstance(outcome, Fetched | Redirected)):
+            self.discovery.robots_read(task, now)
+
+    def refused(self, outcome: Excluded, now: float) -> None:
+        """A file was refused while it waited."""
+        self.ended(outcome, now)
+
+    def has_read(self, site: Site) -> bool:
+        """Whether every sitemap of a site was read, and what they list was queued."""
+        if self._state.listings.has(site):
+            return False
+        return all(node.retired or node.visits or node.failures for node in self._store.of_site(site))
+
     # reading
 
-    def read(self, outcome: Fetched, stored: Stored | None, now: float) -> None:
+    def arrived(self, outcome: Fetched, stored: Stored | None, now: float) -> None:
         """Take a file that has arrived; `step` reads it. An unchanged file is not read again."""
         url = outcome.task.url
         node = self._store.get(url)
@@ -150,10 +178,8 @@ class SitemapScheduler:
     def _priorities(self, site: Site) -> Priorities:
         """The priorities that the sitemaps of a site have stated so far, to be added to."""
         record = self._records.get(site)
-        if record.priorities is None:
-            record.priorities = Priorities()
         self._records.changed(record)
-        return record.priorities
+        return record.value(Priorities) or record.keep(Priorities())
 
     @property
     def is_reading(self) -> bool:
@@ -213,7 +239,7 @@ class SitemapScheduler:
 
     # filling queues
 
-    def queues_emptied(self, sites: Iterable[Site]) -> None:
+    def emptied(self, sites: Iterable[Site]) -> None:
         """Have the queues of listed pages of these sites filled again: they ran empty."""
         self._hungry.update(site for site in sites if site in self._listed)
 

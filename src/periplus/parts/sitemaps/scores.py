@@ -14,8 +14,6 @@ The protocol's `priority` compares pages of one site with each other
 most of these were written by a program that gives all pages the same. A value that all pages share is not informative,
 whether it is 1.0 or 0.5. So values are counted to the hundredth, and trusted where their entropy is not close to zero:
 0.1 bits is one page in eighty that differs.
-
-What a priority is worth in a crawl is in `scores`.
 """
 
 from __future__ import annotations

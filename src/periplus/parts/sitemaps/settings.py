@@ -1,19 +1,63 @@
-"""Settings of differences between readings of a sitemap, and of the order of the pages that it lists."""
+"""Settings of sitemaps: whether they are read, how much of a reading is stored, the order of the pages they list."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Struct
 
 from periplus.model import ConfigError
+from periplus.model.flags import FAR, FOR_AGENTS, Flag
+from periplus.policy.filters import MediaSettings
 from periplus.policy.settings import nearest
+
+from .revisit import RevisitSettings
+from .trees import TreeLimits
+from .visits import AuthoritySettings, RetirementSettings
 
 if TYPE_CHECKING:
     from .scores import Priorities
 
 SCORES: Final = ("pagerank", "priority", "priority_rank")
 """The values of `scores.score`."""
+
+
+class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What sites publish about themselves, and whether it is read."""
+
+    follow: Annotated[
+        bool,
+        Flag(
+            "--sitemaps/--no-sitemaps",
+            "Read robots.txt sitemaps and feeds (the default), or follow links alone.",
+            panel=FAR,
+        ),
+        FOR_AGENTS,
+    ] = True
+    """Read the sitemaps that robots.txt names, and crawl what they list."""
+    well_known: Annotated[
+        bool,
+        Flag(
+            "--well-known",
+            "Also look for sitemaps in the usual places if robots.txt names none.",
+            panel=FAR,
+            verbs=("survey",),
+        ),
+    ] = True
+    """Look in the usual places if robots.txt names no sitemap."""
+    feeds: bool = True
+    """Read feeds that pages link to."""
+    archives: bool = True
+    """Read metadata archives that robots.txt names."""
+    llms_txt: bool = False
+    """Read `/llms.txt` of each site, and crawl the pages it links to."""
+    submitted: Annotated[
+        tuple[str, ...],
+        Flag("--sitemap", "Read this sitemap, too. May be repeated.", "URL", FAR, ("crawl", "map", "audit", "ulinks")),
+    ] = ()
+    """Additional sitemaps."""
+    only: bool = False
+    """Fetch no pages: only read robots.txt files and sitemaps into the tables."""
 
 
 class DifferenceSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,3 +93,16 @@ class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     def is_informative(self, of_site: Priorities) -> bool:
         """Whether the priorities of a site differ between pages."""
         return of_site.total >= self.least_entries and of_site.entropy >= self.least_entropy
+
+
+class SitemapRules(Struct, frozen=True):
+    """The settings of everything about sitemaps, together."""
+
+    sitemaps: SitemapSettings = SitemapSettings()
+    forest: TreeLimits = TreeLimits()
+    authority: AuthoritySettings = AuthoritySettings()
+    revisit: RevisitSettings = RevisitSettings()
+    retirement: RetirementSettings = RetirementSettings()
+    difference: DifferenceSettings = DifferenceSettings()
+    scores: ScoreSettings = ScoreSettings()
+    media: MediaSettings = MediaSettings()

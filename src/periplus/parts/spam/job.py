@@ -24,9 +24,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from periplus.graph import unique_edges
 from periplus.insight.views import Views
 from periplus.model import Judged, PageStatistics
-from periplus.parts.reputation.policy import unique_edges
 from periplus.store.tables import pandas_import  # noqa: F401 - before the first array is made
 from periplus.urls import domain_of
 

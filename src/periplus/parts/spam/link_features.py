@@ -16,8 +16,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from periplus.graph import pagerank
-from periplus.parts.reputation.policy import trust
+from periplus.graph import pagerank, trust
 
 from .features import Features
 

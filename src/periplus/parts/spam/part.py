@@ -5,13 +5,11 @@ Nothing is refused for it, except the waiting URLs of hosts that the job retires
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from periplus.engine.frontier.schedule import Schedule
-from periplus.engine.frontier.scores import FixedScores, PriorityIndex
-from periplus.engine.frontier.site import SiteRecords
+from periplus.engine.part import Desk, Part, TakeLearnt
 from periplus.model import Site
-from periplus.parts.revisit.weights import PageWeights
 
 from .scores import SpamScores
 
@@ -19,17 +17,19 @@ RETIRED: Final = "spam"
 """The reason of a host that is visited no more."""
 
 
-class SpamFollower:
+class SpamFollower(Part):
     """Holds the probabilities that a crawl knows, and hands them to what they matter to."""
 
-    def __init__(
-        self, schedule: Schedule, scores: FixedScores | PriorityIndex, weights: PageWeights, records: SiteRecords
-    ) -> None:
-        self._schedule = schedule
-        self._records = records
+    def __init__(self, desk: Desk) -> None:
+        self._frontier = desk.frontier
+        self._records = desk.records
         self._known = SpamScores()
-        schedule.domains.spam = scores.spam = self._known
-        weights.discount = self._known.worth
+        self._frontier.set_discounts(self._known)
+        desk.weights.multiply_by(self._known.worth)
+
+    def learnt(self) -> Mapping[str, TakeLearnt]:
+        """Probabilities that a job has computed."""
+        return {"spam": self.take}
 
     def take(self, content: bytes, now: float) -> None:
         """Take the probabilities that a job has computed.
@@ -42,5 +42,4 @@ class SpamFollower:
             if record.pages and not record.retired:
                 record.retired = RETIRED
                 self._records.changed(record)
-        self._schedule.domains.appraise_again()
-        self._schedule.reorder()
+        self._frontier.discounts_changed()

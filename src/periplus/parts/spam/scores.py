@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
+from periplus.engine.frontier import Discounts
 from periplus.model import CollectionDamaged, Url
 from periplus.urls import site_of
 
@@ -53,7 +54,7 @@ class _Table:
         return float(self._scores[at]) if at < len(self._hashes) and self._hashes[at] == key else 0.0
 
 
-class SpamScores:
+class SpamScores(Discounts):
     """What a crawl knows about spam, until it learns more."""
 
     def __init__(self) -> None:

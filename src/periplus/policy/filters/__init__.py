@@ -2,9 +2,10 @@
 
 Each filter judges one thing: `scope` (how far from the seeds, and bounds of the string), `sessions` (session
 identifiers), `media` (files that are not pages, and those that a crawl for files wants), `patterns` (include and
-exclude), `renames` (duplicate URLs), `chain` (limits), `calendars` and `traps` (kinds of URLs that yield nothing new).
+exclude), `chain` (limits), `calendars` and `traps` (kinds of URLs that yield nothing new).
 A verdict is `Accept`, `Reject` with a reason from `REASONS` and the rule that the URL broke, or `Rewrite` to another
-URL of the same page. `standard_chain` puts them in order; `Chain` decides which filter is called when.
+URL of the same page. `standard_chain` puts them in order, with those of parts (`parts.dust` renames duplicate URLs);
+`Chain` decides which filter is called when.
 
 Filters slice strings and never parse a URL, because they see every link of every page. They use neither time nor
 randomness. Those that learn keep their data of a site in `FilterStates`, as one small value which the caller stores
@@ -19,11 +20,10 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .chain import Budgets, Chain, Guard, screening_chain, standard_chain
+    from .chain import Budgets, Chain, Guard, WantedPair, screening_chain, standard_chain
     from .media import Extensions, ExtensionSettings, MediaSettings, MediaTypes, type_of_header
     from .patterns import Patterns, PatternSettings
     from .reasons import REASONS
-    from .renames import Renames
     from .scope import Scope, ScopeSettings, Shape, ShapeSettings
     from .sessions import Sessions, SessionSettings
     from .settings import BudgetSettings, FilterSettings, TrapSettings
@@ -47,7 +47,6 @@ __all__ = [
     "MediaTypes",
     "PatternSettings",
     "Patterns",
-    "Renames",
     "Scope",
     "ScopeSettings",
     "SessionSettings",
@@ -57,6 +56,7 @@ __all__ = [
     "SiteFilterState",
     "TrapSettings",
     "Traps",
+    "WantedPair",
     "key_of",
     "path_template_of",
     "screening_chain",

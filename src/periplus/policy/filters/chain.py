@@ -24,15 +24,12 @@ from typing import Protocol, runtime_checkable
 from msgspec.structs import replace
 
 from periplus.model import Accept, Discovery, Filter, Purpose, Reject, Rewrite, Site, Url, Verdict
-from periplus.parts.dust.given import GivenRules
-from periplus.parts.dust.rules import Operation
 
 from ..found import Want, failed_call, found_of
 from .calendars import Calendars
 from .media import Extensions, MediaTypes
 from .patterns import Patterns
 from .reasons import ACCEPT
-from .renames import Renames
 from .scope import Scope, Shape
 from .sessions import Sessions
 from .settings import BudgetSettings, FilterSettings
@@ -47,6 +44,10 @@ Unclear = Callable[[Sequence[Url]], list[int]]
 """Which of many URLs a filter has to judge."""
 Concerns = Callable[[SiteFilterState], bool]
 """Whether a filter may refuse or rename a URL of a site with this data."""
+WantedPair = tuple[Url, Callable[[bool], None]]
+"""Another URL, which may be known or not, and what is to be called with that."""
+MakeFilter = Callable[[FilterStates], Filter]
+"""Makes a filter that keeps its data of sites in these states."""
 
 
 @runtime_checkable
@@ -89,7 +90,21 @@ class SiteFilter(Protocol):
         """Whether it may refuse or rename a URL of a site with this data."""
 
 
-class Guard(CountingFilter, ObservingFilter, ReconsideringFilter, Protocol):
+@runtime_checkable
+class RenamingFilter(Protocol):
+    """A filter that learns which URLs are names of the same page. A chain has one at most."""
+
+    def renamed(self, variant: Url, target: Url) -> None:
+        """Note that a URL was rewritten to one that was not known before."""
+
+    def may_remember(self, variant: Url) -> bool:
+        """Whether there is room to remember a URL that was rewritten by a rule that may be withdrawn. It is counted."""
+
+    def wanted_pairs(self, url: Url) -> list[WantedPair]:
+        """The URLs that may be other names of a new one, if that is to be found out soon."""
+
+
+class Guard(CountingFilter, ObservingFilter, ReconsideringFilter, RenamingFilter, Protocol):
     """A filter that learns from fetched pages, site by site, and whose data is stored with the sites."""
 
     def judge_all(self, discoveries: Sequence[Discovery]) -> list[Verdict]:
@@ -104,18 +119,6 @@ class Guard(CountingFilter, ObservingFilter, ReconsideringFilter, Protocol):
 
     def page_read(self, url: Url, depth: int, sketch: bytes, links: Sequence[Url]) -> None:
         """Learn from a page that was read for the first time: how far from the seeds, its text, and where it leads."""
-
-    def renamed(self, variant: Url, target: Url) -> None:
-        """Note that a URL was rewritten to one that was not known before."""
-
-    def may_remember(self, variant: Url) -> bool:
-        """Whether there is room to remember a URL that was rewritten by a rule that may be withdrawn."""
-
-    def wanted_pairs(self, url: Url) -> list[Operation]:
-        """The rules for duplicate URLs for which a new URL and another one would be a pair, and little is known."""
-
-    def looked_for(self, url: Url, operation: Operation, is_known: bool) -> None:
-        """Note that the other URL of such a pair was looked up."""
 
 
 class Chain:
@@ -135,7 +138,7 @@ class Chain:
         self._observing = [each.observe for each in filters if isinstance(each, ObservingFilter)]
         self._reconsidering = [each.reconsider for each in filters if isinstance(each, ReconsideringFilter)]
         self._traps = [each for each in filters if isinstance(each, Traps)]
-        self._renames = [each for each in filters if isinstance(each, Renames)]
+        self._renaming = next((each for each in filters if isinstance(each, RenamingFilter)), None)
         self._states = states if states is not None else FilterStates()
 
     def judge(self, discovery: Discovery) -> Verdict:
@@ -206,21 +209,16 @@ class Chain:
 
     def renamed(self, variant: Url, target: Url) -> None:
         """Note that a URL was rewritten to one that was not known before."""
-        for each in self._renames:
-            each.noted(variant, target)
+        if self._renaming is not None:
+            self._renaming.renamed(variant, target)
 
     def may_remember(self, variant: Url) -> bool:
         """Whether there is room to remember a URL that was rewritten by a rule that may be withdrawn."""
-        return bool(self._renames) and self._renames[0].may_remember(variant)
+        return self._renaming is not None and self._renaming.may_remember(variant)
 
-    def wanted_pairs(self, url: Url) -> list[Operation]:
-        """The rules for duplicate URLs for which a new URL and another one would be a pair, and little is known."""
-        return self._renames[0].wanted_pairs(url) if self._renames else []
-
-    def looked_for(self, url: Url, operation: Operation, is_known: bool) -> None:
-        """Note that the other URL of such a pair was looked up."""
-        for each in self._renames:
-            each.looked_for(url, operation, is_known)
+    def wanted_pairs(self, url: Url) -> list[WantedPair]:
+        """The URLs that may be other names of a new one, if that is to be found out soon."""
+        return [] if self._renaming is None else self._renaming.wanted_pairs(url)
 
     @property
     def states(self) -> FilterStates:
@@ -266,7 +264,7 @@ class Budgets:
     Users seldom go further than a few links into a site (Baeza-Yates & Castillo, "Crawling the infinite web", 2007),
     and these bounds hold when all finer filters fail. URLs are counted when they are admitted, not when they are
     judged: a link that is found a thousand times is fetched once. Budgets of domains are not a filter: URLs beyond one
-    come later (`crawl.frontier.domains`).
+    come later (`engine.frontier.domains`).
     """
 
     def __init__(self, states: FilterStates, settings: BudgetSettings | None = None) -> None:
@@ -325,12 +323,12 @@ def standard_chain(
     settings: FilterSettings | None = None,
     recall: Callable[[Site], SiteFilterState | None] | None = None,
     want: Want | None = None,
-    given: GivenRules | None = None,
+    learning: Sequence[MakeFilter] = (),
 ) -> Chain:
     """The chain of an ordinary crawl. `recall` returns what was kept of a site (see `FilterStates`).
 
-    `given` are rules for duplicate URLs that a person gave; `want` is a program's own filter, which is asked after
-    those without memory. A caller that widens the scope later makes it and passes it in place of the seeds.
+    `want` is a program's own filter, which is asked after those without memory, `learning` are further filters with
+    memory, which are asked next. A caller that widens the scope later makes it and passes it in place of the seeds.
 
     Cheap filters come before expensive ones, and bounds before searches. Filters that rewrite come before those that
     judge the place of a URL, so that few URLs are judged twice.
@@ -338,13 +336,13 @@ def standard_chain(
     settings = settings or FilterSettings()
     scope = seeds if isinstance(seeds, Scope) else Scope(seeds, settings.scope)
     states = FilterStates(recall, settings.traps.max_sites)
-    learning: list[Filter] = [
-        Renames(states, settings.dust, given),
+    with_memory: list[Filter] = [
+        *(make(states) for make in learning),
         Calendars(states),
         Budgets(states, settings.budgets),
         Traps(states, settings.traps),
     ]
-    return Chain([*_without_memory(scope, settings, want), *learning], states)
+    return Chain([*_without_memory(scope, settings, want), *with_memory], states)
 
 
 def screening_chain(scope: Scope, settings: FilterSettings | None = None, want: Want | None = None) -> Chain:

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from periplus.model import ConfigError
 from periplus.model.flags import FAR, FOR_AGENTS, Flag
-from periplus.parts.dust.settings import DustSettings
 
 from ..settings import DomainBudgets, check_score
 from .media import ExtensionSettings, MediaSettings
@@ -119,5 +118,3 @@ class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters that do not identify a page."""
     traps: TrapSettings = TrapSettings()
     """When a kind of URL counts as a trap."""
-    dust: DustSettings = DustSettings()
-    """When a rule that renames URLs is accepted, probed and withdrawn."""

@@ -15,11 +15,9 @@ import math
 import sys
 from collections.abc import Callable
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
-from periplus.model import InvariantError, Site, Url
-from periplus.parts.dust.learning import SiteDust
-from periplus.parts.render.templates import SiteRendering
+from periplus.model import InvariantError, PartValues, Site, Url
 from periplus.urls import site_of
 
 from .templates import PageChain
@@ -143,26 +141,23 @@ def _short_hash(key: int) -> bytes:
     return (key & 0xFFFFFFFF).to_bytes(_HASH_BYTES, sys.byteorder)
 
 
-class SiteFilterState(Struct, array_like=True):
+class SiteFilterState(PartValues, Struct, array_like=True):
     """What was learnt of one site: URLs admitted, pages by template and by parameter, and how many are throttled.
 
-    `dust` are rules for duplicate URLs, and pairs of pages that are evidence for or against them.
-    `rendering` is which templates need their scripts.
     `dated` are templates whose URLs name dates, `ahead` the days that those of a template name more than a month ahead.
     `chains` are pages that each linked to one more. `paths` are those of which a page was read, since the first page
-    with parameters.
+    with parameters. `values` is what parts have learnt that decide about URLs.
     """
 
     admitted: int = 0
     throttled: int = 0
     templates: dict[int, Window] = field(default_factory=dict)
     parameters: dict[int, Parameter] = field(default_factory=dict)
-    dust: SiteDust | None = None
     dated: list[int] = field(default_factory=list)
     ahead: dict[int, list[int]] = field(default_factory=dict)
-    rendering: SiteRendering | None = None
     chains: list[PageChain] = field(default_factory=list)
     paths: Paths | None = None
+    values: dict[str, Raw] = field(default_factory=dict)
 
 
 _NOTHING = SiteFilterState()

@@ -26,8 +26,8 @@ there are no more of them than that for each path, unless new paths have no new 
 
 No URL is refused for lack of evidence: a shop with 50,000 products is not a trap because none of them was fetched yet.
 The price is that a trap's URLs enter the queue until its first window is full; `reconsider` asks again when such a URL
-is about to be fetched. Seeds are exempt; submissions of forms are exempt from
-`parameter-values`. Everything is bounded: templates, parameters and their values for each site.
+is about to be fetched. Seeds are exempt; submissions of forms are exempt from `parameter-values`. Everything is
+bounded: templates, parameters and their values for each site.
 """
 
 from __future__ import annotations

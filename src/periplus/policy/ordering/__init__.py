@@ -8,8 +8,8 @@ each has a page in docs/policies with its paper and its curve.
 Some decide when a URL is found and need to know nothing else: `breadth_first`, `largest_site`, `random`, `optimal`.
 Some learn from every link (`model.Learning`): `indegree`, `opic`, `opic_adaptive`, `rankmass`, `partial`. Some look at
 all links from time to time (`model.Ranking`): `partial`, `batch`, `rankmass`, `rankmass_windowed`. A new one is a class
-with these methods and a line in `registry`. For a crawl with a topic there are `best_first`, `shark`, `focused` and
-`n_best` (`focused.py`). `Scored` is a program's own function.
+with these methods and a line in `registry`. Those of a crawl with a topic are in `parts.focus`. `Scored` is a program's
+own function.
 """
 
 from typing import TYPE_CHECKING
@@ -17,18 +17,6 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from periplus.parts.focus.ordering import (
-        RELEVANT,
-        Focused,
-        Focusing,
-        LinkSigns,
-        inherited,
-        inherited_of,
-        potential_of,
-        shark,
-        worth_of,
-    )
-
     from .importance import (
         LAST_LEVEL,
         ZERO_LEVEL,
@@ -41,32 +29,23 @@ if TYPE_CHECKING:
         levels_of,
         lowered,
     )
-    from .registry import ALIASES, focused_orderings, ordering, orderings
+    from .registry import ALIASES, make_ordering, ordering, orderings
 else:
     __getattr__ = lazy_exports(__name__)
 
 __all__ = [
     "ALIASES",
     "LAST_LEVEL",
-    "RELEVANT",
     "ZERO_LEVEL",
     "BreadthFirst",
     "ByWorth",
-    "Focused",
-    "Focusing",
     "LargestSite",
-    "LinkSigns",
     "RandomOrder",
     "Scored",
-    "focused_orderings",
-    "inherited",
-    "inherited_of",
     "level_of",
     "levels_of",
     "lowered",
+    "make_ordering",
     "ordering",
     "orderings",
-    "potential_of",
-    "shark",
-    "worth_of",
 ]

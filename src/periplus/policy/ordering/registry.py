@@ -9,10 +9,9 @@ arguments changes: the site that has waited longest is the one that became ready
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from periplus.model import ConfigError, Ordering, Url
-from periplus.parts.focus.ordering import BestFirst, ContextGraph, Focused, NBest, Shark
 
 from ..settings import nearest
 from .importance import (
@@ -43,15 +42,6 @@ _ORDERINGS: dict[str, Callable[..., Ordering]] = {
     "rankmass_windowed": WindowedRankMass,
 }
 
-_FOCUSED: dict[str, Callable[..., Ordering]] = {
-    "best_first": BestFirst,
-    "context_graph": ContextGraph,
-    "focused": Focused,
-    "n_best": NBest,
-    "shark": Shark,
-}
-"""Orderings of a crawl with a topic."""
-
 ALIASES = {"depth": "breadth_first", "length": "largest_site", "oracle": "optimal"}
 """The names that Castillo et al. (2004) gave the same."""
 
@@ -61,25 +51,27 @@ def orderings() -> tuple[str, ...]:
     return tuple(sorted(_ORDERINGS))
 
 
-def focused_orderings() -> tuple[str, ...]:
-    """The names of those for a crawl with a topic, in order; `context_graph` is for simulations alone."""
-    return tuple(sorted({*_FOCUSED} - {"context_graph"}))
-
-
 def ordering(
-    name: str, *, oracle: Callable[[Url], float] | None = None, **settings: int | float | str | bool
+    name: str,
+    with_topic: Sequence[str] = (),
+    /,
+    *,
+    oracle: Callable[[Url], float] | None = None,
+    **settings: int | float | str | bool,
 ) -> Ordering:
     """The ordering of that name. Raises `ConfigError` for an unknown name or setting.
 
-    `oracle` returns the final score of a page; only *optimal* uses it.
+    `oracle` returns the final score of a page; only *optimal* uses it. `with_topic` are the names of orderings for a
+    crawl with a topic, which an error suggests as well.
     """
     name = ALIASES.get(name, name)
-    make = _ORDERINGS.get(name) or _FOCUSED.get(name)
+    make = _ORDERINGS.get(name)
     if make is None:
+        others = f"; with a topic {', '.join(with_topic)}" if with_topic else ""
         raise ConfigError(
             f"unknown ordering: {name[:100]!r}",
-            hint=f"did you mean {nearest(name, [*orderings(), *focused_orderings(), *ALIASES])!r}?"
-            f" There are {', '.join(orderings())}; with a topic {', '.join(focused_orderings())}",
+            hint=f"did you mean {nearest(name, [*orderings(), *with_topic, *ALIASES])!r}?"
+            f" There are {', '.join(orderings())}{others}",
         )
     if make is Optimal:
         if oracle is None:
@@ -88,6 +80,13 @@ def ordering(
                 hint="In a crawl, name an earlier collection of the same web with --order-by",
             )
         return Optimal(oracle)
+    return make_ordering(name, make, settings)
+
+
+def make_ordering(
+    name: str, make: Callable[..., Ordering], settings: Mapping[str, int | float | str | bool]
+) -> Ordering:
+    """An ordering with these settings. Raises `ConfigError` for a setting that it does not have."""
     known = inspect.signature(make).parameters
     for setting in settings:
         if setting not in known:

@@ -9,10 +9,9 @@
 | `parquet` | a folder | `documents.parquet`, one row a page as in `jsonl`; and the tables, one file each |
 | `warc` | a stream | all WARC files as one |
 
-Pages are the last good version of every URL, or of those that a `Selection` selects. Bodies come from the archive and
-are parsed again, with the present parsers. A table is not selected from: with a selection, `parquet` is only the pages.
-
-Which pages of a collection are exported: by site, URL, language, and each text once.
+Pages are the last good version of every URL, or of those that a `Selection` selects by site, URL and language, each
+text once. Bodies come from the archive and are parsed again, with the present parsers. A table is not selected from:
+with a selection, `parquet` is only the pages.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Properties of the layout of a page that are needed before it is written, from its events and class names.
 
-Blocks of text, one below the other, with what the lists and quotes around them begin their lines with.
+A page is written as blocks of text, one below the other, each with what the lists and quotes around it begin lines
+with.
 """
 
 from __future__ import annotations

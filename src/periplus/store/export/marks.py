@@ -3,7 +3,7 @@
 Inline text is a list of runs, each with the styles that were open when it was read. Marks are written where styles
 change between runs, not where tags stand: so they are always balanced, and white space stays outside of them.
 
-Cells that span several columns and rows of a table: the position of each cell.
+A table is written by the position of each cell, since cells may span several columns and rows.
 """
 
 from __future__ import annotations

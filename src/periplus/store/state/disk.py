@@ -1,12 +1,10 @@
 """One shard's whole state in one LMDB environment, so that one commit is all or nothing over all of its parts.
 
-calendar    time, fingerprint -> URL
+    calendar    time, fingerprint -> URL
+    listings    site number, level, sequence -> a slice
 
-The caller that moves a URL knows its old time, so no second table is needed.
-
-listings    site number, level, sequence -> a slice
-
-A slice is some hundred URLs in one value, so that a million of them cost a thousand rows.
+The caller that moves a URL in the calendar knows its old time, so no second table is needed. A slice is some hundred
+URLs in one value, so that a million of them cost a thousand rows.
 """
 
 from __future__ import annotations
@@ -38,10 +36,11 @@ from .files import DATA, MAP_SIZE, lost_state, note_begun, was_begun
 from .queues import DiskQueues
 from .records import DiskUrlRecords
 from .replica import Replica, finish_homecoming, followed, has_state, is_copied
-from .rows import damaged_row, encode
+from .rows import damaged_row, encode, name_key
 from .sitemap_store import DiskSitemapStore
-from .sites import ID_LENGTH, DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites, SiteNames, name_key, sortable, time_of
+from .sites import ID_LENGTH, DiskPayloads, DiskRobotsFiles, DiskRows, DiskSites, SiteNames, sortable, time_of
 from .sketches import DiskSketches
+from .upgrading import FIELDS_OF_META, OLD_FORMAT, upgrade, values_of_meta
 from .url_scores import DiskUrlScores
 
 
@@ -155,8 +154,8 @@ class DiskListings:
             self._kept = self._sequence
 
 
-FORMAT = b"3"
-"""Of the tables and rows. A change that old rows do not survive gets another."""
+FORMAT = b"4"
+"""Of the tables and rows. A change that old rows do not survive gets another; `upgrading` reads the one before."""
 
 
 S = TypeVar("S")
@@ -205,17 +204,24 @@ class DiskState:
         state = cls.__new__(cls)
         finish_homecoming(folder)
         if not (folder / DATA).is_file() and is_copied(folder):
-            with followed(folder, lambda environment: cls.__new__(cls)._set_up(environment, shard)) as place:
+            with followed(folder, lambda copy: cls.__new__(cls)._set_up(copy, shard, is_copy=True)) as place:
                 state._set_up(Environment(place, readonly=True), shard)
         else:
             state._set_up(Environment(folder, readonly=True), shard)
         return state
 
-    def _set_up(self, environment: Environment, shard: int, duplicates: DuplicateSettings | None = None) -> None:
+    def _set_up(
+        self,
+        environment: Environment,
+        shard: int,
+        duplicates: DuplicateSettings | None = None,
+        *,
+        is_copy: bool = False,
+    ) -> None:
         self.environment = environment
         try:
             self._marks = environment.table("marks")
-            self._check_format(environment)
+            is_old = self._is_old(environment, is_copy=is_copy)
             self.names = names = SiteNames(environment)
             self.records = DiskUrlRecords(environment, names)
             self.queues = DiskQueues(environment, names)
@@ -223,7 +229,7 @@ class DiskState:
             self.forest = DiskSitemapStore(environment, names)
             self.listings = DiskListings(environment, names)
             self.calendar = DiskRevisitQueue(environment)
-            self.sites = DiskSites(environment)
+            self.sites = DiskSites(environment, is_old=is_old)
             self.robots = DiskRobotsFiles(environment)
             self.payloads = DiskPayloads(environment)
             self.sketches = DiskSketches(environment, names, duplicates)
@@ -249,7 +255,10 @@ class DiskState:
 
         `kind` may then have only some of its fields, and needs only their types.
         """
-        row = self.marked(f"meta {name or kind.__name__}")
+        name = name or kind.__name__
+        row = self.marked(f"meta {name}")
+        if row is None and name in FIELDS_OF_META and (whole := self.marked("meta ShardMeta")) is not None:
+            row = values_of_meta(whole).get(name)  # a reader of the old format
         try:
             return None if row is None else msgspec.msgpack.decode(row, type=kind)
         except msgspec.MsgspecError as error:
@@ -287,13 +296,22 @@ class DiskState:
         self.queues.check_invariants()
         self.forest.check_invariants()
 
-    def _check_format(self, environment: Environment) -> None:
+    def _is_old(self, environment: Environment, *, is_copy: bool) -> bool:
+        """Whether rows may be of the last format. A reader does not rewrite them, nor does the copy that it follows.
+
+        Raises `CollectionDamaged` for any other format.
+        """
         counters = environment.table("counters")
         found = counters.get(b"format")
-        if found is None:
+        if found == OLD_FORMAT and (is_copy or environment.is_readonly):
+            return True
+        if found == OLD_FORMAT:
+            upgrade(environment)
+        if found in (None, OLD_FORMAT):
             counters.put(b"format", FORMAT)
         elif found != FORMAT:
             raise CollectionDamaged(
                 f"the state has format {found.decode('ascii', 'replace')}, this version reads {FORMAT.decode()}",
                 hint="use the version of Periplus that wrote it",
             )
+        return False

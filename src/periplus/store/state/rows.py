@@ -9,6 +9,7 @@ belongs to another site.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -28,6 +29,8 @@ from periplus.model import (
     UrlRecord,
     Validators,
 )
+
+from .environment import MAX_KEY
 
 SOURCES = (
     Source.SEED,
@@ -140,3 +143,9 @@ def unpack_record(row: list[Any], url: Url) -> UrlRecord:
         None if digests is None else Digests(*digests),
         *rest,
     )
+
+
+def name_key(name: str) -> bytes:
+    """A name as a key: itself, or its digest where it is longer than a key may be."""
+    encoded = b"=" + name.encode()
+    return encoded if len(encoded) <= MAX_KEY else b"#" + sha256(encoded).digest()

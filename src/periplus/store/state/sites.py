@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from hashlib import sha256
 from typing import Generic, TypeVar
 
 import msgspec
@@ -24,8 +23,9 @@ from periplus.model import CollectionDamaged, InvariantError, Payload, RobotsFil
 from periplus.urls import site_of
 
 from ..crawl_state import SiteState
-from .environment import MAX_KEY, Environment
-from .rows import damaged_row, decode, encode
+from .environment import Environment
+from .rows import damaged_row, decode, encode, name_key
+from .upgrading import upgraded
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -103,12 +103,6 @@ class SiteNames:
         return site
 
 
-def name_key(name: str) -> bytes:
-    """A name as a key: itself, or its digest where it is longer than a key may be."""
-    encoded = b"=" + name.encode()
-    return encoded if len(encoded) <= MAX_KEY else b"#" + sha256(encoded).digest()
-
-
 R = TypeVar("R", bound=Struct)
 
 
@@ -151,10 +145,11 @@ def _row_key(key: str | int) -> bytes:
 
 
 class DiskSites:
-    """`Sites` in one table."""
+    """`Sites` in one table. `is_old`: some rows may be of the last format."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, *, is_old: bool = False) -> None:
         self._table = environment.table("sites")
+        self._is_old = is_old
         self._decoder = msgspec.msgpack.Decoder(SiteState)
 
     def get(self, sites: Sequence[Site]) -> list[SiteState | None]:
@@ -175,7 +170,7 @@ class DiskSites:
 
     def _decode(self, row: bytes) -> SiteState:
         try:
-            return self._decoder.decode(row)
+            return self._decoder.decode(upgraded(row) if self._is_old else row)
         except msgspec.MsgspecError as error:
             raise damaged_row(error) from error
 

@@ -3,9 +3,8 @@
 Of a fetch and a page a tuple is kept, never a body or a text: those are large. Events are looked at some dozens at a
 time, since between two pages the processor has forgotten this code, and that costs as much as the work itself.
 
-Made column by column from the events themselves, as a page offers many.
-
-They are made column by column from the events: a sitemap has up to 50,000 entries.
+Rows of discoveries and of sitemap entries are made column by column from the events: a page has many links, and a
+sitemap up to 50,000 entries.
 """
 
 from __future__ import annotations

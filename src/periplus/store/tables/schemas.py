@@ -1,11 +1,11 @@
 """The columns of the tables, in their order, with their types. What each column means is in `docs/tables.md`.
 
 Times are `timestamp[us, UTC]`. Words from a small set, and texts that repeat from row to row, are dictionaries of
-strings: small at rest and in memory, and plain strings in SQL. A null says that there is nothing to
-say; an empty string that a site gave an empty value. New columns are added at the end of a table: in rows that were
-written before, they are null (`columns.widened`).
+strings: small at rest and in memory, and plain strings in SQL. A null says that there is nothing to say; an empty
+string that a site gave an empty value. New columns are added at the end of a table: in rows that were written before,
+they are null (`columns.widened`).
 
-Rows are made in `single_rows`, and for tables of many rows an event in `discoveries`, `links` and `sitemap_entries`.
+Rows are made in `single_rows`, and for tables of many rows an event in `rows` and `links`.
 """
 
 from __future__ import annotations

@@ -4,9 +4,7 @@ A file begins with its `warcinfo` and grows by one `write` of the operating syst
 says how far it goes. The owner of the state calls `sync` and then commits `end` together with what points into the
 archive. After a crash the archive is opened at the `end` that was committed, and what lies beyond has not happened: the
 rest of that file is cut off, and later files of the shard are deleted. So every record before `end` is whole, and none
-is there twice.
-
-An append-only file that can be truncated to a length known to be good.
+is there twice. `AppendedFile` is such a file: it is only appended to, and truncated to a length known to be good.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.model import (
+    DOCUMENT_TYPE,
     CollectionDamaged,
     CollectionError,
     Fetched,
@@ -292,7 +291,7 @@ class Archive:
         record = records.document(answer, records.identifier(), digest, frame, self._settings.compression_level)
         stored = Stored(now.file.name, now.add(record), len(record), f"sha1:{digest}")
         url, place = f"{records.DOCUMENT}{answer.task.url}", (stored.length, stored.offset, stored.file)
-        mime = mime_of(records.DOCUMENT_TYPE)
+        mime = mime_of(DOCUMENT_TYPE)
         now.new_lines.append(CdxLine(key_of(url), timestamp(date), url, mime, "", digest, *place).encode())
         return stored
 

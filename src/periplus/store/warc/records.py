@@ -29,7 +29,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.model import Fetched, FetchTask, NotModified, Payload, Redirected, Rendering
+from periplus.model import DOCUMENT_TYPE, Fetched, FetchTask, NotModified, Payload, Redirected, Rendering
 from periplus.urls import site_of
 
 from .http import is_compressed, response_head
@@ -155,7 +155,6 @@ DOCUMENT: Final = "urn:dom:"
 """What stands before the URL of a page in the name of its document: tools that replay archives show the answer."""
 KEPT_WITH_DOCUMENT: Final = ("X-Robots-Tag", "Link")
 """Fields of an answer that hold for its document as well."""
-DOCUMENT_TYPE: Final = "text/html; charset=utf-8"
 
 
 class Frame(Struct, frozen=True, gc=False):

@@ -5,7 +5,7 @@ refused for an hour. A host that does not answer is asked again, twice; then the
 by one request at a time, with the politeness delay in between: messages with invented keys must not become a flood
 for the host that they name. No I/O here, and time is an argument.
 
-IndexNow messages: URLs with a valid key are kept for the crawl, URLs with an unknown one until it is checked.
+URLs of messages with a valid key are kept for the crawl, those with an unknown one until it is checked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The axes of a plot with their labels, and the positions of texts: beside what they name, without overlap.
 
-Numbers as people write them beside an axis: thousands apart, shares as per cent, seconds in the unit that fits.
-
+Numbers are written as people do beside an axis: thousands apart, shares as per cent, seconds in the unit that fits.
 Widths are those of the font that comes with matplotlib, which is wider than the fonts that viewers use instead.
 """
 

@@ -1,0 +1,104 @@
+"""Reads site records and metadata of format 3, which had a field for what each part of the crawl had learnt.
+
+Format 4 has all of it by the names of types (`model.PartValues`). The rest of a record is the same, in other places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from periplus.model import Site
+from periplus.policy.filters import SiteFilterState
+
+from ..crawl_state import SiteState
+from .environment import Environment
+from .rows import damaged_row, encode, name_key
+
+OLD_FORMAT: Final = b"3"
+_COMMIT_EVERY: Final = 50_000
+"""Rows after which the rewritten ones are committed: they take memory until then."""
+_NIL: Final = Raw(b"\xc0")
+_SITE_FIELDS: Final = (
+    "site", "ip", "ip_expires_at", "robots_expire_at", "delay", "ready_at", "last_duration", "failures", "pages",
+    "downloaded", "retired", "traps", "robots_at", "robots_redirects", "robots_tries", "balance", "priorities", "files",
+    "signals", "stuck", "moved", "quiet", "churn", "gains", "visits_since_estimate", "is_admitted",
+    "asked_for_sitemaps", "feeds", "archives", "absence", "cloaking", "redirections", "forms",
+)  # fmt: skip
+_SITE_VALUES: Final = {
+    "priorities": "Priorities",
+    "signals": "SiteEvidence",
+    "gains": "SiteGains",
+    "archives": "ArchiveProof",
+    "absence": "SiteAbsence",
+    "cloaking": "SiteProbes",
+    "redirections": "SiteRedirections",
+    "forms": "SiteForms",
+}
+_FILTER_FIELDS: Final = (
+    "admitted", "throttled", "templates", "parameters", "dust", "dated", "ahead", "rendering", "chains", "paths",
+)  # fmt: skip
+_FILTER_VALUES: Final = {"dust": "SiteDust", "rendering": "SiteRendering"}
+FIELDS_OF_META: Final = {"RevisitState": "revisits", "SitemapState": "sitemaps", "ComparisonState": "compared"}
+"""Fields that `ShardMeta` had, by the types of their values."""
+_PLACE: Final = SiteState.__struct_fields__.index("values")
+"""In old records another field is there, which is not a map."""
+_NEW_FILTERS: Final = SiteFilterState()
+_NEW_SITE: Final = SiteState(Site(""))
+
+
+def upgrade(environment: Environment) -> None:
+    """Rewrite the records of all sites. What was interrupted is done again from the beginning."""
+    marks = environment.table("marks")
+    if (whole := marks.get(name_key("meta ShardMeta"))) is not None:
+        for name, value in values_of_meta(whole).items():
+            if marks.get(name_key(f"meta {name}")) is None:
+                marks.put(name_key(f"meta {name}"), value)
+    table = environment.table("sites")
+    for key, row in table.walk():
+        table.put(key, upgraded(row))
+        if environment.uncommitted >= _COMMIT_EVERY:
+            environment.commit()
+
+
+def values_of_meta(whole: bytes) -> dict[str, bytes]:
+    """What parts had inside the metadata of a shard, by the names of its types."""
+    try:
+        fields = msgspec.msgpack.decode(whole, type=dict[str, Raw])
+    except msgspec.MsgspecError as error:
+        raise damaged_row(error) from error
+    return {name: bytes(fields[field]) for name, field in FIELDS_OF_META.items() if field in fields}
+
+
+def upgraded(row: bytes) -> bytes:
+    """A site record in the new format; one that is in it already is returned as it is."""
+    try:
+        old = _decode(row)
+        if len(old) > _PLACE and _is_map(old[_PLACE]):
+            return row
+        given = dict(zip(_SITE_FIELDS, old, strict=False))  # records of earlier versions have fewer fields
+        if given.get("traps", _NIL) != _NIL:
+            filters = dict(zip(_FILTER_FIELDS, _decode(given["traps"]), strict=False))
+            given["traps"] = Raw(encode(_fields(filters, _FILTER_VALUES, _NEW_FILTERS)))
+        count = given.pop("forms", _NIL)
+        if count not in (_NIL, Raw(b"\0")):
+            given["forms"] = Raw(encode([count]))
+        return encode(_fields(given, _SITE_VALUES, _NEW_SITE))
+    except msgspec.MsgspecError as error:
+        raise damaged_row(error) from error
+
+
+def _fields(given: Mapping[str, Raw], kinds: Mapping[str, str], new: Struct) -> Sequence[object]:
+    """The fields of a record in their new order: those that parts own are in `values`, missing ones as in `new`."""
+    values = {kind: given[name] for name, kind in kinds.items() if given.get(name, _NIL) != _NIL}
+    return [values if name == "values" else given.get(name, getattr(new, name)) for name in type(new).__struct_fields__]
+
+
+def _is_map(value: Raw) -> bool:
+    return bytes(value)[0] in (*range(0x80, 0x90), 0xDE, 0xDF)
+
+
+_decode = msgspec.msgpack.Decoder(list[Raw]).decode

@@ -1,0 +1,69 @@
+"""Which crawler an agent names, and the prefilter that finds the patterns to try."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tests.apps.logs.log_lines import BROWSER, GOOGLEBOT
+from tests.each_case import each_case
+
+from periplus.apps.logs.agents import MOST_CACHED, AgentTable, longest_literal
+
+
+@each_case(
+    ("pattern", "literal"),
+    [
+        (r"Googlebot\/", "Googlebot/"),
+        (r"AdsBot-Google([^-]|$)", "AdsBot-Google"),
+        (r"Ahrefs(Bot|SiteAudit)", "Ahrefs"),
+        (r"[wW]get", "get"),
+        (r"Automaton|Newsify Feed Fetcher", ""),
+        (r"BlogTraffic\/\d\.\d+ Feed-Fetcher", " Feed-Fetcher"),
+        (r"Spider[\s\S]*spider\.com", "spider.com"),
+        (r"colou?r", "colo"),
+        (r"ab{2,3}cdef", "cdef"),
+        (r"(^| )sentry\/", "sentry/"),
+    ],
+)
+def test_every_match_of_a_pattern_contains_its_literal(pattern: str, literal: str) -> None:
+    assert longest_literal(pattern) == literal
+
+
+def test_well_known_crawlers_need_no_package() -> None:
+    table = AgentTable()
+    found = table.crawler_of(GOOGLEBOT)
+    assert found is not None
+    assert (found.name, found.operator, found.token) == ("Googlebot", "Google", "Googlebot")
+    assert "googlebot.com" in found.suffixes
+    assert table.crawler_of(BROWSER) is None
+    assert table.crawler_of("") is None
+
+
+def test_patterns_of_a_list_are_tried_in_their_order() -> None:
+    patterns: list[dict[str, Any]] = [
+        {"pattern": r"[aA]lpha[bB]ot"},
+        {"pattern": "lphaB", "tags": ["seo"]},
+        {"pattern": r"^x\d"},
+    ]
+    table = AgentTable(patterns)
+    agents = ["an AlphaBot/1", "alphabot", "xlphaB", "x9", "ax9", "Alpha Bot"]
+    naive = [
+        next((place for place, each in enumerate(patterns) if re.search(str(each["pattern"]), agent)), None)
+        for agent in agents
+    ]
+    found = [table.crawler_of(agent) for agent in agents]
+    assert naive == [0, 0, 1, 2, None, None]
+    assert found[0] is not None
+    assert found[0] is found[1]
+    assert found[2] is not None
+    assert (found[2].name, found[2].purpose) == ("lphaB", "seo")
+    assert found[3] is not None
+    assert found[4:] == [None, None]
+
+
+def test_a_flood_of_agents_is_forgotten() -> None:
+    table = AgentTable()
+    for number in range(MOST_CACHED + 10):
+        table.crawler_of(f"agent {number}")
+    assert len(table._cache) <= MOST_CACHED

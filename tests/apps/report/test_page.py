@@ -1,0 +1,298 @@
+"""The page of a report: what strangers wrote cannot break it, and it is no larger for a large collection."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.each_case import each_case
+from tests.insight.asked_collection import Made, at
+from tests.markup import elements
+
+from periplus.apps.report import Budget, CrawlState, KnownFreshness, Report, Trust, gather_report, page
+from periplus.apps.report.drawing import FIGURES
+from periplus.apps.report.few_sites import FEW
+from periplus.apps.report.figures import (
+    LETTER,
+    TITLE,
+    WIDTH,
+    Curve,
+    Point,
+    Scale,
+    line_plot,
+    linear,
+    logarithmic,
+    scatter_plot,
+)
+from periplus.apps.report.questions import BY_CHAPTER, CHAPTERS
+from periplus.apps.report.wording import clean, link, prose, share
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'\u202e\x07"
+DOCUMENTED = (Path(__file__).resolve().parents[3] / "docs" / "report.md").read_text()
+MOST_BYTES = 700_000
+
+
+def reported(made: Made, beside: CrawlState | None = None, name: str = "docs") -> Report:
+    with made.views() as views:
+        return gather_report(views, name, 1_800_000_000.0, beside)
+
+
+def test_what_strangers_wrote_is_only_text(tmp_path: Path) -> None:
+    """Titles, URLs, hosts, types, reasons and signals that are HTML stay text: one script, no handler, no odd link."""
+    made = Made(tmp_path / "a <b> 'c' \"d\"")
+    home = "http://evil.test/"
+    urls = [f"{home}{EVIL}", "javascript:alert(3)//x", f"{home}?q=<svg onload=alert(4)>", f"{home}{'x' * 5000}"]
+    made.told(home, "seed")
+    made.got(home, 1, [], title=EVIL)
+    for number, url in enumerate(urls):
+        made.told(url, "link", number, site="evil.test")
+        made.asked(url, site="evil.test", content_type=EVIL, reason=EVIL)
+        made.read(url, 2, [home], title=EVIL, site="evil.test")
+    beside = CrawlState(
+        KnownFreshness(3, 0.5, 0.4, 0.6, 60.0),
+        (Budget(EVIL, 1, 2, 3),),
+        (Trust(EVIL, EVIL, EVIL, EVIL),),
+        lambda reason: f"{reason}{EVIL}",
+    )
+    text = page(reported(made, beside, EVIL))
+    assert len(elements(text, "//script")) == 1
+    assert elements(text, "//img | //iframe | //object | //link | //base | //form") == []
+    assert elements(text, "//@*[starts-with(name(), 'on')]") == []
+    hrefs = [each.get("href") or "" for each in elements(text, "//a")]
+    assert {href.partition(":")[0] for href in hrefs if href[0] != "#"} == {"http"}
+    assert "alert(1)" in text
+    assert "<script>alert" not in text
+    assert "a <b>" not in text
+    assert not {"\u202e", "\x07"} & set(text)
+    assert max(map(len, hrefs)) <= 500
+
+
+def test_only_our_script_may_run() -> None:
+    """The page's policy names the digest of the script that is in it, and lets nothing be loaded."""
+    text = page(Report("a", "a", 0.0, {}, []))
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
+    script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert policy is not None
+    assert script is not None
+    digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
+    assert "default-src 'none'" in policy[1]
+    assert f"script-src 'sha256-{digest}'" in policy[1]
+
+
+def test_a_collection_of_nothing_has_a_page(tmp_path: Path) -> None:
+    """Also before the first page was fetched."""
+    made = Made(tmp_path)
+    made.told("http://a.test/", "seed")
+    text = page(reported(made))
+    assert "URLs discovered" in text
+    assert "Nothing to show here yet" in text
+
+
+def test_a_page_stays_small(tmp_path: Path) -> None:
+    """Hundreds of sites with long names and URLs make no larger page than some: rows and letters are bounded."""
+    made = Made(tmp_path)
+    for number in range(80):
+        home = f"http://{'a-rather-long-name-' * 3}{number}.test/"
+        url = f"{home}{'deep/' * 80}{number}"
+        made.told(home, "seed")
+        made.told(url, "sitemap", number)
+        made.told(url, "link", number + 5)
+        made.got(url, number + 1, [home], title="A title " * 50)
+        made.got(home, 9000 + number, [url])
+    text = page(reported(made))
+    assert len(text.encode()) < MOST_BYTES
+    assert "the query without its limit returns all" in text
+
+
+def test_every_part_has_its_chapter_and_its_figure() -> None:
+    """Whatever is asked is shown somewhere, with sentences that end."""
+    assert {each.chapter for each in (*BY_CHAPTER, *FEW)} <= set(CHAPTERS)
+    assert {each.figure for each in (*BY_CHAPTER, *FEW) if each.figure} <= set(FIGURES)
+    for each in (*BY_CHAPTER, *FEW):
+        assert each.says.endswith(".")
+        assert each.advice.endswith(".")
+    for title, _ in CHAPTERS.values():
+        assert f"| {title} |" in DOCUMENTED
+
+
+@given(st.lists(st.floats(0, 1e12), max_size=20))
+def test_axes_hold_all_values(values: list[float]) -> None:
+    """Every value has its place, and there are some ticks, not many."""
+    for scale in (linear(values), linear(values, whole=True), logarithmic(values)):
+        assert all(0 <= scale.place(value) <= 1 for value in values)
+        assert scale.high >= max(values, default=0) * (1 - 1e-9)
+        ticks = scale.ticks()
+        assert 2 <= len(ticks) <= 6
+        assert all(scale.low <= tick <= scale.high * (1 + 1e-9) for tick in ticks)
+        assert ticks == sorted(set(ticks))
+
+
+@given(st.floats(-1e9, 1e9), st.floats(0.001, 1e6))
+def test_axes_may_begin_anywhere(low: float, span: float) -> None:
+    """Ticks of a span of time lie in it."""
+    scale = Scale(low, low + span)
+    assert all(low - span * 1e-6 <= tick <= low + span * (1 + 1e-6) for tick in scale.ticks())
+    times = Scale(low, low + span, is_time=True).ticks()
+    assert 1 <= len(times) <= 5
+    assert all(low - span * 1e-6 <= tick <= low + span * (1 + 1e-6) for tick in times)
+
+
+@given(st.text())
+def test_texts_are_one_line_and_harmless(text: str) -> None:
+    """Nothing that moves the cursor or opens a tag, never longer than its bound."""
+    assert clean(text).isprintable()
+    assert len(clean(text, 20)) <= 20
+    assert "<" not in re.sub(r"</?code>|<span class=\"flag\">|</span>", "", prose(text))
+    assert "<script" not in link(f"http://a.test/{text}")
+
+
+@each_case(
+    ("part", "said"),
+    [(0.0, "0 %"), (0.00001, "< 0.01 %"), (0.004, "0.4 %"), (0.5, "50 %"), (0.9999, "99.9 %"), (1, "100 %")],
+)
+def test_shares_do_not_round_to_all_or_nothing(part: float, said: str) -> None:
+    """What is not quite nothing or all does not look like it."""
+    assert share(part) == said
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Pages of six sites, one of them visited four times; and two sites that were visited five times after updates of
+    lastmod: one updates it with changes, one with every build.
+    """
+    made = Made(tmp_path_factory.mktemp("watched"))
+    day = 86_400
+    for number in range(12):
+        url = f"http://{'abcdef'[number % 6]}.test/{number}"
+        made.told(url, "seed" if number < 6 else "sitemap")
+        made.got(url, number // 2 + 1, [f"http://a.test/{number + 6}"])
+    made.asked("http://a.test/gone", 404)
+    made.told("http://a.test/gone", "link")
+    for visit, is_change in enumerate([False, True, True, False]):
+        seen = {"url": "http://a.test/0", "site": "a.test", "seen_at": at(day * visit), "is_change": is_change}
+        made.rows["changes"].append(seen)
+    for name, changed in (("honest", (1, 2, 3, 4, 5)), ("built", (3,))):
+        url = f"http://{name}.test/"
+        made.told(url, "seed")
+        made.got(url, 1, when=10)
+        told = 0
+        for visit in range(6):
+            told = visit * day - 60 if name == "built" or visit in changed else told
+            entry = {"url": url, "site": f"{name}.test", "sitemap": f"{url}sitemap.xml", "kind": "page"}
+            made.rows["sitemap_entries"].append(entry | {"lastmod": at(told), "read_at": at(visit * day)})
+            if visit:
+                level = "major" if visit in changed else "same"
+                seen = {"url": url, "site": f"{name}.test", "seen_at": at(visit * day + 100), "level": level}
+                made.rows["changes"].append(seen | {"is_change": level == "major"})
+    beside = CrawlState(
+        KnownFreshness(1, 0.83, 0.7, 0.9, 7200.0),
+        (Budget("a.test", 30, 70, 4),),
+        (Trust("a.test", "its feed", "honest", "its feed is honest"),),
+    )
+    return reported(made, beside)
+
+
+def test_what_the_state_knows_is_drawn_beside_what_the_tables_tell(watched: Report) -> None:
+    """How often pages changed, how the budget is shared, whom to believe, how fresh the copies are."""
+    (rates,) = [row for row in watched.parts["change_rates"].rows if row["site"] == "a.test"]
+    assert (rates["comparisons"], rates["changed"], rates["days_between"]) == (4, 2, 1.0)
+    (shown,) = elements(page(watched), "/html")
+    for name, said in (("change_rates", "50 % of 4 fetches"), ("budgets", "30 : 70")):
+        (found,) = shown.xpath(f"//figure[@id='{name}']//svg")
+        assert said in found.text_content()
+    assert "honest" in shown.get_element_by_id("trusts").text_content()
+    assert "between 70 % and 90 %" in shown.text_content()
+
+
+def test_dates_that_are_right_and_dates_of_builds_are_told_apart(watched: Report) -> None:
+    """Of five updates of lastmod, one site made each with a change, and one with every build."""
+    rows = {row["site"]: row for row in watched.parts["lastmod_trust"].rows}
+    shown = {name: (row["moved"], row["precision"], row["needless_share"]) for name, row in rows.items()}
+    assert shown == {"honest.test": (5, 1.0, 0.0), "built.test": (5, 0.2, 0.8)}
+    (figure,) = elements(page(watched), "//figure[@id='lastmod_trust']//svg")
+    for said in ("5 of 5 · 100 %", "1 of 5 · 20 %", "0 of 5 · 0 %", "4 of 5 · 80 %"):
+        assert said in figure.text_content()
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8), st.integers(0, 40))
+def test_the_name_of_a_curve_lies_on_no_other_words(points: list[tuple[float, float]], length: int) -> None:
+    """Wherever its highest point is: not on the title of the axis, nor on another name."""
+    whole = Scale(0.0, 1.0, str)
+    drawn = (Curve("Sitemaps", "sitemaps", tuple(points)), Curve("links", "links", tuple(points)))
+    parts = elements(line_plot(drawn, whole, whole, ("x", "y" * length), "label"), "//text")
+    names = [(float(each.get("x", 0)), float(each.get("y", 0)), each.text_content()) for each in parts]
+    boxes = [(x - LETTER * len(word) / 2, x + LETTER * len(word) / 2, y) for x, y, word in names if len(word) > 4]
+    boxes = [box for box in boxes if box[2] != TITLE] + [(0.0, LETTER * length, TITLE)]
+    assert len(boxes) == 3
+    for place, (start, end, y) in enumerate(boxes):
+        for other_start, other_end, other_y in boxes[:place]:
+            assert abs(y - other_y) >= 12 or start >= other_end or other_start >= end
+
+
+def test_bars_of_shares_are_of_all() -> None:
+    """Two thirds are two thirds of the width, not the longest bar; what bars lack is drawn behind them."""
+    rows = [{"is_pinged": False, "sitemaps_first": 20, "together": 0, "discovery_first": 10}]
+    boxes = elements(FIGURES["first"](rows, "label"), "//rect")
+    widths = [(each.get("class"), float(each.get("width", 0))) for each in boxes]
+    whole = float(WIDTH)
+    assert widths == [
+        ("track", whole), ("sitemaps", pytest.approx(whole * 2 / 3, abs=0.1)), ("track", whole), ("track", whole),
+        ("links", pytest.approx(whole / 3, abs=0.1)),
+    ]  # fmt: skip
+    classes = FIGURES["classes"]([{"class": "error", "urls": 1}, {"class": "media", "urls": 3}], "x")
+    drawn = [float(each.get("width", 0)) for each in elements(classes, "//rect[@class='accent']")]
+    assert drawn == [whole / 4, whole * 3 / 4]
+
+
+def test_a_logarithmic_axis_shows_no_zero() -> None:
+    """A step without URLs interrupts the line: 0 has no place there, and drawn at the end it would look like 1."""
+    rows = [
+        {"since": 10.0 * place, "sitemaps": number, "discovery": 0}
+        for place, number in enumerate([5000, 2, 0, 1, 3, 0, 9])
+    ]
+    drawn = FIGURES["times"](rows, "label")
+    assert "(logarithmic)" in drawn
+    lines = [each.get("d", "") for each in elements(drawn, "//path[contains(@class, 'sitemaps')]")]
+    assert [line.count("L") + 1 for line in lines] == [2, 2, 1]
+    assert elements(drawn, "//path[contains(@class, 'links')]") == []
+    ticks = [each.text_content() for each in elements(drawn, "//text[contains(@class, 'tick')]")]
+    assert "0" not in ticks
+    assert (
+        scatter_plot([Point("a", 0, 1)], logarithmic([10.0]), linear([1.0]), ("x", "y"), "label").count("circle") == 0
+    )
+
+
+def test_every_figure_of_bars_says_what_its_whole_is(watched: Report) -> None:
+    """Bars that lie say it below them; bars that stand, in the title of their axis."""
+    figures = elements(page(watched), "//figure[.//rect]")
+    assert len(figures) > 8
+    for figure in figures:
+        words = [each.text_content() for each in figure.xpath(".//svg//text")]
+        is_said = any(each.startswith("Full width: ") or ", of all " in each or "of all" in each for each in words)
+        assert is_said, figure.get("id")
+
+
+@pytest.mark.slow
+def test_the_report_needs_no_plotting_library(tmp_path: Path) -> None:
+    """Its figures are drawn where matplotlib is not installed."""
+    made = Made(tmp_path)
+    made.told("http://a.test/", "seed")
+    made.got("http://a.test/", 1)
+    made.views().close()
+    program = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from pathlib import Path\n"
+        "from periplus.apps.report import gather_report, page\n"
+        "from periplus.insight.views import Views\n"
+        f"with Views(Path({str(made.folder)!r})) as views: print(page(gather_report(views, 'a', 0.0)).count('<svg'))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 4

@@ -1,0 +1,249 @@
+"""How shards share an address: what each reports, which share it is sent, and how long it then waits there."""
+
+from __future__ import annotations
+
+from tests.engine.frontier.scheduled_sites import ScheduledSites
+
+from periplus.engine.frontier import ActiveSite, AddressClaims, AddressShares, ClaimsReport, key_of
+from periplus.engine.sharding import ClaimRegistry
+
+IP, OTHER = "192.0.2.1", "192.0.2.2"
+KEY = key_of(IP)
+
+
+class Shards:
+    """Some claims and the coordinator between them."""
+
+    def __init__(self, count: int) -> None:
+        self.claims = [AddressClaims(count) for _ in range(count)]
+        self.registry = ClaimRegistry(count)
+        for number in range(count):
+            self.registry.reset(number)
+
+    def talk(self, number: int) -> AddressShares | None:
+        """One report of a shard, and the answer."""
+        answer = self.registry.receive(number, self.claims[number].report())
+        if answer is not None:
+            self.claims[number].update(answer)
+        return answer
+
+    def shares(self) -> list[int]:
+        """The share of each at the address."""
+        return [claims.share(KEY) for claims in self.claims]
+
+
+class Shard(ScheduledSites):
+    """Shard of four, with its claims: what an engine carries between the two."""
+
+    def __init__(self) -> None:
+        super().__init__(shards=4)
+        self.claims = AddressClaims(4)
+
+    def report(self) -> ClaimsReport:
+        """What has changed at the schedule, as the coordinator is told."""
+        claimed, released = self.schedule.addresses.claims()
+        for key in claimed:
+            self.claims.enter(key)
+        for key in released:
+            self.claims.leave(key)
+        return self.claims.report()
+
+    def set_shares(self, now: float, *shares: AddressShares) -> None:
+        """Messages of the coordinator."""
+        self.report()
+        for each in shares:
+            self.claims.update(each)
+            self.schedule.addresses.set_shares({key: self.claims.share(key) for key in self.claims.news()}, now)
+
+    def ask(self, active: ActiveSite, now: float) -> None:
+        """A request, answered at once; the site may be asked again right away."""
+        self.grant(active, now)
+        self.end(active, now)
+
+
+def test_shard_that_is_alone_gets_its_share_at_once() -> None:
+    """After that there is nothing more to send."""
+    shards = Shards(8)
+    shards.claims[3].enter(KEY)
+    shards.talk(3)
+    assert shards.claims[3].share(KEY) == 1
+    assert shards.talk(3) is None
+
+
+def test_newcomer_waits_until_the_others_have_confirmed() -> None:
+    """They wait longer at once; when all have confirmed that, the newcomer may ask."""
+    shards = Shards(3)
+    for number in range(3):
+        shards.claims[number].enter(KEY)
+        shards.talk(number)
+    assert shards.shares() == [1, 0, 0]
+    shards.talk(0)
+    assert shards.shares() == [3, 0, 0]
+    shards.talk(1)
+    assert shards.shares() == [3, 0, 0]  # the first has not confirmed it yet
+    shards.talk(0)
+    shards.talk(1)
+    shards.talk(2)
+    assert shards.shares() == [3, 3, 3]
+
+
+def test_others_wait_less_when_one_has_left() -> None:
+    """Or has died, and starts again with nothing."""
+    for leaves in (True, False):
+        shards = Shards(2)
+        for number in (0, 1, 0, 0, 1):
+            if not shards.claims[number].share(KEY) and len(shards.claims[number]) == 0:
+                shards.claims[number].enter(KEY)
+            shards.talk(number)
+        assert shards.shares() == [2, 2]
+        if leaves:
+            shards.claims[1].leave(KEY)
+            shards.talk(1)
+        else:
+            shards.registry.reset(1)
+        shards.talk(0)
+        assert shards.claims[0].share(KEY) == 1
+        assert len(shards.registry) == 1
+
+
+def test_new_coordinator_sends_no_share_before_all_have_reported() -> None:
+    """Of two shards at an address, the first to report is not alone."""
+    shards = Shards(2)
+    for number in (0, 1):
+        shards.claims[number].enter(KEY)
+    for number in (0, 1, 0, 0, 1):
+        shards.talk(number)
+    assert shards.shares() == [2, 2]
+    shards.registry = ClaimRegistry(2, coordinator=1)
+    for _ in range(3):
+        shards.talk(0)
+    assert shards.shares() == [2, 2]
+    for number in (1, 1, 0, 1):
+        shards.talk(number)
+    assert shards.shares() == [2, 2]
+    assert len(shards.registry) == 1
+
+
+def test_registry_is_bounded() -> None:
+    """Addresses beyond the limit get the share that is safe whichever shards are there."""
+    registry, claims = ClaimRegistry(4, limit=10), AddressClaims(4)
+    for number in range(4):
+        registry.reset(number)
+    for key in range(100):
+        claims.enter(key)
+    answer = registry.receive(0, claims.report())
+    assert answer is not None
+    claims.update(answer)
+    assert [claims.share(key) for key in range(100)] == [1] * 10 + [4] * 90
+    assert len(registry) == 10
+
+
+def test_messages_are_bounded() -> None:
+    """The next message has the rest, however many addresses a shard enters at once."""
+    registry, claims = ClaimRegistry(1), AddressClaims(1)
+    registry.reset(0)
+    for key in range(5_000):
+        claims.enter(key)
+    said: list[ClaimsReport] = []
+    while not said or not said[-1].is_complete:
+        said.append(claims.report())
+        answer = registry.receive(0, said[-1])
+        assert answer is not None
+        assert max(len(said[-1].requested), len(answer.shares)) <= 2_000
+        claims.update(answer)
+    assert [len(each.requested) for each in said] == [2_000, 2_000, 1_000]
+    assert all(claims.share(key) == 1 for key in range(5_000))
+
+
+def test_address_is_not_asked_before_the_share_is_known() -> None:
+    """Then the pause is `ip_delay` times the number of shards; the rest of a pause changes with that number."""
+    shard = Shard()
+    active = shard.put("a", IP)
+    assert shard.schedule.pop_ready(100.0) is None
+    shard.set_shares(100.0, AddressShares(0, 1, 1, ((KEY, 1),)))
+    assert shard.schedule.pop_ready(100.0) is active
+    shard.ask(active, 100.0)
+    assert shard.schedule.next_at == 100.5
+    shard.set_shares(100.25, AddressShares(0, 2, 1, ((KEY, 4),)))
+    assert shard.schedule.pop_ready(100.25) is None
+    assert shard.schedule.next_at == 100.25 + 0.25 * 4
+    assert shard.schedule.pop_ready(101.25) is active
+    shard.ask(active, 101.25)
+    assert shard.schedule.next_at == 101.25 + 4 * 0.5
+    shard.set_shares(102.25, AddressShares(0, 3, 1, ((KEY, 2),)))
+    assert shard.schedule.pop_ready(102.25) is None
+    assert shard.schedule.next_at == 102.25 + 1.0 * 2 / 4
+    shard.schedule.check_invariants()
+
+
+def test_other_addresses_do_not_wait() -> None:
+    """A share is of one address."""
+    shard = Shard()
+    shard.put("a", IP)
+    other = shard.put("b", OTHER)
+    shard.set_shares(1.0, AddressShares(0, 2, 2, ((key_of(OTHER), 1),)))
+    assert shard.schedule.pop_ready(1.0) is other
+    assert shard.schedule.pop_ready(1.0) is None
+
+
+def test_address_without_sites_is_released_at_the_second_review() -> None:
+    """So that the other shards wait less; a site that comes back waits for a new share."""
+    shard = Shard()
+    active = shard.put("a", IP)
+    shard.set_shares(0.0, AddressShares(0, 1, 1, ((KEY, 1),)))
+    assert shard.schedule.pop_ready(0.0) is active
+    shard.grant(active, 0.0)
+    shard.empty(active, 0.0)
+    shard.schedule.addresses.review(10.0)
+    assert shard.report().released == ()
+    shard.schedule.addresses.review(20.0)
+    assert shard.report().released == (KEY,)
+    again = shard.put("a", IP)
+    assert shard.schedule.pop_ready(30.0) is None
+    assert shard.report().requested == (KEY,)
+    shard.set_shares(30.0, AddressShares(0, 2, 3, ((KEY, 2),)))
+    assert shard.schedule.pop_ready(30.0) is again
+
+
+def test_address_is_kept_for_a_site_that_comes_back_in_time() -> None:
+    """A site that is visited between any two reviews does not wait for a share every time."""
+    shard = Shard()
+    active = shard.put("a", IP)
+    shard.set_shares(0.0, AddressShares(0, 1, 1, ((KEY, 1),)))
+    for number in range(20):
+        now = float(number)
+        active = active if number == 0 else shard.put("a", IP)
+        assert shard.schedule.pop_ready(now) is active
+        shard.grant(active, now)
+        shard.empty(active, now)
+        shard.schedule.addresses.review(now + 0.9)
+        assert shard.report().released == ()
+
+
+def test_new_process_claims_its_addresses_again() -> None:
+    """Shares of the last process are void: other shards may have come since, and nothing is asked before."""
+    shard = Shard()
+    active = shard.put("a", IP)
+    shard.set_shares(0.0, AddressShares(0, 1, 1, ((KEY, 1),)))
+    assert shard.schedule.pop_ready(0.0) is active
+    shard.ask(active, 0.0)
+    shard.reopen()
+    shard.claims = AddressClaims(4)
+    shard.schedule.restart(5.0)
+    assert shard.report().requested == (KEY,)
+    assert shard.schedule.pop_ready(1e6) is None
+    shard.set_shares(5.0, AddressShares(1, 1, 1, ((KEY, 3),)))
+    assert shard.schedule.next_at == 5.0 + 4 * 0.5
+    assert shard.schedule.pop_ready(7.0) is not None
+
+
+def test_share_of_an_earlier_claim_does_not_count() -> None:
+    """The coordinator removes a shard as soon as it reports that it has left."""
+    claims = AddressClaims(4)
+    claims.enter(KEY)
+    claims.leave(KEY)
+    claims.enter(KEY)
+    claims.update(AddressShares(0, 1, 1, ((KEY, 1),)))
+    assert claims.share(KEY) == 0
+    claims.update(AddressShares(0, 2, 3, ((KEY, 2),)))
+    assert claims.share(KEY) == 2

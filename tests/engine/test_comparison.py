@@ -1,0 +1,213 @@
+"""How much a page has changed, leaving out what its site has shown to be noise."""
+
+from __future__ import annotations
+
+from random import Random
+
+from msgspec.structs import replace
+
+from periplus.content import NO_CHURN, ChurnRecord, ChurnSettings, RawPage, likeness, read_from, read_pages, version_of
+from periplus.engine.comparison import PageComparer
+from periplus.engine.frontier.site import SiteRecords
+from periplus.model import ChangeLevel, FirstSeen, Page, ReadFrom, Site, Source, Url, UrlRecord
+from periplus.parts.revisit.evidence import SignalKind, unpack_page
+from periplus.parts.revisit.revisits import Revisits
+from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
+from periplus.store import MemoryState
+
+DAY = 86_400.0
+SITE = Site("a.test")
+
+
+def url(number: int) -> Url:
+    return Url(f"https://a.test/{number}")
+
+
+def html(number: int, quote: int, edition: int = 0, title: str = "") -> bytes:
+    """A page with a story that has editions, and a quotation."""
+    story = " ".join(f"word{number}x{edition}x{place}." for place in range(80))
+    saying = f"Saying {quote * 7919 % 10_007}, of somebody wise, is as long as a sentence."
+    return f"<title>{title}</title><article><p>{story}</p><div class=q>{saying}</div></article>".encode()
+
+
+def read(number: int, body: bytes, *, wants_blocks: bool = True) -> Page:
+    return read_pages([RawPage(body, url(number), "text/html", wants_blocks=wants_blocks)])[0]
+
+
+def kept(page: Page, at: float) -> UrlRecord:
+    seen = (FirstSeen(Source.SEED, 0.0),)
+    return UrlRecord(
+        page.url, seen, digests=page.digests, version=version_of(page), kept_at=at, blocks=page.blocks, visits=1
+    )
+
+
+class Memory:
+    """The record of one site, and a comparer that learns there."""
+
+    def __init__(self, settings: ChurnSettings | None = None) -> None:
+        state = MemoryState()
+        self.sites = SiteRecords(state.sites)
+        self.comparer = PageComparer(self.sites, settings, Revisits(state, self.sites, random=Random(1)))
+
+    @property
+    def churn(self) -> ChurnRecord:
+        return self.sites.get(SITE).churn
+
+    def level(self, old: Page, new: Page, apart: float = DAY) -> ChangeLevel | None:
+        return self.comparer.compare(kept(old, 1000.0), new, 1000.0 + apart).level
+
+    def taught(self, pairs: int, apart: float = DAY) -> list[ChangeLevel | None]:
+        return [self.level(read(n, html(n, n)), read(n, html(n, n + 500)), apart) for n in range(pairs)]
+
+
+def test_noise_counts_until_it_is_known() -> None:
+    """The first comparisons find changes, later ones none; a change of the story always counts."""
+    site = Memory()
+    assert site.taught(8) == [ChangeLevel.MAJOR] * 5 + [ChangeLevel.RAW_ONLY] * 3
+    assert site.level(read(9, html(9, 1)), read(9, html(9, 2, edition=1))) is ChangeLevel.MAJOR
+    assert site.level(read(9, html(9, 1)), read(9, html(9, 2, title="Other"))) is ChangeLevel.MAJOR
+    assert site.level(read(9, html(9, 1)), read(9, html(9, 1))) is ChangeLevel.SAME
+    assert site.churn.compared == 11
+
+
+def test_visits_after_a_signal_that_is_right_are_no_lessons() -> None:
+    """A page that is visited because it has changed differs at every visit: that is no noise. Liars are not heeded."""
+    told = unpack_page(b"").signalled(SignalKind.SITEMAP).pack()
+    right, wrong = KindEvidence(right=50.0, judged=50.0), KindEvidence(right=1.0, judged=50.0)
+    for kind, learnt in ((right, 0), (wrong, 8)):
+        site = Memory()
+        state = site.sites.get(SITE)
+        state.keep(SiteEvidence().with_kind(SignalKind.SITEMAP, kind))
+        levels = []
+        for number in range(8):
+            old = replace(kept(read(number, html(number, number)), 1000.0), evidence=told)
+            new = read(number, html(number, number + 500))
+            levels.append(site.comparer.compare(old, new, 1000.0 + DAY).level)
+        assert site.churn.compared == learnt
+        assert levels[7] is (ChangeLevel.RAW_ONLY if learnt else ChangeLevel.MAJOR)
+
+
+def test_two_visits_in_a_row_differ_in_noise_alone() -> None:
+    """Until the sample of a site is complete; then they are judged by what it has taught."""
+    site = Memory(ChurnSettings(sample=4, instant=60.0))
+    assert site.taught(4, apart=30.0) == [ChangeLevel.RAW_ONLY] * 4
+    assert (site.churn.compared, site.churn.instants) == (4, 4)
+    edited = read(9, html(9, 1)), read(9, html(9, 1, edition=1))
+    assert site.level(*edited, apart=30.0) is ChangeLevel.MAJOR
+    young = Memory(ChurnSettings(sample=4, instant=60.0))
+    assert young.level(*edited, apart=61.0) is ChangeLevel.MAJOR
+    assert young.level(*edited, apart=60.0) is ChangeLevel.RAW_ONLY
+    assert young.churn.instants == 1
+    assert Memory(ChurnSettings(sample=0)).level(*edited, apart=1.0) is ChangeLevel.MAJOR
+
+
+def test_a_scheduled_revisit_is_not_a_visit_in_a_row() -> None:
+    """Where pages may be revisited after five seconds, what differs then is a change."""
+    edited = read(9, html(9, 1)), read(9, html(9, 1, edition=1))
+    sites = SiteRecords(MemoryState().sites)
+    often = PageComparer(sites, ChurnSettings(instant=60.0), shortest=5.0)
+    assert often.compare(kept(edited[0], 1000.0), edited[1], 1005.0).level is ChangeLevel.MAJOR
+    assert often.compare(kept(edited[0], 1000.0), edited[1], 1001.0).level is ChangeLevel.RAW_ONLY
+
+
+def test_304_right_after_a_visit_counts_for_the_sample() -> None:
+    """Otherwise such a site would be fetched twice in a row forever. Later ones teach that content stayed."""
+    site = Memory()
+    record = kept(read(1, html(1, 1)), 1000.0)
+    site.comparer.unmodified(record, 1030.0)
+    site.comparer.unmodified(replace(record, blocks=b""), 1030.0)
+    site.comparer.unmodified(record, 1000.0 + DAY)
+    site.comparer.unmodified(replace(record, blocks=b""), 1000.0 + DAY)
+    site.comparer.unmodified(None, 5.0)
+    assert (site.churn.compared, site.churn.instants) == (3, 2)
+
+
+def test_page_after_a_304_is_in_a_row_with_it() -> None:
+    """What differs is noise, also where parts were not known."""
+    site = Memory()
+    record = replace(kept(read(1, html(1, 1)), 1000.0), status=304, fetched_at=DAY, blocks=b"")
+    new = read(1, html(1, 2))
+    assert site.comparer.compare(record, new, DAY + 5.0) == (ChangeLevel.RAW_ONLY, new.blocks)
+    assert site.comparer.compare(replace(record, status=200), new, DAY + 5.0) == (ChangeLevel.MAJOR, new.blocks)
+    assert site.churn.compared == 0
+
+
+def test_page_without_a_version_has_no_level() -> None:
+    """Without blocks it has the level as it seems, and teaches nothing."""
+    site = Memory()
+    new = read(1, html(1, 2))
+    assert site.comparer.compare(None, new, 5.0) == (None, new.blocks)
+    bare = replace(kept(read(1, html(1, 1)), 1.0), blocks=b"")
+    assert site.comparer.compare(bare, new, DAY) == (ChangeLevel.MAJOR, new.blocks)
+    assert site.churn == NO_CHURN
+
+
+def test_same_bytes_keep_their_blocks() -> None:
+    """The visit teaches that they stayed."""
+    site = Memory()
+    old = read(1, html(1, 1))
+    again = read(1, html(1, 1), wants_blocks=False)
+    assert site.comparer.compare(kept(old, 1.0), again, DAY) == (ChangeLevel.SAME, old.blocks)
+    assert site.churn.compared == 1
+
+
+def test_lessons_are_written_with_the_site() -> None:
+    """At the next flush; a comparison that teaches nothing does not mark the site."""
+    store = MemoryState().sites
+    sites = SiteRecords(store)
+    comparer = PageComparer(sites)
+    old, new = read(1, html(1, 1)), read(1, html(1, 2))
+    comparer.compare(None, new, DAY)
+    sites.flush()
+    assert store.get([SITE]) == [None]
+    comparer.compare(kept(old, 1.0), new, DAY)
+    sites.flush()
+    [site] = store.get([SITE])
+    assert site is not None
+    assert site.churn.compared == 1
+
+
+def by_first_rule(record: UrlRecord) -> UrlRecord:
+    """What the reader with the first text rule kept of the same page: another main text, other blocks, no number."""
+    assert record.digests is not None
+    version = record.version[:8] + bytes(512)
+    return replace(record, digests=replace(record.digests, main=1), version=version, blocks=b"12345678" * 3)
+
+
+def test_a_page_kept_by_another_reader_has_not_changed() -> None:
+    """Only bytes, title and links are compared, nothing is learnt, and what is kept is of the reader of today."""
+    site = Memory()
+    old = by_first_rule(kept(read(1, html(1, 1)), 1000.0))
+    for quote in (1, 2):
+        page = read(1, html(1, quote, edition=quote - 1))
+        compared = site.comparer.compare(old, page, 1000.0 + DAY)
+        assert compared.level is (ChangeLevel.SAME if quote == 1 else ChangeLevel.RAW_ONLY)
+        assert compared.blocks == page.blocks
+    renamed = read(1, html(1, 2, title="Other"))
+    assert site.comparer.compare(old, renamed, 1000.0 + DAY).level is ChangeLevel.MAJOR
+    site.comparer.unmodified(old, 1000.0 + DAY)
+    assert site.churn == NO_CHURN
+
+
+def test_what_was_learnt_by_another_reader_is_learnt_again() -> None:
+    """Blocks have other names under another text rule."""
+    site = Memory()
+    site.taught(8)
+    record = site.sites.get(SITE)
+    record.churn = replace(record.churn, rule=1)
+    assert site.taught(6) == [ChangeLevel.MAJOR] * 5 + [ChangeLevel.RAW_ONLY]
+
+
+def test_a_rendered_page_is_compared_with_rendered_versions_only() -> None:
+    """The first rendering of a page that was read without scripts is not a change, nor is the way back."""
+    memory = Memory()
+    plain, other = read(1, html(1, 1)), read(1, html(1, 1, edition=1, title="other"))
+    rendered = replace(other, read_from=ReadFrom.BROWSER)
+    changed = replace(plain, read_from=ReadFrom.BROWSER)
+    levels = [
+        memory.comparer.compare(kept(before, 0.0), after, 30 * DAY).level
+        for before, after in ((plain, other), (plain, rendered), (rendered, plain), (rendered, changed))
+    ]
+    assert levels == [ChangeLevel.MAJOR, ChangeLevel.RAW_ONLY, ChangeLevel.RAW_ONLY, ChangeLevel.MAJOR]
+    assert read_from(version_of(rendered)) is ReadFrom.BROWSER
+    assert likeness(version_of(plain), version_of(changed)) == 1.0
