@@ -184,7 +184,7 @@ def lockstep(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("shards", "opening"):
         monkeypatch.setattr(f"periplus.collection.{module}.SystemClock", lambda _scale=None: clock)
     monkeypatch.setattr("periplus.collection.shards.CurlWire", Lockstep)
-    monkeypatch.setattr("periplus.engine.pipeline.PagePipeline.max_gaining", 1)
+    monkeypatch.setattr("periplus.engine.machine.MAX_GAINING", 1)
 
 
 @pytest.mark.usefixtures("lockstep")
