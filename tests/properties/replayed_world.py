@@ -42,6 +42,9 @@ from periplus.urls import site_of
 
 START = 1_700_000_000.0
 
+OF_PARTS = ("ComparisonState", "FocusState", "RevisitState", "SitemapState")
+"""Values of parts that a commit holds."""
+
 
 class RichWorld(World):
     """Pages have texts and links, some change, some are copies; sites list pages in sitemaps and feeds."""
@@ -291,7 +294,7 @@ class Collection:
         tables["meta"] = msgspec.to_builtins(replace(meta, links=type(meta.links)()))
         sample = self.state.marked("meta SampleRows")
         tables["sample"] = sample
-        for kind in ("FocusState", "SitemapState", "ComparisonState", "RevisitState"):
+        for kind in OF_PARTS:
             tables[kind] = self.state.marked(f"meta {kind}")
         return tables
 

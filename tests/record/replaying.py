@@ -31,7 +31,7 @@ from unittest import mock
 import msgspec
 from msgspec import Struct
 from tests.meeting.world import TOPIC, MeetingWorld
-from tests.properties.replayed_world import IDENTIFIERS, START, TABLES, Collection, RichWorld, VirtualWire
+from tests.properties.replayed_world import IDENTIFIERS, OF_PARTS, START, TABLES, Collection, RichWorld, VirtualWire
 from tests.properties.simulated_web import World
 
 from periplus.collection.config.settings import Config
@@ -213,6 +213,7 @@ def replayed(name: str, folder: Path) -> str:
     lines += [f"state {table}: {_rows_text(rows[table])}" for table in TABLES]
     lines += [f"state {name}: {_rows_text(rows[name])}" for name in ("links old", "links young", "links between URLs")]
     known = {part: value for part, value in rows["meta"].items() if part not in OF_ENGINE}
+    known |= {kind: msgspec.msgpack.decode(rows[kind]) for kind in OF_PARTS if rows[kind] is not None}
     lines += [f"meta {part}: {_digest(value)}" for part, value in sorted(known.items())]
     tables = Layout(crawl.folder).tables
     lines += [f"table {name}: {_rows_text(read(tables, name).to_pylist())}" for name in SCHEMAS]
