@@ -21,7 +21,6 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -148,8 +147,7 @@ def in_virtual_time() -> AbstractContextManager[object]:
 
 def replay(answers: Answers, folder: Path, pages: int, wait: Callable[[], None]) -> dict[str, object]:
     """Crawl the answers up to this number of pages. `wait` is called when everything is loaded."""
-    argument = "typed" if "typed" in signature(planned).parameters else "seeds"  # the first reference has the latter
-    collection = planned(folder, options=OPTIONS, **{argument: answers.seeds})  # type: ignore[arg-type]
+    collection = planned(folder, options=OPTIONS, typed=answers.seeds)
     collection.save()
     wires: list[ReplayWire] = []
 
