@@ -28,26 +28,26 @@ from bench.speed.reference import CACHE, ROOT, pinned, tree_of
 
 STAGES: Final = {
     "scan": ("content.html:scan",),
-    "page from the scan": ("crawl.links:read_pages",),
-    "decode bodies": ("crawl.links:decode_body",),
-    "near-duplicates and change": ("crawl.pipeline:Deduplicator.judge",),
-    "links of a page": ("crawl.pipeline:PagePipeline.links",),
-    "admission of links": ("crawl.router:ShardRouter.deliver",),
-    "report": ("crawl.frontier.frontier:Frontier.report",),
-    "take": ("crawl.frontier.frontier:Frontier.take",),
+    "page from the scan": ("engine.links:read_pages",),
+    "decode bodies": ("engine.links:decode_body",),
+    "near-duplicates and change": ("engine.pipeline:Deduplicator.judge",),
+    "links of a page": ("engine.pipeline:PagePipeline.links",),
+    "admission of links": ("engine.router:ShardRouter.deliver",),
+    "report": ("engine.frontier.frontier:Frontier.report",),
+    "take": ("engine.frontier.frontier:Frontier.take",),
     "learning and judging": (
-        "crawl.machine:Machine._learn_from", "crawl.judging.judges:Judges.answered",
-        "crawl.forms.forms:Forms.page_read", "crawl.forms.forms:Forms.answered",
+        "engine.machine:Machine._learn_from", "parts.absence.part:AbsenceJudge.read",
+        "parts.cloaking.part:CloakingJudge.read", "parts.forms.part:Forms.passed_on", "parts.forms.part:Forms.lead",
     ),
-    "sitemaps": ("crawl.sitemaps.scheduler:SitemapScheduler.step", "crawl.sitemaps.scheduler:SitemapScheduler.read"),
-    "log": ("crawl.log:InputLog.append",),
+    "sitemaps": ("parts.sitemaps.scheduler:SitemapScheduler.step", "parts.sitemaps.scheduler:SitemapScheduler.arrived"),
+    "log": ("engine.log:InputLog.append",),
     "WARC": ("store.warc.archive:Archive.write_all", "store.warc.archive:Archive.sync"),
     "tables": (
         "store.tables.writer:Tables.record", "store.tables.writer:Tables.checkpoint",
         "store.tables.writer:Tables.settle",
     ),
-    "commit": ("crawl.engine:Engine.checkpoint",),
-    "the rest of the loop": ("crawl.engine:Engine.step",),
+    "commit": ("engine.engine:Engine.checkpoint",),
+    "the rest of the loop": ("engine.engine:Engine.step",),
 }  # fmt: skip
 """The functions of each stage. One that a version does not have is passed over."""
 
