@@ -55,8 +55,8 @@ BUGS: Final = (
         "        self._hungry.update(site for site in sites if site in self._listed)\n", "", (),
     ),
     Bug(
-        "focus: what was learnt of the topic is not committed", "engine/machine.py",
-        "        if self.focus is not None:\n            self._state.put_meta(self.focus.state)\n", "", (),
+        "focus: what was learnt of the topic is not committed", "parts/focus/part.py",
+        "        return self._focus.state\n", "        return FocusState()\n", (),
     ),
     Bug(
         "rendering: a page that crashes the browser has no answer", "parts/render/wire.py",
@@ -127,8 +127,8 @@ MISSED: Final = (
         "            if domain.fetched + 1 >= domain.until:\n", "            if domain.fetched >= domain.until:\n", (),
     ),
     Bug(
-        "forms: a crawl ends while forms are submitted", "engine/machine.py",
-        "(self.sitemaps.is_idle(now) and self.forms.is_idle(now))", "self.sitemaps.is_idle(now)", (),
+        "forms: a crawl ends while forms are submitted", "parts/forms/part.py",
+        "        return next_at is None or next_at > now + _LONG\n", "        return True\n", (),
     ),
     Bug(
         "sitemaps: only the first file of a site is read in a step, and the others dropped",
@@ -142,9 +142,8 @@ MISSED: Final = (
         "                self.renamed.append(replace(discovery, url=verdict.url))\n", "", (),
     ),
     Bug(
-        "mirrors: URLs of a mirror are renamed and not passed on", "engine/machine.py",
-        "        renamed = [*self._hosts.drain_renamed(), *self.frontier.renamed]\n",
-        "        self._hosts.drain_renamed()\n        renamed = [*self.frontier.renamed]\n", (),
+        "mirrors: URLs of a mirror are renamed and not passed on", "parts/mirrors/part.py",
+        "        return self._hosts.drain_renamed()\n", "        self._hosts.drain_renamed()\n        return []\n", (),
     ),
     Bug(
         "revisits: those that wait are not committed", "engine/frontier/frontier.py",
