@@ -55,7 +55,7 @@ CALLS: dict[str, tuple[tuple[object, tuple[str, ...]], ...]] = {
         (DustLearner, ("learn", "probed")),
         (Renames, ("judge", "reconsider", "wanted_pairs", "renamed", "may_remember", "_looked_for")),
     ),
-    "absence": ((AbsenceJudge, ("marked", "page_read", "redirected", "take_probe")),),
+    "absence": ((AbsenceJudge, ("mark", "page_read", "redirected", "take_probe")),),
     "traps": ((Traps, ("judge", "admit", "observe", "reconsider")),),
 }
 """Where each part is called from outside."""
