@@ -169,8 +169,9 @@ class Engine:
 
     def _look_for_standstill(self, now: float) -> None:
         """Schedule everything again if the crawl stands still; the second time in vain, end it."""
-        is_still = not (self._wire.under_way or self.is_stopping or self.is_paused) and stands_still(self._machine, now)
-        if self._limiter.room(now) > 0 and self._standstill.is_over_patience(now, is_still=is_still):
+        may_go_on = not (self._wire.under_way or self.is_stopping or self.is_paused) and self._limiter.room(now) > 0
+        is_still = may_go_on and stands_still(self._machine, now)
+        if self._standstill.is_over_patience(now, is_still=is_still):
             self.checkpoint()
             self._standstill.repair(self._machine)
             self._replay(Restarted(now))
