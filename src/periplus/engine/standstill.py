@@ -15,7 +15,7 @@ from typing import Final
 
 from periplus.model import CrawlStalled, InvariantError
 
-from .frontier import ActiveSite
+from .frontier import ActiveSite, Stage
 from .inputs import Effect, Emit, Fetch
 from .machine import Machine
 
@@ -89,8 +89,8 @@ class DefectLog:
 def stands_still(machine: Machine, now: float) -> bool:
     """Whether something waits in a machine although nothing will become due.
 
-    A crawl also stands still where something is due all the time and nothing comes of it; but a watch may wait like
-    that for a visit that is worth its price.
+    A crawl also stands still where something is due all the time and nothing comes of it. But a watch may wait like
+    that for a visit that is worth its price, and a site for others that rest.
     """
     frontier, is_watching = machine.frontier, machine.revisits.is_watching
     if machine.is_full or frontier.is_satisfied or machine.wants_tick(now) or machine.is_idle(now):
@@ -98,7 +98,14 @@ def stands_still(machine: Machine, now: float) -> bool:
     if is_watching and not frontier.queued:
         return False
     times = [at for at in (frontier.next_at, machine.next_step_at) if at is not None]
-    return not times or (min(times) <= now and not is_watching)
+    if not times:
+        return True
+    return min(times) <= now and not is_watching and not any(_will_be_due(active, now) for active in frontier.schedule)
+
+
+def _will_be_due(active: ActiveSite, now: float) -> bool:
+    """Whether a site rests until a later time: one that is due may wait for it, as spam waits for other sites."""
+    return active.stage is Stage.RESTING and active.ready_at > now
 
 
 def what_waits(machine: Machine) -> list[str]:

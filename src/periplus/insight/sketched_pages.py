@@ -95,10 +95,13 @@ def facts_of(batch: pa.RecordBatch, settings: DuplicateSettings) -> tuple[Facts,
 
 def _briefs(sketches: pa.Array) -> Briefs:
     """The lowest byte of each value; all 0 for what is not a sketch."""
-    _, offsets, data = pc.fill_null(sketches, b"").buffers()
-    ends = np.frombuffer(offsets, np.int32, len(sketches) + 1, 4 * sketches.offset).astype(np.int64)
+    if not len(sketches):
+        return np.zeros((0, VALUES), np.uint8)
+    filled = pc.fill_null(sketches, b"")  # a new array, with an offset of its own, if there was a null
+    _, offsets, data = filled.buffers()
+    ends = np.frombuffer(offsets, np.int32, len(filled) + 1, 4 * filled.offset).astype(np.int64)
     is_whole = np.diff(ends) == _SKETCH
-    if is_whole.all() and len(sketches):
+    if is_whole.all():
         return np.ascontiguousarray(np.frombuffer(data, np.uint8)[ends[0] : ends[-1]].reshape(-1, _SKETCH)[:, ::4])
     briefs = np.zeros((len(sketches), VALUES), np.uint8)
     for row in np.flatnonzero(is_whole).tolist():

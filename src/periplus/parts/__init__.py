@@ -5,5 +5,28 @@ follows a topic, and `render` opens pages in a browser. `dust` learns which URLs
 `cloaking`, `mirrors` and `spam` judge pages and hosts; `reputation` gives domains their budgets. The docstring of each
 folder says what the part does, after which paper, and what it costs.
 
-A part imports the protocol of the engine and what is below it, never another part (`engine/part.py`).
+A part imports the protocol of the engine and what is below it, never another part (`engine/part.py`). Nobody lists the
+parts: rooms above ask which of them have a module of some name, and use what they find there.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from types import ModuleType
+
+
+def offered(name: str) -> Iterator[ModuleType]:
+    """The module of this name of each part that has one, by the names of the parts."""
+    for part in names():
+        if find_spec(f"{__name__}.{part}.{name}"):
+            yield import_module(f"{__name__}.{part}.{name}")
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The name of every part."""
+    return tuple(sorted(module.name for module in iter_modules(__path__) if module.ispkg))
