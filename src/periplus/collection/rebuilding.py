@@ -55,6 +55,7 @@ from periplus.model import (
 )
 from periplus.parts.sitemaps.store import UnfinishedFile
 from periplus.store import WarcEnd
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled, Tables
 from periplus.store.tables.reader import files_of, scan_file, scan_spools
 from periplus.store.tables.rows import Rows
@@ -62,8 +63,6 @@ from periplus.store.tables.table import shard_of
 from periplus.store.warc import ArchivedAnswer, archived_answers
 from periplus.store.warc.records import read_name
 from periplus.urls import fingerprint, fingerprints
-
-from .layout import Layout
 
 _KEYS: Final = {
     "discoveries": ("url", "source", "refused"),

@@ -37,6 +37,7 @@ from periplus.parts.sitemaps.store import SitemapState
 from periplus.store import DiskState, WarcEnd, bring_home, is_begun
 from periplus.store.durable import move
 from periplus.store.folders import sync_folder
+from periplus.store.layout import Layout
 from periplus.store.state.exchange import restart_exchange
 from periplus.store.state.files import DATA, SEAL
 from periplus.store.state.replica import is_copied
@@ -51,7 +52,6 @@ from periplus.urls import site_of
 
 from .config.settings import Config
 from .inspecting import ARCHIVE, INDEXES, SPOOL, STATE, TABLE, Inspection, Part, inspect, last_whole, was_ever_begun
-from .layout import Layout
 from .opening import keep_earlier_ranks, seed_discovery
 from .rebuilding import AnswerTimes, MissingRows, Rebuild, answers_of
 from .resizing import MAX_SHARDS, FileEnds, ResizeState

@@ -44,11 +44,11 @@ from periplus.parts.sitemaps.trees import TreeSpending
 from periplus.store import DiskState, State, WarcEnd, is_begun
 from periplus.store.durable import move, write_file
 from periplus.store.folders import sync_folder
+from periplus.store.layout import Layout
 from periplus.store.state.moving import Move, Moved, forget_shards, park_sites
 from periplus.urls import site_of
 
 from .config.settings import Config
-from .layout import Layout
 from .resting import all_moved, bring_to_rest, metas, opened
 
 MAX_SHARDS = 256

@@ -16,10 +16,10 @@ from periplus.model import CollectionError, Url
 from periplus.parts.revisit.records import RevisitState
 from periplus.parts.sitemaps.store import SitemapState
 from periplus.store import DiskState, bring_home, is_begun
+from periplus.store.layout import Layout
 from periplus.store.tables.writer import places_of
 
 from .config.settings import Config
-from .layout import Layout
 from .shards import ShardMaker, open_shard
 
 _BATCHES = 64

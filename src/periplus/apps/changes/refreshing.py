@@ -33,13 +33,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.opening import open_crawl, settle
-from periplus.collection.parts import NO_PARTS, OwnParts
 from periplus.collection.resting import bring_to_rest, metas, opened
 from periplus.engine.clock import SystemClock
 from periplus.engine.frontier import is_temporary
 from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.plugins import NO_PARTS, OwnParts
 from periplus.engine.router import owner_of
 from periplus.engine.shard import Status
 from periplus.engine.sharding import Crawl, Gather
@@ -48,6 +47,7 @@ from periplus.model import Lane, Queued, Site, Url, UrlRecord
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
 from periplus.store.durable import write_file
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 if TYPE_CHECKING:
