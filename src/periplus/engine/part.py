@@ -29,6 +29,7 @@ from periplus.model import (
     Page,
     Render,
     Site,
+    Stored,
     Url,
     Verdict,
 )
@@ -206,6 +207,30 @@ class Part:
     ) -> Revisiting | None:
         """What schedules further visits to pages, if it does."""
         return None
+
+    # the state of a shard that does not run
+
+    @classmethod
+    def visits_a_day(cls, state: State) -> float:
+        """Visits a day of the last watch; 0 if there was none."""
+        return 0.0
+
+    @classmethod
+    def half_read(cls, state: State) -> Sequence[Stored | None]:
+        """Where the answers are stored that were not read to their end."""
+        return ()
+
+    @classmethod
+    def make_due(cls, state: State, site: Site) -> None:
+        """Have a refresh of a site ask for its lists again."""
+
+    @classmethod
+    def move(cls, source: State, targets: Mapping[int, State], owner: Callable[[Site], int]) -> None:
+        """Copy what belongs to sites that move to other shards, and is not kept by site, to those shards."""
+
+    @classmethod
+    def settle(cls, state: State, waiting: int) -> None:
+        """Prepare a state for sites that are new to it; `waiting` revisits are queued."""
 
     # what it takes
 

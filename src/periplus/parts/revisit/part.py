@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from random import Random
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
 from periplus.engine.frontier import SiteRecords
@@ -68,6 +69,21 @@ class RevisitPart(Part):
             saved=state.meta(RevisitState),
             sample=state.meta(SampleRows),
         )
+
+    @classmethod
+    def visits_a_day(cls, state: State) -> float:
+        """As it was committed last."""
+        known = state.meta(RevisitState)
+        return 0.0 if known is None else known.total
+
+    @classmethod
+    def settle(cls, state: State, waiting: int) -> None:
+        """Draw the sample of the freshness estimator again, and begin with an equal share of the visits of a watch.
+
+        Both were those of other sites.
+        """
+        known = state.meta(RevisitState) or RevisitState()
+        state.put_meta(replace(known, parts=0, waiting=waiting, factor=0, added=()))
 
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> tuple[()]:  # noqa: ARG003

@@ -37,7 +37,7 @@ from periplus.model import (
     Url,
 )
 from periplus.model.flags import Settings
-from periplus.store import KnownRanks
+from periplus.store import KnownRanks, State
 from periplus.urls import canonical, site_of
 
 from .difference import is_appended, unpack
@@ -47,7 +47,16 @@ from .held_seeds import HeldSeeds
 from .revisit import IndexTrust
 from .scores import Priorities, RankOf, sitemap_score
 from .settings import SCORES, ScoreSettings, SitemapRules, SitemapTables
-from .store import SitemapState, SitemapStore, UnfinishedFile, clamped_to, visit_event
+from .store import (
+    SitemapState,
+    SitemapStore,
+    UnfinishedFile,
+    clamped_to,
+    copy_postponed,
+    copy_spending,
+    saved_in,
+    visit_event,
+)
 from .trees import Origin, SitemapNode, follow, twin_key
 from .visits import (
     NO_SITEMAP,
@@ -71,6 +80,8 @@ _MAX_UNREAD = 64 * 2**20
 """Bytes of files that wait to be read, beyond which nothing is fetched."""
 _GUESS_REDIRECTS = 2
 """Redirects followed for a file that was only guessed: to `www.` perhaps, and to HTTPS."""
+_RESTORABLE = ("gone", "unreachable", "not-a-sitemap", "empty")
+"""Why a sitemap was given up that its owner may have fixed since."""
 LoadBody = Callable[[FetchOutcome, Stored | None], FetchOutcome]
 """Puts the body of an answer back, from where the archive has it."""
 
@@ -98,6 +109,25 @@ class SitemapScheduler(Part):
         if not settings.some(SitemapTables).sitemaps.only:
             return seed
         return replace(seed, url=robots_url(seed.url), purpose=Purpose.ROBOTS)
+
+    @classmethod
+    def half_read(cls, state: State) -> list[Stored | None]:
+        """Of files that are being read."""
+        return [file.stored for file in saved_in(state).unfinished]
+
+    @classmethod
+    def make_due(cls, state: State, site: Site) -> None:
+        """Also files that were given up because they were not there."""
+        nodes = SitemapStore(state)
+        for node in list(nodes.of_site(site)):
+            retired = "" if node.retired in _RESTORABLE else node.retired
+            nodes.put(replace(node, due_at=0.0, retired=retired))
+
+    @classmethod
+    def move(cls, source: State, targets: Mapping[int, State], owner: Callable[[Site], int]) -> None:
+        """What trees have used of their budgets, and which files are to be read again."""
+        copy_spending(source, targets, owner)
+        copy_postponed(source, targets, owner)
 
     @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
