@@ -42,7 +42,7 @@ from periplus.engine.fetch import WireSettings
 from periplus.engine.frontier import PolitenessSettings
 from periplus.model import Lane, Site, Url
 from periplus.parts.sitemaps.file import unpack_slice
-from periplus.parts.sitemaps.settings import SitemapSettings
+from periplus.parts.sitemaps.settings import SitemapCrawlSettings
 from periplus.store import DiskState
 
 QUICK, SMALL, LARGE = "127.0.1.209", "127.0.1.210", "127.0.1.211"
@@ -63,7 +63,7 @@ def main() -> None:
     config = Config(
         politeness=PolitenessSettings(delay=0.0, slow_factor=0.0, ip_delay=0.0, max_parallel=16),
         wire=WireSettings(allow_private=(f"{host}:{PORT}",)),
-        sitemaps=SitemapSettings(follow=True, submitted=(f"{root}sitemap.xml",)),
+        sitemaps=SitemapCrawlSettings(follow=True, submitted=(f"{root}sitemap.xml",)),
     )
     shard = ShardMaker(config, folder, (root,))(0, 1)
     state = shard._engine._state  # a crawl ends when its pages end, and this when its files do

@@ -25,10 +25,10 @@ import duckdb
 from periplus.apps.lab import World
 from periplus.apps.lab.http import Request
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.apps.lab.spam_web import AbsentPages, Cloakers, HostileWorld, Mirrors, ParkedDomains
+from periplus.apps.lab.spam_web import AbsentPages, Cloakers, HostileWorld, MirroringHosts, ParkedDomains
 from periplus.apps.lab.spam_web.judged_hosts import CLOAKED_SIZE, PARKED
 from periplus.apps.lab.spam_web.part import SmallSite
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.collection.judging import judge
 from periplus.collection.opening import open_crawl, settle
@@ -52,8 +52,8 @@ Figures = dict[str, Any]
 
 def mirrors() -> Figures:
     """Recall and precision over pairs of hosts; requests to mirrors before and after the judgement."""
-    world = HostileWorld(7, 2, pages=40, parts=(Mirrors, ParkedDomains))
-    hosts = (*Mirrors.hosts, *ParkedDomains.hosts)
+    world = HostileWorld(7, 2, pages=40, parts=(MirroringHosts, ParkedDomains))
+    hosts = (*MirroringHosts.hosts, *ParkedDomains.hosts)
     copies = {mirror.host for mirror in world.mirrors() if mirror.prefix == "/"}
     with TemporaryDirectory() as name, _lab(world, standing=True) as lab:
         folder = Path(name)
@@ -61,11 +61,11 @@ def mirrors() -> Figures:
         config = _crawl(folder, lab, seeds, {"crawl.limit": len(seeds) * 45})
         before = _requests(folder)
         began = time.perf_counter()
-        judged = judge(Collection(folder, config, (), False), time.time())
+        judged = judge(CollectionSetup(folder, config, (), False), time.time())
         seconds = time.perf_counter() - began
         _crawl(folder, lab, seeds, {})
         after = _requests(folder) - before
-        final = judge(Collection(folder, config, (), False), time.time())
+        final = judge(CollectionSetup(folder, config, (), False), time.time())
     true = {frozenset((mirror.host, mirror.original)) for mirror in world.mirrors()}
     at_half, at_end = (_pairs(each.learnt.rules) for each in (judged, final))
     known = {_host(rule.site) for rule in judged.learnt.rules if rule.root == "/"} & copies

@@ -26,7 +26,7 @@ from periplus.engine.clock import SystemClock
 from periplus.store import LearntFiles
 from periplus.store.durable import write_file
 
-from .collection import Collection, existing, tally_of
+from .collection import CollectionSetup, existing, tally_of
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -52,17 +52,17 @@ class Job(Struct, frozen=True):
     """A job: whether a collection wants it, and what it does. It writes learnt files and verdicts, nothing else."""
 
     name: str
-    is_wanted: Callable[[Collection], bool]
-    run: Callable[[Collection, Views], None]
+    is_wanted: Callable[[CollectionSetup], bool]
+    run: Callable[[CollectionSetup, Views], None]
 
 
-def _wants_reputation(collection: Collection) -> bool:
+def _wants_reputation(collection: CollectionSetup) -> bool:
     """Whether to compute reputations: only a crawl that may leave the domains of its seeds has budgets for domains."""
     config = collection.config
     return config.budgets.domain != "none" and config.scope.kind == "any"
 
 
-def learn_reputation(collection: Collection, views: Views) -> None:
+def learn_reputation(collection: CollectionSetup, views: Views) -> None:
     """Write the learnt file "reputation" of a collection."""
     from periplus.parts.reputation.job import ReputationSettings
     from periplus.parts.reputation.job import learn_reputation as learn
@@ -102,7 +102,7 @@ def _owners(shards: int) -> Callable[[str], int] | None:
     return lambda site: owner_of(Site(site), shards)
 
 
-def _known_spam(collection: Collection) -> Callable[[str], float] | None:
+def _known_spam(collection: CollectionSetup) -> Callable[[str], float] | None:
     """The probability that a domain is spam, as learnt so far; `None` if nothing was, or the crawl does not use it."""
     from periplus.parts.spam.scores import SpamScores
 
@@ -116,13 +116,13 @@ def _known_spam(collection: Collection) -> Callable[[str], float] | None:
     return scores.of_domain
 
 
-def _wants_spam(collection: Collection) -> bool:
+def _wants_spam(collection: CollectionSetup) -> bool:
     """Whether to learn about spam: only a crawl that may leave the domains of its seeds comes across link farms."""
     config = collection.config
     return config.spam.enabled and config.spam.while_crawling and config.scope.kind == "any"
 
 
-def learn_spam(collection: Collection, views: Views) -> None:
+def learn_spam(collection: CollectionSetup, views: Views) -> None:
     """Judge the hosts of a collection, if it has twice the pages of the last time: all of them are judged each time."""
     from .judging import judge_spam
 
@@ -140,12 +140,12 @@ JOBS: Final = (Job("spam", _wants_spam, learn_spam), Job("reputation", _wants_re
 """Every job, in the order in which they run: trust does not flow through what is known to be spam."""
 
 
-def wanted_jobs(collection: Collection) -> list[Job]:
+def wanted_jobs(collection: CollectionSetup) -> list[Job]:
     """The jobs that the settings of a collection want."""
     return [job for job in JOBS if job.is_wanted(collection)]
 
 
-def run_jobs(collection: Collection) -> int:
+def run_jobs(collection: CollectionSetup) -> int:
     """Run every wanted job, one after another; how many failed."""
     failed = 0
     with _views(collection) as views:
@@ -164,7 +164,7 @@ def scratch_of(folder: Path) -> Path:
 
 
 @contextmanager
-def _views(collection: Collection) -> Iterator[Views]:
+def _views(collection: CollectionSetup) -> Iterator[Views]:
     from periplus.insight.views import Views, ViewSettings  # imports DuckDB
 
     scratch = scratch_of(collection.folder)

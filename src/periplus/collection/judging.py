@@ -20,7 +20,7 @@ from periplus.store import LearntFiles
 from periplus.store.durable import write_file
 
 from . import trust
-from .collection import Collection
+from .collection import CollectionSetup
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -35,7 +35,7 @@ _LABEL_COLUMNS: Final = ("label", "class")
 
 
 @contextmanager
-def spam_job(collection: Collection, views: Views | None = None) -> Iterator[SpamJob]:
+def spam_job(collection: CollectionSetup, views: Views | None = None) -> Iterator[SpamJob]:
     """The job over a collection, with its settings and its model; over `views` of it, if there are some already."""
     from periplus.insight.views import Views
     from periplus.parts.spam.job import SpamJob  # imports DuckDB: only where it is used
@@ -58,7 +58,7 @@ def model_of(name: str, folder: Path) -> Model:
         raise UsageError(f"{path}: {error.strerror}", hint="set `model` in [spam], or leave it empty") from error
 
 
-def judge_spam(collection: Collection, views: Views | None = None) -> SpamJudgement:
+def judge_spam(collection: CollectionSetup, views: Views | None = None) -> SpamJudgement:
     """Judge every host and domain; write the verdicts, and what a running or later crawl follows."""
     from periplus.insight.views.kept import write_verdicts
     from periplus.parts.spam.job import JUDGE
@@ -115,7 +115,7 @@ DUST = "dust"
 """The kind of the learnt file of rules for duplicate URLs: the same as `insight/dust.json`."""
 
 
-def judge(found: Collection, now: float) -> JudgedHosts:
+def judge(found: CollectionSetup, now: float) -> JudgedHosts:
     """Judge the hosts of a collection: its view `verdicts` has the results, and a crawl that runs takes them over.
 
     The rules for duplicate URLs that the crawl learnt are written to `insight/dust.json`, beside those that a person

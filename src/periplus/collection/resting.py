@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from periplus.engine.log import InputLog
 from periplus.engine.machine_settings import ShardMeta
-from periplus.engine.router import Placement
+from periplus.engine.router import ShardPlacement
 from periplus.model import CollectionError, Url
 from periplus.parts.revisit.records import RevisitState
 from periplus.parts.sitemaps.store import SitemapState
@@ -65,7 +65,7 @@ def _is_at_rest(layout: Layout, number: int, count: int) -> bool:
         meta = state.meta(ShardMeta) or ShardMeta()
         sitemaps = state.meta(SitemapState) or SitemapState()
         rows = sum(place.rows for place in places_of(meta.tables).values())
-        owner = Placement(count).owner
+        owner = ShardPlacement(count).owner
         is_all_sent = all(owner(site) == number for site in state.listings.sites())
     inputs = InputLog(layout.log(number), layout.warc).read(meta.commits)
     is_reading = bool(sitemaps.unfinished) or not is_all_sent

@@ -16,13 +16,13 @@ from periplus.content import decode_body, read_page
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import SingleRequests, opened_by
 from periplus.formats.headers import Headers
-from periplus.model import Failed, Fetched, Page, UsageError
+from periplus.model import Failed, Fetched, ParsedPage, UsageError
 from periplus.parts.focus.examples import MAX_EXAMPLES, examples_of
 from periplus.parts.focus.words import words_of
 from periplus.store import LearntFiles
 from periplus.urls import canonical
 
-from .collection import Collection
+from .collection import CollectionSetup
 from .config.settings import Config
 from .parts import KIND, TOPICS, load_part
 
@@ -38,7 +38,7 @@ class _Example(NamedTuple):
     language: str
 
 
-def with_examples(collection: Collection) -> Collection:
+def with_examples(collection: CollectionSetup) -> CollectionSetup:
     """A collection whose example pages were read, if it has some that were not. Its folder is held by the caller.
 
     Raises `ConfigError` if the program of its topic cannot be loaded: before the crawl begins.
@@ -69,7 +69,7 @@ def _examples(places: Sequence[str], config: Config, option: str) -> Iterator[_E
         raise UsageError(f"{option}: no page with a text in {', '.join(places)[:200]}", hint="name pages of the topic")
 
 
-def _pages(place: str, config: Config, option: str) -> Iterator[Page]:
+def _pages(place: str, config: Config, option: str) -> Iterator[ParsedPage]:
     if "://" in place:
         yield _fetched(place, config, option)
         return
@@ -85,7 +85,7 @@ def _pages(place: str, config: Config, option: str) -> Iterator[Page]:
             yield read_page(body, file.resolve().as_uri(), mime)
 
 
-def _fetched(place: str, config: Config, option: str) -> Page:
+def _fetched(place: str, config: Config, option: str) -> ParsedPage:
     """Fetch one page, with the rules of the crawl's wire. A person named it: it may be private (`trust.PERSONAL`)."""
     url = canonical(place)
     if url is None:

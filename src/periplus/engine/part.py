@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from periplus.model import Discovery, Excluded, FetchOutcome, Page, Render, Site, Url, Verdict
+from periplus.model import Discovery, Excluded, FetchOutcome, ParsedPage, Render, Site, Url, Verdict
 from periplus.policy.filters import Guard
 from periplus.policy.filters.reasons import ACCEPT
 from periplus.store import State
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .stats import EventCounter
 
 S = TypeVar("S")
-TakeProbe = Callable[[FetchOutcome, Page | None, float], None]
+TakeProbe = Callable[[FetchOutcome, ParsedPage | None, float], None]
 """Takes the answer to a probe, and the page that was read from it if there is one."""
 TakeLearnt = Callable[[bytes, float], None]
 """Takes what a job has learnt, at a time; 0 when the machine is opened."""
@@ -84,7 +84,7 @@ class Part:
         """What values single links, if it does."""
         return None
 
-    def mark(self, page: Page) -> Page:
+    def mark(self, page: ParsedPage) -> ParsedPage:
         """The page, with what the part knows of it, before its row is written."""
         return page
 

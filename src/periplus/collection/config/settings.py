@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from periplus.content import ChurnSettings
-from periplus.engine.fetch import AddressGuard, Identity, ResolverSettings, WireSettings
+from periplus.engine.fetch import AddressGuard, CrawlerIdentity, ResolverSettings, WireSettings
 from periplus.engine.frontier import FrontierSettings, PolitenessSettings, RetrySettings
 from periplus.engine.settings import EngineSettings, ReadingSettings, WatchSettings
 from periplus.model import Ordering, Url
@@ -27,7 +27,7 @@ from periplus.parts.forms.settings import FormSettings
 from periplus.parts.mirrors.settings import MirrorSettings, ParkedSettings
 from periplus.parts.render.settings import RenderSettings
 from periplus.parts.sitemaps.revisit import RevisitSettings
-from periplus.parts.sitemaps.settings import DifferenceSettings, ScoreSettings, SitemapSettings
+from periplus.parts.sitemaps.settings import DifferenceSettings, ScoreSettings, SitemapCrawlSettings
 from periplus.parts.sitemaps.trees import TreeLimits
 from periplus.parts.sitemaps.visits import AuthoritySettings, RetirementSettings
 from periplus.parts.spam.verdict import SpamSettings
@@ -250,7 +250,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """Pages that need scripts ([scripts.md](scripts.md)). Times are in seconds, sizes in bytes."""
     forms: FormSettings = FormSettings()
     """Which forms are submitted, and how often ([forms.md](forms.md))."""
-    sitemaps: SitemapSettings = SitemapSettings()
+    sitemaps: SitemapCrawlSettings = SitemapCrawlSettings()
     """Which sitemaps and feeds are read."""
     forest: TreeLimits = TreeLimits()
     """How far trees of sitemaps are followed."""
@@ -360,6 +360,6 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
         return AddressGuard(allow_private=self.wire.allow_private, hosts=self.dns.hosts)
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> CrawlerIdentity:
         """How the crawler names itself to servers."""
-        return Identity(contact=self.crawl.contact, product=self.crawl.product)
+        return CrawlerIdentity(contact=self.crawl.contact, product=self.crawl.product)

@@ -14,7 +14,7 @@ from periplus.insight.views import Views
 from periplus.urls import domain_of
 
 from .given import GivenRule, RuleFile, priors_of
-from .rules import Rule, parse_rule
+from .rules import DustRule, parse_rule
 
 FILE: Final = "dust.json"
 """The name of the file in the folder `insight`."""
@@ -38,7 +38,7 @@ def learnt_rules(views: Views, edited: RuleFile | None = None, suffixes: tuple[s
     )
 
 
-def _by_domain(rules: Iterable[GivenRule], suffixes: tuple[str, ...]) -> list[tuple[str, Rule, bool]]:
+def _by_domain(rules: Iterable[GivenRule], suffixes: tuple[str, ...]) -> list[tuple[str, DustRule, bool]]:
     """Domain and rule, whatever its path, and whether it was withdrawn."""
     return [
         (domain_of(each.site, further=suffixes) or each.site, each.rule, each.state == "withdrawn") for each in rules

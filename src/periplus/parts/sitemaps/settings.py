@@ -22,7 +22,7 @@ SCORES: Final = ("pagerank", "priority", "priority_rank")
 """The values of `scores.score`."""
 
 
-class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
+class SitemapCrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What sites publish about themselves, and whether it is read."""
 
     follow: Annotated[
@@ -98,7 +98,7 @@ class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class SitemapRules(Struct, frozen=True):
     """The settings of everything about sitemaps, together."""
 
-    sitemaps: SitemapSettings = SitemapSettings()
+    sitemaps: SitemapCrawlSettings = SitemapCrawlSettings()
     forest: TreeLimits = TreeLimits()
     authority: AuthoritySettings = AuthoritySettings()
     revisit: RevisitSettings = RevisitSettings()
