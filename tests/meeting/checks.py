@@ -11,7 +11,7 @@ from tests.meeting.world import MeetingWorld
 
 from periplus.collection.collection import states
 from periplus.engine.frontier.politeness import is_tried_again, reason_of
-from periplus.engine.inputs import Answer
+from periplus.engine.inputs import FetchAnswer
 from periplus.model import Fetched, NotModified, Purpose, Redirected, Url, UrlRecord
 from periplus.policy.filters.patterns import compiled
 from periplus.store import DiskState
@@ -39,7 +39,7 @@ class Evidence:
         self.excluded: set[str] = set()
         self.learnt_kinds: set[str] = set()
 
-    def applied(self, answer: Answer, world: MeetingWorld) -> None:
+    def applied(self, answer: FetchAnswer, world: MeetingWorld) -> None:
         """A machine has applied an answer."""
         outcome = answer.outcome
         task = outcome.task

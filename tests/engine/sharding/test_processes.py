@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from periplus.engine.shard import Status
+from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding.messages import Orders, StatusReport
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.stats import CrawlStats, FrontierStats
@@ -44,7 +44,7 @@ class Played(ProcessTeam):
 
     def report(self, number: int, bid: Bid | None) -> None:
         """A shard reports."""
-        status = Status(number, FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), CrawlStats(), False, True, bid=bid)
+        status = ShardStatus(number, FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), CrawlStats(), False, True, bid=bid)
         self.ends[number].send(StatusReport(status))
         self.poll(1.0)
 

@@ -36,12 +36,12 @@ from periplus.model import (
 )
 from periplus.parts.render.templates import SiteRendering
 from periplus.parts.revisit.settings import RefreshTables
-from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
+from periplus.policy.duplicates import Belief, Hint, HintKind, HintTarget, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State
 from periplus.urls import canonical, domain_of, site_of
 
-from ..collection import Collection, states
+from ..collection import CollectionSetup, states
 from ..config.settings import Config
 from ..seeds import with_scheme
 from . import freshness
@@ -87,7 +87,7 @@ def page_duplicates(opened: Mapping[int, State], shards: int, url: Url) -> CopyF
 def _belief(state: State, url: Url, placement: Placement, names: Url) -> Belief:
     record, other = state.records.get([names])[0], state.sketches.get([names])[0]
     is_asked = record is not None and bool(record.visits or record.reason)
-    target = Target(
+    target = HintTarget(
         is_asked=is_asked,
         is_like=None if other is None else other.cluster == placement.cluster,
         is_gone=is_asked and not _is_page(record),
@@ -113,7 +113,7 @@ class VerdictFacts(Struct, frozen=True):
     evidence: tuple[str, ...]
 
 
-def verdicts_on(collection: Collection, site: str) -> tuple[VerdictFacts, ...]:
+def verdicts_on(collection: CollectionSetup, site: str) -> tuple[VerdictFacts, ...]:
     """The last verdict of each judge on a site, on its templates of URLs, and on its domain."""
     import pyarrow as pa  # a third of the start of `periplus info`, which needs it for single sites only
     import pyarrow.compute as pc
@@ -264,7 +264,7 @@ class UrlFacts(Struct, frozen=True):
     freshness: PageFreshness | None = None
 
 
-def collection_facts(collection: Collection) -> CollectionFacts:
+def collection_facts(collection: CollectionSetup) -> CollectionFacts:
     """Return what is known of a whole collection."""
     tally, queued, entries, sites, scripts = CrawlStats(), 0, 0, 0, 0
     total = SiteTotals()
@@ -318,7 +318,7 @@ def _ranked(state: DiskState, sites: Iterable[SiteState], total: SiteTotals) -> 
         yield each.pages, each.site, line
 
 
-def site_facts(collection: Collection, site: Site) -> SiteFacts | None:
+def site_facts(collection: CollectionSetup, site: Site) -> SiteFacts | None:
     """Return what is known of a site; `None` if the collection has no such site."""
     number = owner_of(site, max(collection.layout.shards, 1))
     with states(collection.layout) as opened:
@@ -365,7 +365,7 @@ def _queued(state: DiskState, site: Site) -> dict[str, int]:
     return {lane: length for lane, length in lengths.items() if length}
 
 
-def url_facts(collection: Collection, text: str) -> UrlFacts:
+def url_facts(collection: CollectionSetup, text: str) -> UrlFacts:
     """Return what is known of a URL; without a scheme, of the known one of http and https."""
     forms = [text] if "://" in text else [with_scheme(text), f"http://{text}", f"https://{text}"]
     urls = [url for form in forms if (url := canonical(form)) is not None]
@@ -375,7 +375,7 @@ def url_facts(collection: Collection, text: str) -> UrlFacts:
     return known[0] if known else _url_facts(collection, urls[0])
 
 
-def _url_facts(collection: Collection, url: Url) -> UrlFacts:
+def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
     from ..crawl_parts import setup_of  # these load all of a crawl
     from ..shards import weights_of
 
@@ -412,7 +412,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
 
 
 def _judged(
-    collection: Collection, url: Url, record: UrlRecord | None, state: SiteFilterState | None
+    collection: CollectionSetup, url: Url, record: UrlRecord | None, state: SiteFilterState | None
 ) -> tuple[str, str, Url | None]:
     """Return what the filters would decide if the URL was found now."""
     from ..crawl_parts import part_kinds, setup_of  # these load all of a crawl
