@@ -82,7 +82,7 @@ def check_end(run: Meeting) -> None:
             _check_empty(number, state)
             _check_forms(run, state)
             for site in state.sites:
-                retired[site.site] = site.retired
+                retired[site.site] = site.retired or retired.get(site.site, "")  # another shard asks for its robots.txt
                 for record in state.records.of_site(site.site):
                     records[record.url] = record
                     _check_record(run, record, site.retired)
@@ -179,6 +179,7 @@ def _allowed(run: Meeting, url: Url, retired: dict[str, str]) -> dict[str, bool]
         "parked": "mirrors" in learnt,
         "http-500": has_one_try and world.pages[url].kind == "once-500",
         "robots": is_robots_broken,
+        "timeout": retired.get(site) == "timeout" and world.asked[world.slow_file(site), False] > 0,
         "robots-unreachable": is_robots_broken or run.traffic.sleeps > 0,
         "dns-not-found": has_one_try and world.names[site] == "once",
     }

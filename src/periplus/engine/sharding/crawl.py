@@ -265,6 +265,7 @@ class ShardedCrawl:
         team = self._gather(self._make, self._workers, self._limit)
         asked = TeamRequests(team)
         try:
+            asked.begin(self._requests.take_controls())
             team.start(self._seeds)
             while not self._is_over and not (team.is_finished and self._is_all_taken):
                 self._pushed.read()
