@@ -10,7 +10,7 @@ import msgspec
 
 from periplus.engine.clock import SystemClock, Timescale
 from periplus.engine.frontier import robots_url
-from periplus.engine.sharding import Crawl, Gather
+from periplus.engine.sharding import Crawl, CrawlLimits, Gather
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
 from periplus.parts.revisit.market import Market
 from periplus.parts.sitemaps.ranks import listed_priorities, listed_ranks
@@ -73,9 +73,7 @@ def open_crawl(
         ShardMaker(config, folder.resolve(), tuple(seeds), visits_a_day, scale, 0, revisits_only, parts),
         workers,
         seeds=() if revisits_only else [seed_discovery(config, seed, now) for seed in seeds],
-        limit=config.crawl.limit or None,
-        max_bytes=config.crawl.max_bytes or None,
-        seconds=config.crawl.duration or None,
+        limits=CrawlLimits(config.crawl.limit or None, config.crawl.max_bytes or None, config.crawl.duration or None),
         gather=gather,
         make_market=Market,
         inbox=Inbox(layout.inbox),

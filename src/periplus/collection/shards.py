@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from periplus import __version__
 from periplus.engine.clock import RateLimiter, SystemClock, Timescale, TokenBucket
-from periplus.engine.engine import Engine
+from periplus.engine.engine import Engine, ShardFiles
 from periplus.engine.fetch import CurlWire, Resolver
 from periplus.engine.frontier import AddressClaims, SiteRecords
 from periplus.engine.log import InputLog, with_body
 from periplus.engine.machine import Machine
-from periplus.engine.machine_settings import MachineSettings, ShardMeta
+from periplus.engine.machine_settings import MachineSettings, ShardMeta, UrlPolicy
 from periplus.engine.part import Desk, MakeParts, Part
 from periplus.engine.router import Outbound
 from periplus.engine.shard import Shard
@@ -40,7 +40,7 @@ from periplus.parts.render.part import ScriptNeeds
 from periplus.parts.reputation.part import ReputationFollower
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.evidence import DAY
-from periplus.parts.revisit.records import RevisitState, SampleRows
+from periplus.parts.revisit.records import RevisitState
 from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.sitemaps.held_seeds import HeldSeeds
 from periplus.parts.sitemaps.scheduler import SitemapScheduler
@@ -203,16 +203,11 @@ def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state:
         config.engine,
         machine=machine,
         wire=_wire(asked, clock, count) if asked.wire is None else asked.wire(clock),
-        archive=archive,
-        tables=tables,
-        state=state,
-        log=log,
+        files=ShardFiles(archive, tables, state, log, LearntFiles(layout.learnt)),
         clock=clock,
         limiter=_limiter(asked, machine, clock, number, count),
         outbound=Outbound(number, count, state.exchange),
         claims=AddressClaims(count) if count > 1 else None,
-        learnt=LearntFiles(layout.learnt),
-        speed=clock.speed,
     )
 
 
@@ -246,11 +241,13 @@ def open_machine(asked: ShardMaker, layout: Layout, number: int, count: int, sta
     return Machine(
         settings,
         state,
-        ordering=ordering,
-        scope=scope,
-        make_guard=lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, learning=[renames]),
-        screen=screening_chain(scope, config.filters, want),
-        weights=weights_of(config, layout),
+        UrlPolicy(
+            ordering,
+            scope,
+            lambda recall: standard_chain(scope, config.filters, recall=recall, want=want, learning=[renames]),
+            screening_chain(scope, config.filters, want),
+            weights_of(config, layout),
+        ),
         make_revisits=partial(_revisits, asked, count),
         parts=_parts(asked, layout, ordering, given),
         load_learnt=LearntFiles(layout.learnt).read,
@@ -270,8 +267,6 @@ def _revisits(
         weights=weights,
         churn=config.churn,
         random=random,
-        saved=state.meta(RevisitState),
-        sample=state.meta(SampleRows),
     )
 
 

@@ -22,7 +22,7 @@ from periplus.engine.frontier import FrontierSettings, PolitenessSettings, Retry
 from periplus.engine.inputs import Answer, Answered, Discovered, Emit, Fetch, Granted, Input, PageBudgetSet
 from periplus.engine.links import Share
 from periplus.engine.machine import Machine
-from periplus.engine.machine_settings import MachineSettings
+from periplus.engine.machine_settings import MachineSettings, UrlPolicy
 from periplus.engine.pipeline import Processed, is_page, redirection
 from periplus.model import (
     Digests,
@@ -199,10 +199,7 @@ class SimulatedCrawl:
                 frontier=FrontierSettings(max_sites=len(web.sites) + 1),
             ),
             self._state,
-            ordering=ordering,
-            scope=Scope([], ScopeSettings()),
-            make_guard=lambda _recall: guard or Chain([]),
-            screen=Chain([]),
+            UrlPolicy(ordering, Scope([], ScopeSettings()), lambda _recall: guard or Chain([]), Chain([])),
             pipeline=pages,
             is_observed=events is not None,
         )

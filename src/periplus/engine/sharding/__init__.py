@@ -13,9 +13,9 @@ from periplus.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from .claims import ClaimRegistry
     from .coordinator import Coordinator, PageBudget
-    from .crawl import Crawl, Gather
+    from .crawl import Crawl, CrawlLimits, Gather
     from .worker import tune_garbage_collection
 else:
     __getattr__ = lazy_exports(__name__)
 
-__all__ = ["ClaimRegistry", "Coordinator", "Crawl", "Gather", "PageBudget", "tune_garbage_collection"]
+__all__ = ["ClaimRegistry", "Coordinator", "Crawl", "CrawlLimits", "Gather", "PageBudget", "tune_garbage_collection"]
