@@ -49,7 +49,7 @@ from .inputs import (
     Tick,
     VisitBudgetSet,
 )
-from .links import LinkState, PageReader
+from .links import LinkState, LinkValuation, PageReader
 from .machine_settings import LoadLearnt, MachineSettings, ShardMeta, UrlPolicy
 from .part import Desk, MakeParts, P, Part, TakeLearnt, TakeProbe, overriding
 from .pipeline import PagePipeline, Pipeline, Processed, follow_chains, with_last_visits
@@ -161,14 +161,12 @@ class Machine:
         worths = next((values for part in self.parts if (values := part.worths()) is not None), None)
         reader = PageReader(
             self._settings.reading,
-            learns=scores.learns,
-            keeps_links=scores.keeps_links,
+            LinkValuation(scores.learns, scores.keeps_links, worths),
             records=self._state.records,
             watches=self.revisits.is_watching,
             rows=self._state.recent_links,
             saved=links,
             media=media,
-            worths=worths,
             complete=next((do for part in self.parts if (do := part.completing()) is not None), lambda page, *_: page),
         )
         churn, shortest = self._settings.churn, self._settings.refresh.shortest
