@@ -60,8 +60,8 @@ def model_of(name: str, folder: Path) -> Model:
 
 def judge_spam(collection: Collection, views: Views | None = None) -> SpamJudgement:
     """Judge every host and domain; write the verdicts, and what a running or later crawl follows."""
-    from periplus.insight.views.kept import write_verdicts
     from periplus.parts.spam.job import JUDGE
+    from periplus.store.tables.verdicts import write_verdicts
 
     with spam_job(collection, views) as job:
         found = job.judge(time.time())
@@ -122,9 +122,9 @@ def judge(found: Collection, now: float) -> JudgedHosts:
     added to it, and the crawl takes that file over as well. Raises `ConfigError` if that file cannot be read.
     """
     from periplus.insight.views import Views
-    from periplus.insight.views.kept import write_verdicts
     from periplus.parts.dust.found_rules import FILE, learnt_rules
     from periplus.parts.mirrors.job import JUDGE, PARKED, judge_hosts
+    from periplus.store.tables.verdicts import write_verdicts
 
     config, layout = found.config, found.layout
     place = found.folder / "insight" / FILE

@@ -10,18 +10,18 @@ from periplus.collection.collection import Collection
 from periplus.collection.config.settings import Config
 from periplus.collection.judging import judge
 from periplus.collection.layout import Layout
-from periplus.insight.views.kept import write_verdicts
 from periplus.model import ConfigError, Judged
 from periplus.parts.dust.given import GivenRule, RuleFile, read_rule_file, write_rule_file
 from periplus.parts.dust.rules import Rule, describe
 from periplus.store import LearntFiles
+from periplus.store.tables.verdicts import write_verdicts
 
 REF = Rule("drop-param", "ref")
 
 
 def verdict(site: str, rule: Rule, at: float, reason: str = "") -> Judged:
     evidence = (describe(rule), "9 pairs of pages were equal, 0 were not", *([reason] if reason else []))
-    return Judged("site", site, "dust", "withdrawn" if reason else "learnt", 0.7, evidence, at)
+    return Judged(site, "site", "dust", "withdrawn" if reason else "learnt", 0.7, evidence, at)
 
 
 def written(folder: Path, *found: Judged) -> bytes:

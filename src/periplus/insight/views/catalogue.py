@@ -1,7 +1,8 @@
 """Every table that can be asked in SQL: its name, a sentence on what a row of it is, and how it is made.
 
-The nine tables come as the crawl wrote them (`docs/tables.md`). `urls` and `site_ranks` are computed once and kept
-(`making`); all others are views on these, written down here and in `docs/measures.md`.
+The tables come as the crawl wrote them (`docs/tables.md`). `urls` and `site_ranks` are computed once and kept
+(`making`); all others are views on these, written down here or in the module `rows` of a part, and shown in
+`docs/measures.md`.
 
 The words are those of Schonfeld & Shivakumar (2009). *Sitemaps* stands for all that sites say of themselves (sitemaps,
 feeds, pings, archives), *Discovery* for all else (seeds, links, redirects, forms). *Seen* is a URL that was discovered
@@ -18,7 +19,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from msgspec import Struct
+from periplus.model.rows import View, modules_of_parts, summary
+from periplus.store.tables.declared import ROWS
 
 from .measured import MEASURES, columns_of
 
@@ -26,25 +28,7 @@ MAX_HOPS: Final = 20
 """Redirects that are followed from one URL: browsers stop at 20."""
 
 
-class View(Struct, frozen=True):
-    """A view or table that can be queried. `sql` is empty for a table."""
-
-    name: str
-    says: str
-    sql: str = ""
-
-
-TABLES: Final = (
-    View("discoveries", "Every URL that was found, its source, and whether it was accepted."),
-    View("fetches", "Every request that ended, successfully or not."),
-    View("pages", "Every body that was read as a page."),
-    View("links", "Every link of every page that was read."),
-    View("sitemaps", "Every visit to a sitemap, feed or archive, with its state after it."),
-    View("sitemap_entries", "The entries of sitemaps, reading by reading."),
-    View("changes", "Every comparison of two visits to a URL."),
-    View("verdicts", "Every judgement of a URL, a site or a domain, with its evidence."),
-    View("form_probes", "What became known of each form, over time."),
-)
+TABLES: Final = tuple(View(name, summary(row)) for name, row in ROWS.items())
 """As the crawl wrote them."""
 
 ITEMS: Final = View("items", "Every item that an extractor returned; its fields are columns.")
@@ -69,40 +53,6 @@ select url, site, domain, first_seen_at, status, main_length, own_links, resourc
     else 'missing' end as class
 from urls where is_crawled and not by_sitemaps"""
 
-_CHANGE_RATES = """\
-with visits as (
-    select url, site, is_change,
-        date_diff('second', lag(seen_at) over (partition by url order by seen_at), seen_at) / 86400.0 as days
-    from changes)
-select site, count(*) as comparisons, count(*) filter (where is_change) as changed,
-    count(*) filter (where is_change) / count(*) as share, avg(days) as days_between,
-    -ln((count(*) - count(*) filter (where is_change) + .5) / (count(*) + .5)) / nullif(avg(days), 0) as changes_a_day
-from visits group by site"""
-
-_LASTMOD_TRUST = """\
-with visits as (
-    select url, site, seen_at, level in ('minor', 'major') as has_changed,
-        coalesce(lag(seen_at) over (partition by url order by seen_at), (
-            select min(ended_at) from fetches where fetches.url = changes.url and outcome = 'fetched')) as before
-    from changes),
-told as (
-    select url, read_at, max(lastmod) over (partition by url order by read_at range unbounded preceding) as lastmod
-    from sitemap_entries where kind = 'page' and lastmod is not null and url in (select url from changes)),
-later as (
-    select visits.*, told.lastmod from visits asof left join told
-    on visits.url = told.url and visits.seen_at >= told.read_at),
-judged as (
-    select later.*, coalesce(later.lastmod > told.lastmod, false) as has_moved, told.lastmod is not null as is_dated
-    from later asof left join told on later.url = told.url and later.before >= told.read_at)
-select site, count(*) as revisits, count(*) filter (where not has_changed) as needless,
-    count(*) filter (where not has_changed) / count(*) as needless_share,
-    count(*) filter (where is_dated) as dated, count(*) filter (where has_moved) as moved,
-    count(*) filter (where has_moved and has_changed) as justified,
-    count(*) filter (where has_moved and has_changed) / nullif(count(*) filter (where has_moved), 0) as precision,
-    count(*) filter (where has_moved and has_changed)
-        / nullif(count(*) filter (where is_dated and has_changed), 0) as recall
-from judged group by site having count(*) filter (where is_dated) > 0"""
-
 _HUBS = """\
 with readings as (
     select url as page, min(read_at) as first_read_at, max(read_at) as last_read_at, count(*) as readings
@@ -122,11 +72,6 @@ select url, site, content_type, bytes, width, height, fetched_at, digest from (
     where purpose = 'page' and outcome = 'fetched' and status between 200 and 299 and content_type is not null
     qualify row_number() over (partition by url order by ended_at desc) = 1)
 where content_type not in ('text/html', 'application/xhtml+xml', 'application/vnd.wap.xhtml+xml', 'text/plain')"""
-
-_LAST_WHOLE = """\
-select e.* from sitemap_entries e join (
-    select sitemap, max(read_at) as read_at from sitemap_entries where kind = 'summary' group by sitemap)
-using (sitemap, read_at) where kind = 'page'"""
 
 _CURRENT_LINKS = """\
 select links.* from links semi join (select url as page, max(read_at) as read_at from pages group by url)
@@ -167,7 +112,7 @@ group by site, lower(trim(title)) having count(*) > 1"""
 
 _MEASURED: Final = columns_of(MEASURES)
 
-DERIVED: Final = (
+_OF_EVERY_CRAWL: Final = (
     View("crawled", "The URLs that were requested.", "select * from urls where is_crawled"),
     View(
         "unique_pages",
@@ -247,26 +192,6 @@ DERIVED: Final = (
         "hubs", "Pages on which new URLs were found first: how many, and how many a day after the first visit.", _HUBS
     ),
     View(
-        "sitemap_files",
-        "The current state of every sitemap, feed and archive.",
-        "select * from sitemaps qualify row_number() over (partition by url order by visited_at desc) = 1",
-    ),
-    View(
-        "sitemap_formats",
-        "Number of files of each format, of pages they list, and of files with problems.",
-        "select coalesce(kind, 'unread') as format, count(*) as files, sum(entries)::bigint as entries,"
-        " sum(bytes)::bigint as bytes,"
-        " count(*) filter (where problem_count > 0) as with_problems\nfrom sitemap_files group by format",
-    ),
-    View("listed_entries", "The entries of the last complete reading of every sitemap.", _LAST_WHOLE),
-    View(
-        "sitemap_fields",
-        "Share of listed pages with a lastmod, a changefreq, a priority, by site.",
-        "select site, count(*) as entries, count(lastmod) / count(*) as lastmod,"
-        " count(changefreq) / count(*) as changefreq, count(priority) / count(*) as priority\n"
-        "from listed_entries group by site",
-    ),
-    View(
         "statuses",
         "How the last visits to the URLs of each site ended.",
         "select site, outcome, status, reason, count(*) as urls from urls where is_crawled group by all",
@@ -297,20 +222,10 @@ DERIVED: Final = (
         "Every file that is not a page: type, bytes, and width and height of pictures.",
         _MEDIA,
     ),
-    View(
-        "forms",
-        "Every form: its kind, whether it is submitted, and what was found by it.",
-        "select * from form_probes\n"
-        "qualify row_number() over (partition by form order by seen_at desc, requests desc) = 1",
-    ),
-    View("change_rates", "How often pages of each site had changed when they were visited again.", _CHANGE_RATES),
-    View(
-        "lastmod_trust",
-        "How often pages had changed when their lastmod was updated, by site; and needless visits.",
-        _LASTMOD_TRUST,
-    ),
 )
-"""On the tables above, and on each other."""
+
+DERIVED: Final = (*_OF_EVERY_CRAWL, *(view for module in modules_of_parts() for view in getattr(module, "VIEWS", ())))
+"""On the tables above, and on each other; last those of parts."""
 
 VIEWS: Final = {view.name: view for view in (*TABLES, ITEMS, *MADE, *DERIVED)}
 """Everything by its name, in the order in which to show it."""

@@ -8,19 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import Struct
+from periplus.model.rows import Question, modules_of_parts
 
-
-class Question(Struct, frozen=True):
-    """A question in SQL. `says`: what the answer shows; `advice`: what to do about it."""
-
-    name: str
-    says: str
-    advice: str
-    sql: str
-
-
-_ASKED: Final = (
+_OF_EVERY_CRAWL: Final = (
     Question(
         "glance",
         "URLs that are known, fetched and unique, and how many of them sites list.",
@@ -125,18 +115,6 @@ _ASKED: Final = (
         "select * from site_ranks order by pagerank desc, site limit 20",
     ),
     Question(
-        "sitemap_formats",
-        "In which formats sites list their pages (table 1), and how many files had problems.",
-        "Problems are explained in docs/problems.md; `periplus read FILE` shows where they are.",
-        "select * from sitemap_formats order by entries desc, format",
-    ),
-    Question(
-        "sitemap_fields",
-        "The metadata of listed pages: lastmod, changefreq, priority.",
-        "Without lastmod a site has to be visited to know what changed.",
-        "select * from sitemap_fields order by entries desc, site",
-    ),
-    Question(
         "statuses",
         "How the last visits to each site ended.",
         "Many errors on one site: its links or sitemap are stale, or it does not want to be crawled.",
@@ -162,14 +140,6 @@ _ASKED: Final = (
         "select * from duplicates order by pages desc, url limit 20",
     ),
     Question(
-        "forms",
-        "Search forms, and what was found by them: queries, pages of results, records, and the estimated total.",
-        "periplus crawl -o DIR --forms submits search forms; periplus forms DIR shows the next queries.",
-        "select site, action, kind, status, reason, queries, requests, records, new_records,\n"
-        "    round(estimate)::bigint as estimate\n"
-        "from forms where kind = 'search' order by records desc nulls last, site, action limit 50",
-    ),
-    Question(
         "wasted",
         "Sites, domains and URLs with a bad verdict, the requests they cost, and why.",
         "Name what was judged wrongly in `[spam] trusted`; `periplus spam explain DIR SITE` shows every feature.",
@@ -184,28 +154,9 @@ _ASKED: Final = (
         "    on kind = 'domain' and by_domain.domain = subject\n"
         "order by requests desc, score desc, subject, judge",
     ),
-    Question(
-        "scripts",
-        "Templates whose pages need their scripts, and how that was found.",
-        "Crawl with `--render when-needed`, so that a browser opens them.",
-        "select subject, score, array_to_string(evidence, '; ') as why\n"
-        "from (select * from verdicts where kind = 'template' and judge = 'rendering'\n"
-        "    qualify row_number() over (partition by subject order by judged_at desc) = 1) as judged\n"
-        "where verdict = 'needs-scripts' order by subject",
-    ),
-    Question(
-        "change_rates",
-        "How often pages had changed at the next visit, and changes a day.",
-        "Sites that never change can wait; `periplus watch` learns this page by page.",
-        "select * from change_rates order by changes_a_day desc nulls last, site",
-    ),
-    Question(
-        "lastmod_trust",
-        "Whether lastmod can be trusted: updates with a change of the page, and needless visits.",
-        "Where lastmod is right, visit what it names; where it is not, visits go by the history of each page.",
-        "select * from lastmod_trust order by dated desc, site",
-    ),
 )
 
-QUESTIONS: Final = {question.name: question for question in _ASKED}
-"""By name, in the order of a report."""
+_OF_PARTS: Final = [question for module in modules_of_parts() for question in getattr(module, "QUESTIONS", ())]
+
+QUESTIONS: Final[dict[str, Question]] = {question.name: question for question in (*_OF_EVERY_CRAWL, *_OF_PARTS)}
+"""By name, in the order of a report; last those of parts."""

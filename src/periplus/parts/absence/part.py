@@ -179,7 +179,7 @@ class AbsenceJudge(Part):
         if not urls:
             return
         self._state.sketches.remove(list(urls))
-        self._events.record([Judged("url", url, SOFT_404, SOFT_404, 1.0, (evidence,), now) for url in urls])
+        self._events.record([Judged(url, "url", SOFT_404, SOFT_404, 1.0, (evidence,), now) for url in urls])
         self._records.changed(site)
 
     def _probe(self, site: SiteState, suspect: Url, now: float) -> None:

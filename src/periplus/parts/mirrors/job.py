@@ -98,7 +98,7 @@ def judge_hosts(
     parked = parked_domains(_home_pages(views, parked_settings, domain), parked_settings)
     return JudgedHosts(
         tuple(_mirror_verdicts(found, rules, now)),
-        tuple(Judged("domain", each.domain, PARKED, "parked", each.share, each.evidence, now) for each in parked),
+        tuple(Judged(each.domain, "domain", PARKED, "parked", each.share, each.evidence, now) for each in parked),
         LearntHosts(tuple(rules), tuple(each.domain for each in parked)),
         len(pairs),
     )
@@ -257,7 +257,7 @@ def _mirror_verdicts(found: Sequence[MirrorFound], rules: Sequence[Any], now: fl
         each = by_pair[frozenset((rule.site, rule.target))]
         verdict = "mirror" if rule.root == "/" else "partial-mirror"
         where = f"its URLs below {rule.root} are renamed to http://{rule.target}{rule.target_root}"
-        yield Judged("site", rule.site, JUDGE, verdict, each.score, (*each.evidence, where), now)
+        yield Judged(rule.site, "site", JUDGE, verdict, each.score, (*each.evidence, where), now)
 
 
 # parked domains

@@ -7,15 +7,17 @@ null. The fast way is tried first, and only when Arrow refuses it are values loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from periplus.model import Granularity, Lastmod
+from periplus.model.rows import TableRow
 
 from . import pandas_import  # noqa: F401 - before the first array is made
 
@@ -84,10 +86,19 @@ def plain(kind: pa.DataType) -> Callable[[Sequence[Any]], pa.Array]:
     return column
 
 
-def batch_of(schema: pa.Schema, columns: Iterable[Sequence[Any]]) -> pa.RecordBatch:
-    """The batch of these columns, which are in the order of the schema and not empty."""
-    arrays = [_array(field.type, column) for field, column in zip(schema, columns, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+def batch_of(schema: pa.Schema, columns: Mapping[str, Sequence[Any]]) -> pa.RecordBatch:
+    """The batch of these columns of values, by name; they are not empty."""
+    return assembled(schema, {field.name: _array(field.type, columns[field.name]) for field in schema})
+
+
+def batch_of_rows(schema: pa.Schema, rows: Sequence[TableRow]) -> pa.RecordBatch:
+    """The batch of these rows, of which there is at least one."""
+    return batch_of(schema, dict(zip(schema.names, zip(*map(astuple, rows), strict=True), strict=True)))
+
+
+def assembled(schema: pa.Schema, arrays: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    """The batch of these arrays, one for each column of the schema."""
+    return pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
 
 def widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -58,6 +58,7 @@ class Tables:
             self._tables = {
                 name: opened.enter_context(closing(Table(name, folder, spool, self._settings, shard, place)))
                 for name, place in self._places.items()
+                if name in SCHEMAS
             }
             opened.pop_all()
 
@@ -94,7 +95,7 @@ class Tables:
             for name, table in self._tables.items():
                 table.forget(self._places[name])
             self._spill()
-            self._places = {name: table.advance(everything=everything) for name, table in self._tables.items()}
+            self._places |= {name: table.advance(everything=everything) for name, table in self._tables.items()}
             self._list_finished()
         pa.default_memory_pool().release_unused()  # until the next checkpoint nothing of it is needed
         return msgspec.msgpack.encode(self._places)
@@ -161,7 +162,7 @@ def surviving_mark(folder: Path, spool: Path, shard: int) -> bytes:
     """A mark made from the files alone, for a shard whose state is lost: every row, once."""
     listed = read_manifest(folder, shard) or {}
     places: Places = {}
-    for name in SCHEMAS:
+    for name in {**SCHEMAS, **{_table_of(path): None for path in listed}}:
         number = 1 + max((number_of(Path(path)) for path in listed if _table_of(path) == name), default=0)
         places[name] = Place(number, *whole_batches(spool_path(spool, name, number)))
     return msgspec.msgpack.encode(places)
@@ -178,13 +179,14 @@ def usable_mark(mark: bytes | None, spool: Path) -> bytes:
 
 
 def places_of(mark: bytes | None) -> Places:
-    """The place of each table at a mark; the beginning if there is none."""
+    """The place of each table at a mark, the beginning if there is none; also of tables whose part is gone."""
+    start = {name: Place() for name in SCHEMAS}
     if mark is None:
-        return {name: Place() for name in SCHEMAS}
+        return start
     try:
         places = msgspec.msgpack.decode(mark, type=Places)
     except msgspec.MsgspecError as error:
         raise CollectionDamaged(
             "the position of the tables in the state cannot be read", hint="run periplus repair DIR"
         ) from error
-    return {name: places.get(name, Place()) for name in SCHEMAS}
+    return start | places
