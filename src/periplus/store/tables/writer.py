@@ -136,7 +136,7 @@ def _listed_at(folder: Path, shard: int, places: Places) -> Files:
             if f"{name}/{path.name}" not in listed:
                 raise unlisted(folder, path, shard)
             check_size(path, listed[f"{name}/{path.name}"])
-    kept = {path: file for path, file in listed.items() if number_of(Path(path)) < places[_table_of(path)].number}
+    kept = {path: file for path, file in listed.items() if number_of(Path(path)) < _place(path, places).number}
     if len(kept) < len(listed):
         _check_newest(folder, shard, listed, places)
         write_manifest(folder, shard, kept)
@@ -146,12 +146,17 @@ def _listed_at(folder: Path, shard: int, places: Places) -> Files:
 def _check_newest(folder: Path, shard: int, listed: Files, places: Places) -> None:
     """A checkpoint finishes one file of a table at most: a list that is further ahead belongs to a later mark."""
     for path in listed:
-        if number_of(Path(path)) > places[_table_of(path)].number:
+        if number_of(Path(path)) > _place(path, places).number:
             listing = manifest_path(folder, shard)
             raise CollectionDamaged(
                 f"{listing} lists {path}, which the state does not know of: the state is older than the tables",
                 hint=repair_hint(listing),
             )
+
+
+def _place(path: str, places: Places) -> Place:
+    """The place of the table that a listed file belongs to."""
+    return places.get(_table_of(path), Place())
 
 
 def _table_of(path: str) -> str:
