@@ -103,17 +103,7 @@ def _is_page(record: UrlRecord | None) -> bool:
     return record is not None and not record.reason and record.status in _PAGE_STATUSES
 
 
-class VerdictFacts(Struct, frozen=True):
-    """The last verdict of a judge on a site, or on its domain."""
-
-    subject: str
-    judge: str
-    verdict: str
-    score: float
-    evidence: tuple[str, ...]
-
-
-def verdicts_on(collection: Collection, site: str) -> tuple[VerdictFacts, ...]:
+def verdicts_on(collection: Collection, site: str) -> tuple[Judged, ...]:
     """The last verdict of each judge on a site, on its templates of URLs, and on its domain."""
     import pyarrow as pa  # a third of the start of `periplus info`, which needs it for single sites only
     import pyarrow.compute as pc
@@ -130,10 +120,10 @@ def verdicts_on(collection: Collection, site: str) -> tuple[VerdictFacts, ...]:
             key = (row.subject, row.judge)
             if key not in last or row.judged_at >= last[key].judged_at:
                 last[key] = row
-    return tuple(VerdictFacts(*key, row.verdict, row.score, tuple(row.evidence)) for key, row in sorted(last.items()))
+    return tuple(row for _, row in sorted(last.items()))
 
 
-def verdict_lines(verdicts: tuple[VerdictFacts, ...]) -> list[tuple[str, str]]:
+def verdict_lines(verdicts: tuple[Judged, ...]) -> list[tuple[str, str]]:
     """A line for each verdict, with its reasons."""
     return [
         (each.judge, f"{each.subject} is judged {each.verdict} ({each.score:.2f}): {'; '.join(each.evidence)}")
@@ -233,7 +223,7 @@ class SiteFacts(Struct, frozen=True):
     balance: BalanceFacts | None = None
     sources: SourceFacts | None = None
     freshness: SiteFreshness | None = None
-    verdicts: tuple[VerdictFacts, ...] = ()
+    verdicts: tuple[Judged, ...] = ()
 
 
 class UrlFacts(Struct, frozen=True):
