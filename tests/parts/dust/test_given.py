@@ -9,11 +9,11 @@ import pytest
 from periplus.collection.collection import Collection
 from periplus.collection.config.settings import Config
 from periplus.collection.judging import judge
-from periplus.collection.layout import Layout
 from periplus.model import ConfigError, Judged
 from periplus.parts.dust.given import GivenRule, RuleFile, read_rule_file, write_rule_file
 from periplus.parts.dust.rules import Rule, describe
 from periplus.store import LearntFiles
+from periplus.store.layout import Layout
 from periplus.store.tables.verdicts import write_verdicts
 
 REF = Rule("drop-param", "ref")

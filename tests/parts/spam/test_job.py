@@ -16,7 +16,7 @@ from periplus.model import Discovered, Discovery, PageRead, Source, Url
 from periplus.parts.spam.job import SpamJob
 from periplus.parts.spam.model import shipped
 from periplus.parts.spam.scores import SpamScores
-from periplus.parts.spam.verdict import SpamSettings
+from periplus.parts.spam.settings import SpamSettings
 from periplus.store.tables import Tables
 from periplus.store.tables.verdicts import write_verdicts
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .limits import WireSettings
     from .request import NO_CREDENTIALS, Credentials, Identity, basic_auth, cookie_field, header_fields, origin_of
     from .single import SingleRequests
+    from .tables import RequestTables
     from .wire import CurlWire
 else:
     __getattr__ = lazy_exports(__name__)
@@ -35,6 +36,7 @@ __all__ = [
     "CurlWire",
     "Identity",
     "NoAddress",
+    "RequestTables",
     "Resolver",
     "ResolverSettings",
     "SingleRequests",

@@ -15,10 +15,10 @@ from periplus.store import Inbox, Pushed
 from periplus.urls import site_of
 
 from ..frontier.politeness import MAX_SETBACKS, NO_SERVER
+from ..part import MakeMarket
 from ..shard import Controls, MakeShard, Question, ShardView, Status
 from ..stats import FrontierStats
 from . import requests
-from .coordinator import MakeMarket
 from .messages import GRACE, STATUS_INTERVAL
 from .processes import ProcessTeam
 from .requests import Announce, Requests, TeamRequests, answer_alone
