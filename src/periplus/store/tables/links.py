@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from periplus.model import LinkKind, Page
 
-from .columns import assembled, moments, sites, texts
-from .schemas import SCHEMAS
+from .columns import batch_of_arrays, moments, sites, texts
 
 Codes = npt.NDArray[np.int32]
 
@@ -88,7 +87,7 @@ class LinkRows:
             "is_internal": pa.array(_same(own_sites, their_sites)[own_site_of_row] == their_site_of_row),
         }
         self._begin()
-        return assembled(SCHEMAS["links"], columns)
+        return batch_of_arrays("links", columns)
 
     def _rel_column(self) -> pa.DictionaryArray:
         words, indexes = _coded(["", *self._rels.values()])

@@ -37,7 +37,18 @@ from periplus.model import (
 from periplus.model.rows import TableRow
 from periplus.urls import site_of
 
-from .columns import assembled, batch_of, batch_of_rows, lastmod_values, lists, moments, plain, sites, texts, words
+from .columns import (
+    batch_of_arrays,
+    batch_of_rows,
+    batch_of_values,
+    lastmod_values,
+    lists,
+    moments,
+    plain,
+    sites,
+    texts,
+    words,
+)
 from .declared import ROWS, ChangeRow, FetchRow, PageRow, SitemapRow
 from .links import LinkRows
 from .schemas import REAL, SCHEMAS, SIZE, TEXT
@@ -59,7 +70,7 @@ def discoveries_batch(events: Sequence[Discovered | Refused]) -> pa.RecordBatch:
         "redirects": redirects,
         "referrer": referrers,
     }
-    return batch_of(SCHEMAS["discoveries"], columns | _fates(events) | _hints(hints))
+    return batch_of_values("discoveries", columns | _fates(events) | _hints(hints))
 
 
 def _fates(events: Sequence[Discovered | Refused]) -> dict[str, Column]:
@@ -116,7 +127,7 @@ def sitemaps_batch(events: Sequence[SitemapEntriesRead | SitemapRead]) -> pa.Rec
         "size": _sizes(entries),
     }
     sums = {name: column.take(of_event) for name, column in _sums(events).items()}
-    return assembled(SCHEMAS["sitemap_entries"], columns | sums)
+    return batch_of_arrays("sitemap_entries", columns | sums)
 
 
 def _itself(event: SitemapRead) -> SitemapEntry:
@@ -269,7 +280,7 @@ _BATCHES: Mapping[str, Callable[[list[Any]], pa.RecordBatch]] = {
 
 def _batch(table: str, rows: list[Any]) -> pa.RecordBatch:
     make = _BATCHES.get(table)
-    return batch_of_rows(SCHEMAS[table], rows) if make is None else make(rows)
+    return batch_of_rows(table, rows) if make is None else make(rows)
 
 
 def _length(value: object) -> int:

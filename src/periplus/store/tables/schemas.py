@@ -17,7 +17,7 @@ MOMENT: Final = pa.timestamp("us", tz="UTC")
 SIZE: Final = pa.int64()
 REAL: Final = pa.float64()
 
-_ARROW: Final[Mapping[ColumnType, pa.DataType]] = {
+ARROW: Final[Mapping[ColumnType, pa.DataType]] = {
     ColumnType.TEXT: TEXT,
     ColumnType.WORD: pa.dictionary(pa.int32(), pa.string()),
     ColumnType.MOMENT: MOMENT,
@@ -34,7 +34,7 @@ _ARROW: Final[Mapping[ColumnType, pa.DataType]] = {
 
 def schema_of(row: type[TableRow]) -> pa.Schema:
     """The Arrow schema of a table."""
-    return pa.schema([pa.field(name, _ARROW[kind], nullable=row.has_nulls) for name, kind in columns_of(row).items()])
+    return pa.schema([pa.field(name, ARROW[kind], nullable=row.has_nulls) for name, kind in columns_of(row).items()])
 
 
 SCHEMAS: Final[dict[str, pa.Schema]] = {name: schema_of(row) for name, row in ROWS.items()}

@@ -28,7 +28,7 @@ def write_verdicts(folder: Path, judge: str, verdicts: Sequence[Judged]) -> None
     place = folder / "insight"
     place.mkdir(exist_ok=True)
     schema = SCHEMAS[Judged.table]
-    table = pa.Table.from_batches([batch_of_rows(schema, verdicts)] if verdicts else [], schema)
+    table = pa.Table.from_batches([batch_of_rows(Judged.table, verdicts)] if verdicts else [], schema)
     draft = place / f".verdicts-{judge}.{os.getpid()}"
     parquet.write_table(table, draft)
     replace_file(draft, place / f"verdicts-{judge}.parquet")
