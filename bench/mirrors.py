@@ -25,10 +25,10 @@ import duckdb
 from periplus.apps.lab import World
 from periplus.apps.lab.http import Request
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
-from periplus.apps.lab.spam_web import AbsentPages, Cloakers, HostileWorld, Mirrors, ParkedDomains
+from periplus.apps.lab.spam_web import AbsentPages, Cloakers, HostileWorld, MirroringHosts, ParkedDomains
 from periplus.apps.lab.spam_web.judged_hosts import CLOAKED_SIZE, PARKED
 from periplus.apps.lab.spam_web.part import SmallSite
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.collection.judging import judge
 from periplus.collection.opening import open_crawl, settle
@@ -53,7 +53,7 @@ Figures = dict[str, Any]
 
 def _judged(folder: Path, config: Config) -> LearntHosts:
     """What a crawl follows after a judgement."""
-    found = Collection(folder, config, (), False)
+    found = CollectionSetup(folder, config, (), False)
     judge(found, time.time())
     files = LearntFiles(found.layout.learnt)
     return decode_hosts(files.read("mirrors", files.newest()["mirrors"]) or b"")
@@ -61,8 +61,8 @@ def _judged(folder: Path, config: Config) -> LearntHosts:
 
 def mirrors() -> Figures:
     """Recall and precision over pairs of hosts; requests to mirrors before and after the judgement."""
-    world = HostileWorld(7, 2, pages=40, parts=(Mirrors, ParkedDomains))
-    hosts = (*Mirrors.hosts, *ParkedDomains.hosts)
+    world = HostileWorld(7, 2, pages=40, parts=(MirroringHosts, ParkedDomains))
+    hosts = (*MirroringHosts.hosts, *ParkedDomains.hosts)
     copies = {mirror.host for mirror in world.mirrors() if mirror.prefix == "/"}
     with TemporaryDirectory() as name, _lab(world, standing=True) as lab:
         folder = Path(name)

@@ -12,12 +12,12 @@ from functools import partial
 from periplus.apps.lab import Request, World
 from periplus.collection.config.settings import Config
 from periplus.engine.inputs import (
-    Answer,
     Answered,
     Discovered,
     Effect,
     Emit,
     Fetch,
+    FetchAnswer,
     Flushed,
     Granted,
     Learnt,
@@ -44,7 +44,7 @@ from periplus.parts.dust.part import DustLearner
 from periplus.parts.dust.renames import Renames
 from periplus.parts.dust.settings import DustTables
 from periplus.parts.sitemaps.part import SitemapScheduler
-from periplus.parts.sitemaps.settings import SitemapRules, SitemapSettings
+from periplus.parts.sitemaps.settings import SitemapCrawlSettings, SitemapRules
 from periplus.policy.filters import Chain, Guard, Scope, SiteFilterState, screening_chain, standard_chain
 from periplus.store import MemoryState
 from periplus.urls import canonical, site_of
@@ -105,7 +105,7 @@ class WorldCrawl:
             parts=[
                 lambda desk: [DustLearner(desk, config.some(DustTables).dust, given or GivenRules())],
                 lambda desk: [
-                    SitemapScheduler(desk, SitemapRules(SitemapSettings(follow=config.value("sitemaps.follow"))))
+                    SitemapScheduler(desk, SitemapRules(SitemapCrawlSettings(follow=config.value("sitemaps.follow"))))
                 ],
             ],
             load_learnt=lambda _kind, _generation: None if learnt is None else write_rule_file(learnt),
@@ -134,7 +134,7 @@ class WorldCrawl:
                     break
                 self.now = max(self.now + _DURATION, next_at)
                 continue
-            answers = tuple(Answer(self._fetch(task)) for task in tasks)
+            answers = tuple(FetchAnswer(self._fetch(task)) for task in tasks)
             self.now += _DURATION
             self._apply(self.machine.apply(Answered(answers, self.now)))
             rounds += 1

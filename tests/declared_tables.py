@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from periplus.collection.config.fields import field_docs
-from periplus.insight.views import QUESTIONS, VIEWS, Question, View
-from periplus.model.rows import TableRow, columns_of
+from periplus.insight.views import QUESTIONS, VIEWS
+from periplus.model.rows import TableQuestion, TableRow, TableView, columns_of
 from periplus.store.tables.declared import ROWS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,7 +51,7 @@ def measures_page() -> str:
     return _replaced(page, "| question | shows |", QUESTIONS.values())
 
 
-def _replaced(page: str, head: str, named: Iterable[View | Question]) -> str:
+def _replaced(page: str, head: str, named: Iterable[TableView | TableQuestion]) -> str:
     rows = "".join(f"| `{each.name}` | {each.says} |\n" for each in named)
     table = re.compile(rf"(^{re.escape(head)}\n\|---\|---\|\n)(?:^\|.*\n)*", re.MULTILINE)
     return table.sub(lambda found: found[1] + rows, page)

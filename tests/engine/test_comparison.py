@@ -10,7 +10,7 @@ from periplus.content import NO_CHURN, ChurnRecord, ChurnSettings, RawPage, like
 from periplus.engine.comparison import PageComparer
 from periplus.engine.frontier import Revisiting
 from periplus.engine.frontier.site import SiteRecords
-from periplus.model import ChangeLevel, FirstSeen, Page, ReadFrom, Site, Source, Url, UrlRecord
+from periplus.model import ChangeLevel, FirstSeen, ParsedPage, ReadFrom, Site, Source, Url, UrlRecord
 from periplus.parts.revisit.evidence import SignalKind, unpack_page
 from periplus.parts.revisit.revisits import Revisits
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
@@ -31,11 +31,11 @@ def html(number: int, quote: int, edition: int = 0, title: str = "") -> bytes:
     return f"<title>{title}</title><article><p>{story}</p><div class=q>{saying}</div></article>".encode()
 
 
-def read(number: int, body: bytes, *, wants_blocks: bool = True) -> Page:
+def read(number: int, body: bytes, *, wants_blocks: bool = True) -> ParsedPage:
     return read_pages([RawPage(body, url(number), "text/html", wants_blocks=wants_blocks)])[0]
 
 
-def kept(page: Page, at: float) -> UrlRecord:
+def kept(page: ParsedPage, at: float) -> UrlRecord:
     seen = (FirstSeen(Source.SEED, 0.0),)
     return UrlRecord(
         page.url, seen, digests=page.digests, version=version_of(page), kept_at=at, blocks=page.blocks, visits=1
@@ -54,7 +54,7 @@ class Memory:
     def churn(self) -> ChurnRecord:
         return self.sites.get(SITE).churn
 
-    def level(self, old: Page, new: Page, apart: float = DAY) -> ChangeLevel | None:
+    def level(self, old: ParsedPage, new: ParsedPage, apart: float = DAY) -> ChangeLevel | None:
         return self.comparer.compare(kept(old, 1000.0), new, 1000.0 + apart).level
 
     def taught(self, pairs: int, apart: float = DAY) -> list[ChangeLevel | None]:

@@ -19,7 +19,7 @@ from periplus.collection.config.settings import Config
 from periplus.collection.crawl_parts import check_parts
 from periplus.collection.facts.lines import collection_lines
 from periplus.collection.facts.lookup import collection_facts
-from periplus.engine.inputs import Answer, Answered
+from periplus.engine.inputs import Answered, FetchAnswer
 from periplus.engine.log import InputLog
 from periplus.engine.part import Setup
 from periplus.insight.views import QUESTIONS, Views
@@ -137,7 +137,7 @@ def test_a_crash_loses_no_document(crawled: Crawled, tmp_path: Path) -> None:
     answers = [each for each in archived_answers(folder / "warc", 0) if getattr(each.outcome, "is_rendered", False)]
     log = InputLog(tmp_path / "log", folder / "warc")
     log.begin(1)
-    log.append([Answered(tuple(Answer(each.outcome, each.stored) for each in answers), 1.0)])
+    log.append([Answered(tuple(FetchAnswer(each.outcome, each.stored) for each in answers), 1.0)])
     log.close()
     (again,) = InputLog(tmp_path / "log", folder / "warc").read(1)
     assert isinstance(again, Answered)

@@ -11,7 +11,7 @@ from tests.meeting.world import MeetingWorld
 
 from periplus.collection.collection import states
 from periplus.engine.frontier.politeness import is_tried_again, reason_of
-from periplus.engine.inputs import Answer
+from periplus.engine.inputs import FetchAnswer
 from periplus.model import Fetched, NotModified, Purpose, Redirected, Url, UrlRecord
 from periplus.policy.filters.patterns import compiled
 from periplus.store import DiskState
@@ -39,7 +39,7 @@ class Evidence:
         self.excluded: set[str] = set()
         self.learnt_kinds: set[str] = set()
 
-    def applied(self, answer: Answer, world: MeetingWorld) -> None:
+    def applied(self, answer: FetchAnswer, world: MeetingWorld) -> None:
         """A machine has applied an answer."""
         outcome = answer.outcome
         task = outcome.task
@@ -82,7 +82,7 @@ def check_end(run: Meeting) -> None:
             _check_empty(number, state)
             _check_forms(run, state)
             for site in state.sites:
-                retired[site.site] = site.retired
+                retired[site.site] = site.retired or retired.get(site.site, "")  # another shard asks for its robots.txt
                 for record in state.records.of_site(site.site):
                     records[record.url] = record
                     _check_record(run, record, site.retired)
@@ -179,6 +179,7 @@ def _allowed(run: Meeting, url: Url, retired: dict[str, str]) -> dict[str, bool]
         "parked": "mirrors" in learnt,
         "http-500": has_one_try and world.pages[url].kind == "once-500",
         "robots": is_robots_broken,
+        "timeout": retired.get(site) == "timeout" and world.asked[world.slow_file(site), False] > 0,
         "robots-unreachable": is_robots_broken or run.traffic.sleeps > 0,
         "dns-not-found": has_one_try and world.names[site] == "once",
     }

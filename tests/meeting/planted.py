@@ -43,8 +43,8 @@ BUGS: Final = (
     ),
     Bug(
         "schedule: a site that leaves its address does not free it", "engine/frontier/schedule.py",
-        "            address.ready -= before is Stage.READY\n            self.addresses.file(address)\n",
-        "            address.ready -= before is Stage.READY\n", (),
+        "            address.ready -= before is SiteStage.READY\n            self.addresses.file(address)\n",
+        "            address.ready -= before is SiteStage.READY\n", (),
     ),
     Bug(
         "addresses: the pause of an address is ignored", "engine/frontier/addresses.py",

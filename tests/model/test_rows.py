@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from periplus.model.rows import Moment, Number, TableRow, Text, Words, columns_of, summary
+from periplus.model.rows import Moment, Number, TableRow, Text, WordList, columns_of, summary
 
 ROOT = Path(__file__).resolve().parents[2]
 PART = '''
@@ -17,7 +17,7 @@ PART = '''
 
 from __future__ import annotations
 
-from periplus.model.rows import Moment, Question, Real, TableRow, View, Word, Words
+from periplus.model.rows import Moment, TableQuestion, Real, TableRow, TableView, Word, WordList
 
 
 class Tide(TableRow, frozen=True):
@@ -36,13 +36,13 @@ class Tide(TableRow, frozen=True):
     height: Real | None
     """metres above
     the map's zero"""
-    seen_by: Words
+    seen_by: WordList
     """who saw it"""
 
 
 HIGHEST = "select port, max(height) as height from tides group by port"
-VIEWS = (View("spring_tides", "The highest tide of each port.", HIGHEST),)
-QUESTIONS = (Question("tides", "Where the sea is high.", "Wait.", "select * from spring_tides order by height"),)
+VIEWS = (TableView("spring_tides", "The highest tide of each port.", HIGHEST),)
+QUESTIONS = (TableQuestion("tides", "Where the sea is high.", "Wait.", "select * from spring_tides order by height"),)
 '''
 NEW_PART = """
 import sys
@@ -144,7 +144,7 @@ class Landing(TableRow, frozen=True):
     at: Moment
     place: Text | None
     ships: Number
-    names: Words
+    names: WordList
 
 
 def test_columns_are_the_fields_and_the_first_paragraph_tells_of_the_table() -> None:

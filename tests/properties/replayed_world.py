@@ -29,7 +29,7 @@ from periplus.engine.log import InputLog
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.pipeline import PagePipeline
-from periplus.engine.router import Outbound
+from periplus.engine.router import OutgoingMessages
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Lane, NotModified, Purpose, Source, Url
 from periplus.parts.forms.part import Forms
 from periplus.parts.revisit.evidence import DAY
@@ -241,7 +241,7 @@ class Collection:
             log=log,
             clock=self.clock,
             limiter=limiter,
-            outbound=Outbound(0, 1, state.exchange),
+            outbound=OutgoingMessages(0, 1, state.exchange),
             claims=None,
         )
 

@@ -32,7 +32,7 @@ from periplus.engine.frontier import AddressClaims, PolitenessSettings
 from periplus.engine.log import InputLog
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, ShardMeta
-from periplus.engine.router import Outbound
+from periplus.engine.router import OutgoingMessages
 from periplus.engine.settings import EngineSettings
 from periplus.engine.shard import Shard
 from periplus.engine.sharding.processes import ProcessTeam
@@ -242,7 +242,7 @@ class Shards(RuleBasedStateMachine):
             log=log,
             clock=self.clock,
             limiter=RateLimiter(0.0, 0.0),
-            outbound=Outbound(number, self.workers, state.exchange),
+            outbound=OutgoingMessages(number, self.workers, state.exchange),
             claims=AddressClaims(self.workers),
         )
         engine.recover()

@@ -11,7 +11,7 @@ import typer
 from periplus.collection.collection import existing
 from periplus.collection.judging import judge as judge_collection
 from periplus.collection.wording import count
-from periplus.model import Judged
+from periplus.model import SubjectJudged
 
 from . import options
 from .consoles import stdout_console
@@ -38,5 +38,5 @@ def judge(collection: options.Collected, json: options.Json = False) -> None:
     console.print(", ".join(counts), markup=False)
 
 
-def _line(verdict: Judged) -> str:
+def _line(verdict: SubjectJudged) -> str:
     return f"{verdict.subject}: {verdict.verdict}: {'; '.join(verdict.evidence)}"

@@ -42,7 +42,7 @@ _INNOCENT = frozenset({_LOCK, _SOCKET, ".DS_Store", "lost+found", SEED_FILE, tru
 """What may lie in a folder that is to become a collection: others' dust, and our own, of a first moment that failed."""
 
 
-class Collection(Struct, frozen=True):
+class CollectionSetup(Struct, frozen=True):
     """A collection: its folder, its configuration and its seeds. `is_new`: nothing was crawled into it before.
 
     `credentials` are those given in seeds (`user:password@`); they are for this process and never saved. `untrusted`
@@ -107,7 +107,7 @@ def planned(
     settings: Path | None = None,
     options: Mapping[str, object],
     needs_seeds: bool = True,
-) -> Collection:
+) -> CollectionSetup:
     """Return the collection that a crawl into a folder would make or continue; nothing is written yet.
 
     `typed` are seeds that a person gave, `typed_lines` those of a file that a person named: they open their own sites
@@ -149,7 +149,7 @@ def planned(
     earlier = () if "wire.allow_private" in unsigned else _opened_before(before, stored)
     entries = opened_by(typed_urls, config.dns.hosts, [*config.wire.allow_private, *earlier])
     config = config.with_options({"wire.allow_private": entries})
-    return Collection(folder, config, seeds, is_new, credentials)
+    return CollectionSetup(folder, config, seeds, is_new, credentials)
 
 
 def _opened_before(before: Config, stored: Sequence[Url]) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ def _opened_before(before: Config, stored: Sequence[Url]) -> tuple[str, ...]:
     return tuple(entry for entry in allowed if entry in sites)
 
 
-def existing(folder: Path) -> Collection:
+def existing(folder: Path) -> CollectionSetup:
     """Return an existing collection, for reading. Settings that no person has given are left out (`trust`)."""
     layout = Layout(folder)
     if not layout.settings.is_file():
@@ -169,7 +169,7 @@ def existing(folder: Path) -> Collection:
     config = Config.load(layout.settings)
     untrusted = trust.unsigned(config, folder)
     config = trust.without(config, untrusted)
-    return Collection(folder, config, seeds_from(_seeds_of(config, folder)), is_new=False, untrusted=untrusted)
+    return CollectionSetup(folder, config, seeds_from(_seeds_of(config, folder)), is_new=False, untrusted=untrusted)
 
 
 @contextmanager

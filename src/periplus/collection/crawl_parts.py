@@ -11,7 +11,7 @@ from periplus.model import Discovery
 from periplus.parts import offered
 
 from . import trust
-from .collection import Collection
+from .collection import CollectionSetup
 from .config.settings import Config
 
 
@@ -27,7 +27,7 @@ def part_kinds() -> tuple[type[Part], ...]:
     return tuple(sorted(found, key=lambda kind: kind.order))
 
 
-def setup_of(collection: Collection, *personal: str) -> Setup:
+def setup_of(collection: CollectionSetup, *personal: str) -> Setup:
     """What the parts of a collection are made for outside of a crawl.
 
     Raises `ConfigError` if one of the `personal` settings, which are used then, was not given by a person.
@@ -43,7 +43,7 @@ def check_parts(setup: Setup) -> None:
         kind.check(setup)
 
 
-def prepared(collection: Collection) -> Collection:
+def prepared(collection: CollectionSetup) -> CollectionSetup:
     """A collection for whose crawl everything was read that its settings name. Its folder is held by the caller."""
     setup = setup_of(collection)
     for kind in part_kinds():

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from periplus.engine.clock import SystemClock
 from periplus.engine.part import Job, JobDesk
 
-from .collection import Collection, existing, tally_of
+from .collection import CollectionSetup, existing, tally_of
 from .crawl_parts import part_kinds, setup_of
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ ONE_THREAD: Final = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW
 _SCRATCH: Final = "jobs-scratch"
 
 
-def wanted_jobs(collection: Collection) -> list[Job]:
+def wanted_jobs(collection: CollectionSetup) -> list[Job]:
     """The jobs that the settings of a collection want, in the order in which they run."""
     setup = setup_of(collection)
     return [job for kind in part_kinds() for job in kind.jobs() if job.is_wanted(setup)]
 
 
-def run_jobs(collection: Collection) -> int:
+def run_jobs(collection: CollectionSetup) -> int:
     """Run every wanted job, one after another; how many failed."""
     failed = 0
     with _views(collection) as views:
@@ -63,7 +63,7 @@ def run_jobs(collection: Collection) -> int:
     return failed
 
 
-def _desk(collection: Collection, views: Views) -> JobDesk:
+def _desk(collection: CollectionSetup, views: Views) -> JobDesk:
     """A desk with what is known by now: a job before this one may have learnt something."""
     setup = setup_of(collection)
     found = (kind.distrust(setup) for kind in part_kinds())
@@ -77,7 +77,7 @@ def scratch_of(folder: Path) -> Path:
 
 
 @contextmanager
-def _views(collection: Collection) -> Iterator[Views]:
+def _views(collection: CollectionSetup) -> Iterator[Views]:
     from periplus.insight.views import Views, ViewSettings  # imports DuckDB
 
     scratch = scratch_of(collection.folder)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from periplus.insight.views import Views
-from periplus.model import Judged
+from periplus.model import SubjectJudged
 
-from .collection import Collection
+from .collection import CollectionSetup
 from .crawl_parts import part_kinds, setup_of
 
 
-def judge(collection: Collection, now: float) -> dict[str, Sequence[Judged]]:
+def judge(collection: CollectionSetup, now: float) -> dict[str, Sequence[SubjectJudged]]:
     """Have every part judge a collection: its view `verdicts` has the results, and a crawl that runs takes them over.
 
     The verdicts are returned by a name for their kind. Raises `ConfigError` if a file that a person edited cannot be
     read.
     """
     setup = setup_of(collection)
-    verdicts: dict[str, Sequence[Judged]] = {}
+    verdicts: dict[str, Sequence[SubjectJudged]] = {}
     with Views(collection.folder, spooled=collection.layout.spooled) as views:
         for kind in part_kinds():
             verdicts |= kind.judge(setup, views, now)

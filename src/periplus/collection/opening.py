@@ -13,10 +13,10 @@ from periplus.engine.frontier import robots_url
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.part import Setup
 from periplus.engine.plugins import NO_PARTS, OwnParts
-from periplus.engine.sharding import Crawl, Gather
+from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.model import ConfigError, Discovery, Purpose, Source, Url
 from periplus.policy.filters import MediaTypes
-from periplus.store import Inbox, is_begun, known_ranks
+from periplus.store import MessageInbox, is_begun, known_ranks
 from periplus.store.durable import move
 from periplus.store.layout import Layout, meta_of
 from periplus.store.tables import SCHEMAS
@@ -41,12 +41,12 @@ def open_crawl(
     gather: Gather | None = None,
     parts: OwnParts = NO_PARTS,
     ends_unreachable: bool = False,
-) -> Crawl:
+) -> ShardedCrawl:
     """A crawl of a collection from these seeds, by `workers` processes; begun now or continued.
 
     One that `watches` revisits pages within its budget until it is stopped; with `revisits_only`, only pages that wait
     to be visited again are fetched (see `refreshing`). `scale` is for a web with a time of its own. `gather` and
-    `ends_unreachable`: see `Crawl`. `parts` are the program's own filter, ordering and credentials.
+    `ends_unreachable`: see `ShardedCrawl`. `parts` are the program's own filter, ordering and credentials.
     """
     layout = Layout(folder)
     check_whole(layout)
@@ -68,7 +68,7 @@ def open_crawl(
     visits_a_day = budget(config, layout) if watches else 0.0
     rank_pages(replace(setup, visits_a_day=visits_a_day))
     now = SystemClock(scale).now()
-    return Crawl(
+    return ShardedCrawl(
         ShardMaker(config, folder.resolve(), tuple(seeds), visits_a_day, scale, 0, revisits_only, parts),
         workers,
         seeds=() if revisits_only else [seed_discovery(config, seed, now) for seed in seeds],
@@ -77,7 +77,7 @@ def open_crawl(
         seconds=config.crawl.duration or None,
         gather=gather,
         make_market=make_market(),
-        inbox=Inbox(layout.inbox),
+        inbox=MessageInbox(layout.inbox),
         ends_unreachable=ends_unreachable,
     )
 

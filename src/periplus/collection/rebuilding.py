@@ -29,9 +29,9 @@ from periplus.engine.engine import ANSWERS_PER_INPUT
 from periplus.engine.inputs import (
     Adopted,
     AdoptionEnded,
-    Answer,
     Discovered,
     Emit,
+    FetchAnswer,
     Flushed,
     Input,
     SitemapsSubmitted,
@@ -58,7 +58,7 @@ from periplus.store.layout import Layout
 from periplus.store.tables import Spooled, Tables
 from periplus.store.tables.declared import ROWS
 from periplus.store.tables.reader import files_of, scan_file, scan_spools
-from periplus.store.tables.rows import Rows
+from periplus.store.tables.rows import RowBuffer
 from periplus.store.tables.table import shard_of
 from periplus.store.warc import ArchivedAnswer, archived_answers
 from periplus.store.warc.records import read_name
@@ -85,7 +85,7 @@ class MissingRows:
     def __init__(self, folder: Path, spooled: Spooled, tables: Tables, wanted: Collection[str]) -> None:
         self._tables = tables
         self._survivors = {name: _Survivors.read(folder, spooled, name) for name in sorted(wanted)}
-        self._rows = Rows()
+        self._rows = RowBuffer()
         self.added = dict.fromkeys(self._survivors, 0)
         """Rows added so far, by table."""
 
@@ -327,7 +327,7 @@ class Rebuild:
 def _inputs(answers: Iterable[Applied]) -> Iterator[Adopted]:
     """Answers that were applied together, as far as that is known; of each URL one."""
     for (at, is_counted), some in groupby(answers, itemgetter(0, 1)):
-        together: dict[Url, Answer] = {}
+        together: dict[Url, FetchAnswer] = {}
         for each in some:
             url = each.answer.outcome.task.url
             if url in together or len(together) >= ANSWERS_PER_INPUT:
@@ -337,8 +337,8 @@ def _inputs(answers: Iterable[Applied]) -> Iterator[Adopted]:
         yield Adopted(tuple(together.values()), at, is_counted)
 
 
-def _answer(archived: ArchivedAnswer) -> Answer:
+def _answer(archived: ArchivedAnswer) -> FetchAnswer:
     """An archived answer as an input of the state machine. A lost body is not read as an empty one."""
     outcome = archived.outcome
     is_lost = isinstance(outcome, Fetched) and outcome.is_truncated and not outcome.body
-    return Answer(outcome, archived.stored, archived.payload, is_read=not is_lost)
+    return FetchAnswer(outcome, archived.stored, archived.payload, is_read=not is_lost)

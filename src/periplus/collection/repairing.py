@@ -31,7 +31,7 @@ from msgspec.structs import replace
 from periplus.engine.frontier import file_name
 from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import ShardMeta
-from periplus.engine.router import Placement
+from periplus.engine.router import ShardPlacement
 from periplus.model import CollectionDamaged, Discovery, FetchTask, Purpose, Url
 from periplus.store import DiskState, WarcEnd, bring_home, is_begun
 from periplus.store.durable import move
@@ -51,7 +51,18 @@ from periplus.urls import site_of
 
 from .config.settings import Config
 from .crawl_parts import part_kinds
-from .inspecting import ARCHIVE, INDEXES, SPOOL, STATE, TABLE, Inspection, Part, inspect, last_whole, was_ever_begun
+from .inspecting import (
+    ARCHIVE,
+    INDEXES,
+    SPOOL,
+    STATE,
+    TABLE,
+    InspectedPart,
+    Inspection,
+    inspect,
+    last_whole,
+    was_ever_begun,
+)
 from .opening import keep_earlier_ranks, seed_discovery
 from .rebuilding import AnswerTimes, MissingRows, Rebuild, answers_of
 from .resizing import MAX_SHARDS, FileEnds, ResizeState
@@ -72,8 +83,8 @@ class Repaired(Struct, frozen=True):
     how many there were). `new_states` are shards whose state was rebuilt, from `adopted` answers in all.
     """
 
-    parts: tuple[Part, ...]
-    remaining: tuple[Part, ...]
+    parts: tuple[InspectedPart, ...]
+    remaining: tuple[InspectedPart, ...]
     set_aside: str = ""
     saved: dict[str, int] = {}
     rebuilt: dict[str, int] = {}
@@ -304,7 +315,7 @@ class _Repair:
             self.rebuilt[name] = self.rebuilt.get(name, 0) + number
 
     def _seeds_of(self, shard: int, at: float) -> list[Discovery]:
-        owner = Placement(self._shards).owner
+        owner = ShardPlacement(self._shards).owner
         return [seed_discovery(self._config, seed, at) for seed in self._asked.seeds if owner(site_of(seed)) == shard]
 
     def _new_draft(self, shard: int) -> Path:
@@ -403,7 +414,7 @@ def _row_rebuild(whole: DiskState, machine: Machine, rows: MissingRows, checkpoi
     return Rebuild(machine, rows, checkpoint, half_read, was_refused)
 
 
-def _table_of(part: Part) -> str:
+def _table_of(part: InspectedPart) -> str:
     """The table a damaged file or spool belongs to; empty for a list of files."""
     path = Path(part.path)
     return path.name.rpartition("-")[0] if part.kind == SPOOL else path.parent.name

@@ -36,13 +36,13 @@ from msgspec.structs import replace
 from periplus.engine.frontier import FrontierState, ScoreState
 from periplus.engine.links import LinkState
 from periplus.engine.machine_settings import ShardMeta
-from periplus.engine.router import Placement
+from periplus.engine.router import ShardPlacement
 from periplus.model import CollectionDamaged, CollectionError, ConfigError, InvariantError, Lane, Site, Url
 from periplus.store import DiskState, State, WarcEnd, is_begun
 from periplus.store.durable import move, write_file
 from periplus.store.folders import sync_folder
 from periplus.store.layout import Layout
-from periplus.store.state.moving import Move, Moved, forget_shards, park_sites
+from periplus.store.state.moving import Moved, SiteMove, forget_shards, park_sites
 
 from .config.settings import Config
 from .crawl_parts import part_kinds
@@ -124,7 +124,7 @@ class ResizeState(Struct, frozen=True):
     removed: dict[int, FileEnds] = {}
 
 
-class Step(Struct, frozen=True):
+class ResizingStep(Struct, frozen=True):
     """Progress. `doing` is `rest`, `move` or `finish`; `shard` is the one that does it, of `shards`."""
 
     doing: str
@@ -143,7 +143,7 @@ class Resized(Struct, frozen=True):
     rows: int = 0
 
 
-Tell = Callable[[Step], None]
+Tell = Callable[[ResizingStep], None]
 
 
 def resize(config: Config, folder: Path, seeds: Sequence[Url], shards: int, tell: Tell = lambda _step: None) -> Resized:
@@ -155,7 +155,7 @@ def resize(config: Config, folder: Path, seeds: Sequence[Url], shards: int, tell
         if before == shards:
             layout.resize_request.unlink(missing_ok=True)
             return Resized(shards, shards)
-        bring_to_rest(config, layout, seeds, lambda shard: tell(Step("rest", shard, before, Moved())))
+        bring_to_rest(config, layout, seeds, lambda shard: tell(ResizingStep("rest", shard, before, Moved())))
         plan = Plan(before, shards, uuid4().hex)
         write_file(layout.resizing, msgspec.json.encode(plan))
     elif plan.after != shards:
@@ -185,8 +185,8 @@ class _Resizing:
         self._layout = layout
         self._plan = plan
         self._tell = tell
-        self._owner = Placement(plan.after).owner
-        self._owner_before = Placement(plan.before).owner
+        self._owner = ShardPlacement(plan.after).owner
+        self._owner_before = ShardPlacement(plan.before).owner
         self._moved = Moved()
 
     def run(self) -> Moved:
@@ -200,7 +200,7 @@ class _Resizing:
         for number in givers:
             if is_begun(layout.shard(number)):
                 self._give(number)
-        self._tell(Step("finish", 0, plan.before, self._moved))
+        self._tell(ResizingStep("finish", 0, plan.before, self._moved))
         for number in range(plan.after, plan.before):
             self._remove(number)
         for number in range(plan.after):
@@ -246,7 +246,7 @@ class _Resizing:
                 source.put_meta(replace(progress, gave=plan.token))
                 source.commit()
             if number < plan.after:
-                Move(source, number, {}, self._owner, plan.token.encode()).clear()
+                SiteMove(source, number, {}, self._owner, plan.token.encode()).clear()
 
     def _copy(self, source: DiskState, number: int, targets: Sequence[int]) -> None:
         before = self._moved
@@ -255,12 +255,12 @@ class _Resizing:
 
             def report(moved: Moved) -> None:
                 self._moved = _sum(before, moved)
-                self._tell(Step("move", number, self._plan.before, self._moved))
+                self._tell(ResizingStep("move", number, self._plan.before, self._moved))
 
             def had(site: Site) -> bool:
                 return self._owner_before(site) == number
 
-            move = Move(source, number, states, self._owner, self._plan.token.encode(), report, had)
+            move = SiteMove(source, number, states, self._owner, self._plan.token.encode(), report, had)
             move.copy()
             self._moved = _sum(before, move.moved)
             for kind in part_kinds():

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from periplus.engine.log import InputLog
 from periplus.engine.machine_settings import ShardMeta
-from periplus.engine.router import Placement
+from periplus.engine.router import ShardPlacement
 from periplus.model import CollectionError, Url
 from periplus.store import DiskState, bring_home, is_begun
 from periplus.store.layout import Layout
@@ -68,7 +68,7 @@ def _is_at_rest(layout: Layout, number: int, count: int) -> bool:
             return True
         meta = state.meta(ShardMeta) or ShardMeta()
         rows = sum(place.rows for place in places_of(meta.tables).values())
-        owner = Placement(count).owner
+        owner = ShardPlacement(count).owner
         is_all_sent = all(owner(site) == number for site in state.listings.sites())
         is_reading = any(kind.half_read(state) for kind in part_kinds())
     inputs = InputLog(layout.log(number), layout.warc).read(meta.commits)

@@ -23,7 +23,7 @@ from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import MachineSettings, ShardMeta
 from periplus.engine.part import Setup
 from periplus.engine.plugins import NO_PARTS, OwnParts
-from periplus.engine.router import Outbound
+from periplus.engine.router import OutgoingMessages
 from periplus.engine.shard import Shard
 from periplus.engine.wire import Wire
 from periplus.model import Clock, CollectionError, Learning, Ordering, Ranking, Url
@@ -190,7 +190,7 @@ def _assemble(asked: ShardMaker, layout: Layout, number: int, count: int, state:
         log=log,
         clock=clock,
         limiter=_limiter(asked, machine, clock, number, count),
-        outbound=Outbound(number, count, state.exchange),
+        outbound=OutgoingMessages(number, count, state.exchange),
         claims=AddressClaims(count) if count > 1 else None,
         learnt=LearntFiles(layout.learnt),
         speed=clock.speed,

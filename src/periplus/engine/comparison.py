@@ -26,7 +26,7 @@ from periplus.content import (
     read_from,
     settled_level,
 )
-from periplus.model import ChangeLevel, Page, UrlRecord
+from periplus.model import ChangeLevel, ParsedPage, UrlRecord
 from periplus.store import SiteState
 from periplus.urls import site_of
 
@@ -61,7 +61,7 @@ class PageComparer:
         self._revisits = revisits or Revisiting()
         self._instant = min(self._settings.instant, self._revisits.shortest / 2)
 
-    def compare(self, record: UrlRecord | None, page: Page, at: float) -> Compared:
+    def compare(self, record: UrlRecord | None, page: ParsedPage, at: float) -> Compared:
         """Compare a page fetched at a time with what is known of its URL from before."""
         if record is None or record.digests is None or not record.version:
             return Compared(None, page.blocks)

@@ -24,12 +24,12 @@ from periplus.model import (
     Discovery,
     Excluded,
     FetchOutcome,
-    Judged,
     Ordering,
-    Page,
+    ParsedPage,
     Render,
     Site,
     Stored,
+    SubjectJudged,
     Url,
     Verdict,
 )
@@ -39,7 +39,7 @@ from periplus.policy.filters.reasons import ACCEPT
 from periplus.store import KnownRanks, State
 from periplus.store.layout import Layout
 
-from .fetch import Identity
+from .fetch import CrawlerIdentity
 
 if TYPE_CHECKING:
     from periplus.insight.views import Views
@@ -68,7 +68,7 @@ class VisitMarket(Protocol):
         """The shards whose visits a day change, each with the new number: first those that get less."""
 
 
-TakeProbe = Callable[[FetchOutcome, Page | None, float], None]
+TakeProbe = Callable[[FetchOutcome, ParsedPage | None, float], None]
 """Takes the answer to a probe, and the page that was read from it if there is one."""
 TakeLearnt = Callable[[bytes, float], None]
 """Takes what a job has learnt, at a time; 0 when the machine is opened."""
@@ -94,7 +94,7 @@ class Setup(Struct, frozen=True):
     shards: int = 1
     visits_a_day: float = 0.0
     revisits_only: bool = False
-    identity: Identity = Identity()
+    identity: CrawlerIdentity = CrawlerIdentity()
     signed_in: frozenset[Site] = frozenset()
 
 
@@ -187,7 +187,7 @@ class Part:
         return None
 
     @classmethod
-    def judge(cls, setup: Setup, views: Views, now: float) -> Mapping[str, Sequence[Judged]]:
+    def judge(cls, setup: Setup, views: Views, now: float) -> Mapping[str, Sequence[SubjectJudged]]:
         """Judge the tables on demand, for crawls that follow; the verdicts, by a name for their kind."""
         return {}
 
@@ -276,7 +276,7 @@ class Part:
         """What values single links, if it does."""
         return None
 
-    def mark(self, page: Page) -> Page:
+    def mark(self, page: ParsedPage) -> ParsedPage:
         """The page, with what the part knows of it, before its row is written."""
         return page
 

@@ -80,7 +80,7 @@ def _gathering(address: str | None) -> Gathering | None:
         return None
 
     @contextmanager
-    def on_cluster(plan: plans.Collection) -> Iterator[tuple[plans.Collection, Gather | None]]:
+    def on_cluster(plan: plans.CollectionSetup) -> Iterator[tuple[plans.CollectionSetup, Gather | None]]:
         from periplus.apps.cluster import gathered
 
         asked, lease = plan.config.crawl.workers, plan.config.cluster.lease

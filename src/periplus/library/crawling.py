@@ -32,7 +32,7 @@ from periplus.collection.running import CrawlRun
 from periplus.collection.summary import Summary
 from periplus.engine import sharding
 from periplus.engine.plugins import OwnParts
-from periplus.engine.shard import Status
+from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Gather
 from periplus.model import CollectionDamaged, UsageError
 from periplus.store.durable import write_file
@@ -128,7 +128,7 @@ _LOOK_AGAIN = 0.5
 
 Extract = Callable[[Page], Any]
 """Makes items of a page: a dict, a list of dicts, or `None`."""
-Gathering = Callable[[plans.Collection], AbstractContextManager[tuple[plans.Collection, Gather | None]]]
+Gathering = Callable[[plans.CollectionSetup], AbstractContextManager[tuple[plans.CollectionSetup, Gather | None]]]
 """Chooses where the shards run."""
 
 
@@ -155,7 +155,7 @@ class Crawl:
 
     def __init__(
         self,
-        plan: plans.Collection,
+        plan: plans.CollectionSetup,
         parts: OwnParts,
         *,
         extract: Extract | None = None,
@@ -169,7 +169,7 @@ class Crawl:
         self._held = ExitStack()
         self._changed = Condition()
         self._thread: Thread | None = None
-        self._crawl: sharding.Crawl | None = None
+        self._crawl: sharding.ShardedCrawl | None = None
         self._run: CrawlRun | None = None
         self._spooled: tuple[Spooled, ...] = ()
         self._looks = 0
@@ -345,7 +345,7 @@ class Crawl:
                 self._is_over = True
                 self._changed.notify_all()
 
-    def _note(self, statuses: list[Status]) -> None:
+    def _note(self, statuses: list[ShardStatus]) -> None:
         """Remember how far the shards have committed."""
         marks = {shard.shard: shard for shard in self._spooled}
         for status in statuses:

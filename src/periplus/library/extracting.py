@@ -23,7 +23,7 @@ from .crawling import Handover, items_of
 from .page import Page
 
 if TYPE_CHECKING:
-    from periplus.engine.shard import Status
+    from periplus.engine.shard import ShardStatus
 
     from .crawling import Extract
 
@@ -64,7 +64,7 @@ class Extraction:
         self._arrivals = Arrivals(layout.tables, self._handover.positions)
         self._handover.save()
 
-    def follow(self, statuses: Sequence[Status]) -> None:
+    def follow(self, statuses: Sequence[ShardStatus]) -> None:
         """Handle what the shards have committed since the last call. Raises `UsageError` if the function fails."""
         marks = {shard.shard: shard for shard in self._spooled}
         for status in statuses:

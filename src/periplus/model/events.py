@@ -3,7 +3,7 @@
 One event is one fact that has happened, with its time. The tables at rest are these facts written down:
 `discoveries` from `Discovered` and `Refused`, `fetches` from `FetchEnded`, `pages` and `links` from `PageRead`,
 `sitemaps` from `SitemapVisited`, `sitemap_entries` from `SitemapEntriesRead` and `SitemapRead`, `changes` from
-`ChangeSeen`. An event that is a `TableRow`, as `Judged` is, is a row of its table as it stands.
+`ChangeSeen`. An event that is a `TableRow`, as `SubjectJudged` is, is a row of its table as it stands.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from .page import Page
-from .rows import Moment, Real, TableRow, Text, Word, Words
+from .page import ParsedPage
+from .rows import Moment, Real, TableRow, Text, Word, WordList
 from .state import Stored
 from .types import ChangeFreq, ChangeLevel, Discovery, FetchOutcome, Lastmod, Problem, Url
 
 
-class Discovered(Struct, frozen=True, tag=True, gc=False):
+class UrlDiscovered(Struct, frozen=True, tag="Discovered", gc=False):
     """A URL was discovered. `is_new`: it was not discovered before."""
 
     discovery: Discovery
@@ -44,7 +44,7 @@ class FetchEnded(Struct, frozen=True, tag=True):
 class PageRead(Struct, frozen=True, tag=True):
     """A body was understood as a page."""
 
-    page: Page
+    page: ParsedPage
     read_at: float
 
 
@@ -116,7 +116,7 @@ class ChangeSeen(Struct, frozen=True, tag=True):
     level: ChangeLevel
 
 
-class Judged(TableRow, frozen=True):
+class SubjectJudged(TableRow, frozen=True):
     """Every judgement of a URL, a site or a domain, with its evidence.
 
     A judge is a part or a job. A template of URLs can be judged, too. The view of this name in `periplus query` also
@@ -136,14 +136,14 @@ class Judged(TableRow, frozen=True):
     """such as `soft-404`"""
     score: Real
     """confidence, 0 to 1"""
-    evidence: Words
+    evidence: WordList
     """why, in short sentences"""
     judged_at: Moment
     """when"""
 
 
 Event = (
-    Discovered
+    UrlDiscovered
     | Refused
     | FetchEnded
     | PageRead

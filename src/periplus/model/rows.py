@@ -63,7 +63,7 @@ Share = Annotated[float, ColumnType.SHARE]
 Claim = Annotated[bool, ColumnType.CLAIM]
 Digest = Annotated[int, ColumnType.DIGEST]
 Bytes = Annotated[bytes, ColumnType.BYTES]
-Words = Annotated[Sequence[str], ColumnType.WORDS]
+WordList = Annotated[Sequence[str], ColumnType.WORDS]
 
 
 class TableRow(Struct, frozen=True, gc=False):
@@ -83,7 +83,7 @@ class TableRow(Struct, frozen=True, gc=False):
     """Whether a column may have nulls. To state that none has makes a large table a quarter cheaper to write."""
 
 
-class View(Struct, frozen=True):
+class TableView(Struct, frozen=True):
     """A view or table that can be queried. `sql` is empty for a table."""
 
     name: str
@@ -91,7 +91,7 @@ class View(Struct, frozen=True):
     sql: str = ""
 
 
-class Question(Struct, frozen=True):
+class TableQuestion(Struct, frozen=True):
     """A question in SQL. `says`: what the answer shows; `advice`: what to do about it."""
 
     name: str

@@ -16,12 +16,10 @@ from periplus.model import (
     ChangeSeen,
     CollectionDamaged,
     CollectionError,
-    Discovered,
     Discovery,
     Failed,
     FetchEnded,
     FetchTask,
-    Judged,
     Lane,
     PageRead,
     Purpose,
@@ -30,7 +28,9 @@ from periplus.model import (
     SitemapEntry,
     SitemapVisited,
     Source,
+    SubjectJudged,
     Url,
+    UrlDiscovered,
 )
 from periplus.model.rows import columns_of
 from periplus.parts.forms.rows import FormProbed
@@ -43,7 +43,7 @@ NOW = 1_700_000_000.0
 URL = Url("https://example.org/")
 TASK = FetchTask(URL, Site("example.org"), Purpose.PAGE, Lane.DISCOVERY, NOW)
 EVENTS = (
-    Discovered(Discovery(URL, Source.SEED, NOW), True),
+    UrlDiscovered(Discovery(URL, Source.SEED, NOW), True),
     FetchEnded(Failed(TASK, "timeout", NOW, 0.1), NOW),
     PageRead(read_page(b"<title>T</title><a href=/x>x\0y</a>", URL, "text/html"), NOW),
     SitemapVisited(
@@ -92,7 +92,7 @@ EVENTS = (
         (),
         NOW,
     ),
-    Judged("a.test", "site", "spam", "spam", 0.9, ("every page has the same words",), NOW),
+    SubjectJudged("a.test", "site", "spam", "spam", 0.9, ("every page has the same words",), NOW),
 )
 IN_SQL = {
     "string": "VARCHAR", "dictionary": "VARCHAR", "timestamp": "TIMESTAMP WITH TIME ZONE", "int32": "INTEGER",
@@ -152,7 +152,7 @@ def test_pandas_reads_every_table(folder: Path, table: str) -> None:
 
 def test_rows_are_read_as_they_were_given(folder: Path) -> None:
     """A typed reader returns what the sink of events took."""
-    given = [event for event in EVENTS if isinstance(event, FormProbed | Judged)]
+    given = [event for event in EVENTS if isinstance(event, FormProbed | SubjectJudged)]
     found = [rows_of(type(row), read(folder, row.table).combine_chunks().to_batches()[0])[0] for row in given]
     as_lists = [[list(value) if isinstance(value, tuple) else value for value in astuple(row)] for row in given]
     assert [list(astuple(row)) for row in found] == as_lists

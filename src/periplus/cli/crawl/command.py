@@ -16,7 +16,7 @@ from ..consoles import stderr_console
 from ..setting_options import takes_settings, typed_settings
 
 if TYPE_CHECKING:
-    from periplus.collection.collection import Collection
+    from periplus.collection.collection import CollectionSetup
     from periplus.library.extracting import Extraction
 
 
@@ -79,7 +79,7 @@ def crawl(
     raise typer.Exit(exit_code(summary))
 
 
-def _extractor(name: str | None) -> Callable[[Collection], Extraction | None]:
+def _extractor(name: str | None) -> Callable[[CollectionSetup], Extraction | None]:
     """A function that starts the extraction of a collection; it is loaded now, so that a mistake is found at once."""
     if name is None:
         return lambda _collection: None

@@ -15,7 +15,7 @@ from msgspec import NODEFAULT, Struct, defstruct, field
 from msgspec.structs import FieldInfo, fields, replace
 
 from periplus.content import ChurnSettings
-from periplus.engine.fetch import AddressGuard, Identity, RequestTables, ResolverSettings, WireSettings
+from periplus.engine.fetch import AddressGuard, CrawlerIdentity, RequestTables, ResolverSettings, WireSettings
 from periplus.engine.frontier import FrontierSettings, PolitenessSettings, RetrySettings
 from periplus.engine.settings import EngineSettings, ReadingSettings, WatchSettings
 from periplus.model import Ordering, Url
@@ -317,9 +317,9 @@ class CrawlConfig(Struct, frozen=True, forbid_unknown_fields=True):
         return self.some(RequestTables).guard
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> CrawlerIdentity:
         """How the crawler names itself to servers."""
-        return Identity(contact=self.crawl.contact, product=self.crawl.product)
+        return CrawlerIdentity(contact=self.crawl.contact, product=self.crawl.product)
 
 
 def part_tables() -> list[type[Any]]:

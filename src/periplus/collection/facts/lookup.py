@@ -23,7 +23,6 @@ from periplus.engine.stats import CrawlStats, waiting_urls
 from periplus.model import (
     Discovery,
     Freshness,
-    Judged,
     Lane,
     Placement,
     Reject,
@@ -31,18 +30,19 @@ from periplus.model import (
     RobotsFile,
     Site,
     Source,
+    SubjectJudged,
     Url,
     UrlRecord,
     UsageError,
 )
 from periplus.parts.render.templates import SiteRendering
 from periplus.parts.revisit.settings import RefreshTables
-from periplus.policy.duplicates import Belief, Hint, HintKind, Target, believe
+from periplus.policy.duplicates import Belief, Hint, HintKind, HintTarget, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State
 from periplus.urls import canonical, domain_of, site_of
 
-from ..collection import Collection, states
+from ..collection import CollectionSetup, states
 from ..config.settings import Config
 from ..seeds import with_scheme
 from . import freshness
@@ -88,7 +88,7 @@ def page_duplicates(opened: Mapping[int, State], shards: int, url: Url) -> CopyF
 def _belief(state: State, url: Url, placement: Placement, names: Url) -> Belief:
     record, other = state.records.get([names])[0], state.sketches.get([names])[0]
     is_asked = record is not None and bool(record.visits or record.reason)
-    target = Target(
+    target = HintTarget(
         is_asked=is_asked,
         is_like=None if other is None else other.cluster == placement.cluster,
         is_gone=is_asked and not _is_page(record),
@@ -101,7 +101,7 @@ def _is_page(record: UrlRecord | None) -> bool:
     return record is not None and not record.reason and record.status in _PAGE_STATUSES
 
 
-def verdicts_on(collection: Collection, site: str) -> tuple[Judged, ...]:
+def verdicts_on(collection: CollectionSetup, site: str) -> tuple[SubjectJudged, ...]:
     """The last verdict of each judge on a site, on its templates of URLs, and on its domain."""
     import pyarrow as pa  # a third of the start of `periplus info`, which needs it for single sites only
     import pyarrow.compute as pc
@@ -110,18 +110,18 @@ def verdicts_on(collection: Collection, site: str) -> tuple[Judged, ...]:
     from periplus.store.tables.verdicts import scan_verdicts
 
     subjects = pa.array([site, domain_of(site, tuple(collection.config.scope.suffixes)) or site])
-    last: dict[tuple[str, str], Judged] = {}
+    last: dict[tuple[str, str], SubjectJudged] = {}
     for batch in scan_verdicts(collection.folder, collection.layout.spooled):
         named = batch["subject"].cast(pa.string())
         of_templates = pc.starts_with(named, pattern=f"{site}/")
-        for row in rows_of(Judged, batch.filter(pc.or_(pc.is_in(named, value_set=subjects), of_templates))):
+        for row in rows_of(SubjectJudged, batch.filter(pc.or_(pc.is_in(named, value_set=subjects), of_templates))):
             key = (row.subject, row.judge)
             if key not in last or row.judged_at >= last[key].judged_at:
                 last[key] = row
     return tuple(row for _, row in sorted(last.items()))
 
 
-def verdict_lines(verdicts: tuple[Judged, ...]) -> list[tuple[str, str]]:
+def verdict_lines(verdicts: tuple[SubjectJudged, ...]) -> list[tuple[str, str]]:
     """A line for each verdict, with its reasons."""
     return [
         (each.judge, f"{each.subject} is judged {each.verdict} ({each.score:.2f}): {'; '.join(each.evidence)}")
@@ -221,7 +221,7 @@ class SiteFacts(Struct, frozen=True):
     balance: BalanceFacts | None = None
     sources: SourceFacts | None = None
     freshness: SiteFreshness | None = None
-    verdicts: tuple[Judged, ...] = ()
+    verdicts: tuple[SubjectJudged, ...] = ()
 
 
 class UrlFacts(Struct, frozen=True):
@@ -243,7 +243,7 @@ class UrlFacts(Struct, frozen=True):
     freshness: PageFreshness | None = None
 
 
-def collection_facts(collection: Collection) -> CollectionFacts:
+def collection_facts(collection: CollectionSetup) -> CollectionFacts:
     """Return what is known of a whole collection."""
     tally, queued, entries, sites, scripts = CrawlStats(), 0, 0, 0, 0
     total = SiteTotals()
@@ -297,7 +297,7 @@ def _ranked(state: DiskState, sites: Iterable[SiteState], total: SiteTotals) -> 
         yield each.pages, each.site, line
 
 
-def site_facts(collection: Collection, site: Site) -> SiteFacts | None:
+def site_facts(collection: CollectionSetup, site: Site) -> SiteFacts | None:
     """Return what is known of a site; `None` if the collection has no such site."""
     number = owner_of(site, max(collection.layout.shards, 1))
     with states(collection.layout) as opened:
@@ -344,7 +344,7 @@ def _queued(state: DiskState, site: Site) -> dict[str, int]:
     return {lane: length for lane, length in lengths.items() if length}
 
 
-def url_facts(collection: Collection, text: str) -> UrlFacts:
+def url_facts(collection: CollectionSetup, text: str) -> UrlFacts:
     """Return what is known of a URL; without a scheme, of the known one of http and https."""
     forms = [text] if "://" in text else [with_scheme(text), f"http://{text}", f"https://{text}"]
     urls = [url for form in forms if (url := canonical(form)) is not None]
@@ -354,7 +354,7 @@ def url_facts(collection: Collection, text: str) -> UrlFacts:
     return known[0] if known else _url_facts(collection, urls[0])
 
 
-def _url_facts(collection: Collection, url: Url) -> UrlFacts:
+def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
     from ..crawl_parts import setup_of  # these load all of a crawl
     from ..shards import weights_of
 
@@ -391,7 +391,7 @@ def _url_facts(collection: Collection, url: Url) -> UrlFacts:
 
 
 def _judged(
-    collection: Collection, url: Url, record: UrlRecord | None, state: SiteFilterState | None
+    collection: CollectionSetup, url: Url, record: UrlRecord | None, state: SiteFilterState | None
 ) -> tuple[str, str, Url | None]:
     """Return what the filters would decide if the URL was found now."""
     from ..crawl_parts import part_kinds, setup_of  # these load all of a crawl

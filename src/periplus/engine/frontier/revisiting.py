@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from periplus.model import (
     Bid,
+    BodyReading,
     Discovery,
     Event,
     FetchOutcome,
@@ -22,7 +23,6 @@ from periplus.model import (
     Lane,
     NextVisit,
     Queued,
-    Reading,
     Site,
     Source,
     Url,
@@ -97,7 +97,7 @@ class Revisiting:
         before: UrlRecord,
         after: UrlRecord,
         outcome: FetchOutcome,
-        reading: Reading | None,
+        reading: BodyReading | None,
         now: float,
     ) -> UrlRecord:
         """Learn from a visit that has ended, with a page or finally without; the record, scheduled for the next."""

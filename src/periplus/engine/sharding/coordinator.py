@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from ..frontier import ClaimsReport
-from ..shard import Controls, Status
+from ..shard import Controls, ShardStatus
 from .claims import ClaimRegistry
 from .messages import Orders, ShardFailure, StatusReport
 
@@ -214,7 +214,7 @@ class Coordinator:
         """Whether every shard follows its last orders."""
         return all(shard.has_orders for shard in self._shards)
 
-    def stopped(self, number: int, status: Status) -> None:
+    def stopped(self, number: int, status: ShardStatus) -> None:
         """Record that the worker of a shard has committed everything and ended."""
         shard = self._shards[number]
         shard.report = StatusReport(status, shard.number)

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from periplus.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from periplus.model.rows import Question, View
-
     from .catalogue import DERIVED, ITEMS, MADE, TABLES, VIEWS
     from .connection import Answer, Views, ViewSettings
     from .measured import MEASURES, Measure, columns_of
@@ -29,8 +27,6 @@ __all__ = [
     "VIEWS",
     "Answer",
     "Measure",
-    "Question",
-    "View",
     "ViewSettings",
     "Views",
     "columns_of",

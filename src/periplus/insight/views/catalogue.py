@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from periplus.model.rows import View, modules_of_parts, summary
+from periplus.model.rows import TableView, modules_of_parts, summary
 from periplus.store.tables.declared import ROWS
 
 from .measured import MEASURES, columns_of
@@ -28,15 +28,15 @@ MAX_HOPS: Final = 20
 """Redirects that are followed from one URL: browsers stop at 20."""
 
 
-TABLES: Final = tuple(View(name, summary(row)) for name, row in ROWS.items())
+TABLES: Final = tuple(TableView(name, summary(row)) for name, row in ROWS.items())
 """As the crawl wrote them."""
 
-ITEMS: Final = View("items", "Every item that an extractor returned; its fields are columns.")
+ITEMS: Final = TableView("items", "Every item that an extractor returned; its fields are columns.")
 """Written by the program that hands pages over (`store.items`)."""
 
 MADE: Final = (
-    View("urls", "Every URL once, with everything known about it; the measures are over this table."),
-    View("site_ranks", "PageRank of every site over links between sites, and the sum over its pages."),
+    TableView("urls", "Every URL once, with everything known about it; the measures are over this table."),
+    TableView("site_ranks", "PageRank of every site over links between sites, and the sum over its pages."),
 )
 """Computed once, and kept in the folder `insight` of the collection until the tables grow."""
 
@@ -113,43 +113,43 @@ group by site, lower(trim(title)) having count(*) > 1"""
 _MEASURED: Final = columns_of(MEASURES)
 
 _OF_EVERY_CRAWL: Final = (
-    View("crawled", "The URLs that were requested.", "select * from urls where is_crawled"),
-    View(
+    TableView("crawled", "The URLs that were requested.", "select * from urls where is_crawled"),
+    TableView(
         "unique_pages",
         "One page of each cluster of near-duplicates: listed, else of the highest PageRank, else the shortest.",
         "select * from urls where is_representative",
     ),
-    View(
+    TableView(
         "indexed",
         "One page of each cluster that may be indexed.",
         "select * from urls where is_indexable qualify row_number() over"
         " (partition by cluster order by not by_sitemaps, pagerank desc, length(url), url) = 1",
     ),
-    View("measures", "Every measure of the whole collection, in one row.", f"select\n{_MEASURED}\nfrom urls"),
-    View(
+    TableView("measures", "Every measure of the whole collection, in one row.", f"select\n{_MEASURED}\nfrom urls"),
+    TableView(
         "site_measures",
         "Every measure, a row for each site.",
         f"select site,\n{_MEASURED}\nfrom urls group by site",
     ),
-    View(
+    TableView(
         "domain_measures",
         "Every measure, a row for each registrable domain.",
         f"select domain,\n{_MEASURED}\nfrom urls group by domain",
     ),
-    View(
+    TableView(
         "prefix_measures",
         "Every measure, a row for each first folder of each site.",
         f"select prefix,\n{_MEASURED}\nfrom (select *, regexp_extract(url, '^[a-z]+://[^/]+/([^/?]+/)?') as prefix"
         " from urls) group by prefix",
     ),
-    View(
+    TableView(
         "seen_deltas",
         "URLs found by both sources, and how many seconds earlier by Sitemaps.",
         "select url, site, domain, first_seen_at, discovery_at, sitemaps_at, is_pinged,\n"
         "    (epoch_us(discovery_at) - epoch_us(sitemaps_at)) / 1e6 as seen_delta\n"
         "from urls where by_discovery and by_sitemaps",
     ),
-    View(
+    TableView(
         "new_urls",
         "Number of URLs that each source found first, by the hour.",
         "select date_trunc('hour', sitemaps_at) as hour, 'sitemaps' as source, site, domain, count(*) as urls\n"
@@ -157,67 +157,67 @@ _OF_EVERY_CRAWL: Final = (
         "select date_trunc('hour', discovery_at), 'discovery', site, domain, count(*)\n"
         "from urls where by_discovery group by all",
     ),
-    View("missed", "Every crawled URL that is missing in Sitemaps, with its class.", _MISSED),
-    View(
+    TableView("missed", "Every crawled URL that is missing in Sitemaps, with its class.", _MISSED),
+    TableView(
         "missed_classes",
         "The number of URLs that Sitemaps missed, by class and site.",
         "select site, class, count(*) as urls from missed group by site, class",
     ),
-    View(
+    TableView(
         "duplicates",
         "Every cluster of near-duplicates: its representative, and how many pages and sites.",
         "select any_value(url) filter (where is_representative) as url, count(*) as pages,"
         " count(distinct site) as sites, count(*) filter (where by_sitemaps) as listed\n"
         "from urls where is_page group by cluster having count(*) > 1",
     ),
-    View(
+    TableView(
         "ranks",
         "PageRank, links and clicks from a seed of every URL with links.",
         "select url, site, domain, pagerank, inlinks, outlinks, own_links, clicks from urls where pagerank > 0",
     ),
-    View(
+    TableView(
         "depth_ranks",
         "PageRank by the number of clicks from the seeds.",
         "select clicks, count(*) as urls, sum(pagerank) as pagerank, avg(pagerank) as mean,"
         " median(pagerank) as median\nfrom urls where pagerank > 0 group by clicks",
     ),
-    View(
+    TableView(
         "cumulative_ranks",
         "Share of all PageRank that the crawl had after each page, in the order of visits.",
         "select row_number() over visits as pages, url, first_visited_at,\n"
         "    sum(pagerank) over visits / (select sum(pagerank) from urls) as share\n"
         "from urls where is_crawled window visits as (order by first_visited_at, url rows unbounded preceding)",
     ),
-    View(
+    TableView(
         "hubs", "Pages on which new URLs were found first: how many, and how many a day after the first visit.", _HUBS
     ),
-    View(
+    TableView(
         "statuses",
         "How the last visits to the URLs of each site ended.",
         "select site, outcome, status, reason, count(*) as urls from urls where is_crawled group by all",
     ),
-    View(
+    TableView(
         "current_links",
         "The links of the last reading of every page; `links` has those of all readings.",
         _CURRENT_LINKS,
     ),
-    View(
+    TableView(
         "broken_links",
         "Every link of an existing page to a URL whose last fetch failed.",
         _BROKEN_LINKS,
     ),
-    View(
+    TableView(
         "redirect_chains",
         "Every redirect with its final target and hops; `is_start`: no other redirect leads to it.",
         _REDIRECT_CHAINS,
     ),
-    View(
+    TableView(
         "orphans",
         "Indexable pages that a sitemap lists and no link leads to, in a finished crawl.",
         _ORPHANS,
     ),
-    View("duplicate_titles", "Titles of several indexable pages of a site, with the pages.", _DUPLICATE_TITLES),
-    View(
+    TableView("duplicate_titles", "Titles of several indexable pages of a site, with the pages.", _DUPLICATE_TITLES),
+    TableView(
         "media",
         "Every file that is not a page: type, bytes, and width and height of pictures.",
         _MEDIA,

@@ -21,7 +21,7 @@ from periplus.store.durable import write_file
 from periplus.urls import domain_of
 
 from .given import GivenRule, RuleFile, priors_of, write_rule_file
-from .rules import Rule, parse_rule
+from .rules import DustRule, parse_rule
 
 KIND: Final = "dust"
 """The kind of the learnt file, which is the same."""
@@ -47,7 +47,7 @@ def learnt_rules(views: Views, edited: RuleFile | None = None, suffixes: tuple[s
     )
 
 
-def _by_domain(rules: Iterable[GivenRule], suffixes: tuple[str, ...]) -> list[tuple[str, Rule, bool]]:
+def _by_domain(rules: Iterable[GivenRule], suffixes: tuple[str, ...]) -> list[tuple[str, DustRule, bool]]:
     """Domain and rule, whatever its path, and whether it was withdrawn."""
     return [
         (domain_of(each.site, further=suffixes) or each.site, each.rule, each.state == "withdrawn") for each in rules

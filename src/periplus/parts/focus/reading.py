@@ -18,7 +18,7 @@ from periplus.engine.fetch import RequestTables, SingleRequests, opened_by
 from periplus.engine.part import Setup
 from periplus.engine.plugins import TOPICS, load_plugin
 from periplus.formats.headers import Headers
-from periplus.model import Failed, Fetched, Page, UsageError
+from periplus.model import Failed, Fetched, ParsedPage, UsageError
 from periplus.store import LearntFiles
 from periplus.urls import canonical
 
@@ -69,7 +69,7 @@ def _examples(places: Sequence[str], setup: Setup, option: str) -> Iterator[_Exa
         raise UsageError(f"{option}: no page with a text in {', '.join(places)[:200]}", hint="name pages of the topic")
 
 
-def _pages(place: str, setup: Setup, option: str) -> Iterator[Page]:
+def _pages(place: str, setup: Setup, option: str) -> Iterator[ParsedPage]:
     if "://" in place:
         yield _fetched(place, setup, option)
         return
@@ -85,7 +85,7 @@ def _pages(place: str, setup: Setup, option: str) -> Iterator[Page]:
             yield read_page(body, file.resolve().as_uri(), mime)
 
 
-def _fetched(place: str, setup: Setup, option: str) -> Page:
+def _fetched(place: str, setup: Setup, option: str) -> ParsedPage:
     """Fetch one page, with the rules of the crawl's wire. A person named it: it may be private (`trust.PERSONAL`)."""
     url = canonical(place)
     if url is None:

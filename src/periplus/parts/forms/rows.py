@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from periplus.model.rows import Moment, Number, Question, Real, TableRow, Text, View, Word, Words
+from periplus.model.rows import Moment, Number, Real, TableQuestion, TableRow, TableView, Text, Word, WordList
 
 
 class FormProbed(TableRow, frozen=True):
@@ -30,7 +30,7 @@ class FormProbed(TableRow, frozen=True):
     kind: Word
     """`search` `login` `registration` `password recovery` `mailing list` `contact` `order` `display options`
     `navigation` `other`"""
-    fields: Words
+    fields: WordList
     """its fields, each with its type"""
     status: Word
     """`refused` (never submitted) `found` `checking` (its page is loaded a second time) `open` (being submitted)
@@ -53,14 +53,14 @@ class FormProbed(TableRow, frozen=True):
     """upper bound"""
     page_size: Number | None
     """maximum records on a page of results"""
-    templates: Words
+    templates: WordList
     """how each combination of fields did"""
     seen_at: Moment
     """when"""
 
 
 VIEWS: Final = (
-    View(
+    TableView(
         "forms",
         "Every form: its kind, whether it is submitted, and what was found by it.",
         "select * from form_probes\n"
@@ -69,7 +69,7 @@ VIEWS: Final = (
 )
 
 QUESTIONS: Final = (
-    Question(
+    TableQuestion(
         "forms",
         "Search forms, and what was found by them: queries, pages of results, records, and the estimated total.",
         "periplus crawl -o DIR --forms submits search forms; periplus forms DIR shows the next queries.",

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from periplus.engine.part import Setup
 from periplus.insight.views import Views
-from periplus.model import Domain, Judged, Site
+from periplus.model import Domain, Site, SubjectJudged
 from periplus.policy.duplicates import brief_of
 from periplus.store import LearntFiles
 from periplus.store.tables.verdicts import write_verdicts
@@ -72,8 +72,8 @@ _PAGES_OF_SITE: Final = _LAST_PAGES.format(where="where site = $site")
 class JudgedHosts(Struct, frozen=True):
     """The verdicts of a job by judge, and the file for the crawl."""
 
-    mirrors: tuple[Judged, ...]
-    parked: tuple[Judged, ...]
+    mirrors: tuple[SubjectJudged, ...]
+    parked: tuple[SubjectJudged, ...]
     learnt: LearntHosts
     candidates: int = 0
 
@@ -102,7 +102,9 @@ def judge_hosts(
     parked = parked_domains(_home_pages(views, parked_settings, domain), parked_settings)
     return JudgedHosts(
         tuple(_mirror_verdicts(found, rules, now)),
-        tuple(Judged(each.domain, "domain", PARKED, "parked", each.share, each.evidence, now) for each in parked),
+        tuple(
+            SubjectJudged(each.domain, "domain", PARKED, "parked", each.share, each.evidence, now) for each in parked
+        ),
         LearntHosts(tuple(rules), tuple(each.domain for each in parked)),
         len(pairs),
     )
@@ -254,14 +256,14 @@ def _counted(rows: list[dict[str, Any]]) -> dict[Site, int]:
     return {row["site"]: row["count"] for row in rows}
 
 
-def _mirror_verdicts(found: Sequence[MirrorFound], rules: Sequence[Any], now: float) -> Iterable[Judged]:
+def _mirror_verdicts(found: Sequence[MirrorFound], rules: Sequence[Any], now: float) -> Iterable[SubjectJudged]:
     """A verdict for each host that is renamed."""
     by_pair = {frozenset((each.one, each.other)): each for each in found}
     for rule in rules:
         each = by_pair[frozenset((rule.site, rule.target))]
         verdict = "mirror" if rule.root == "/" else "partial-mirror"
         where = f"its URLs below {rule.root} are renamed to http://{rule.target}{rule.target_root}"
-        yield Judged(rule.site, "site", JUDGE, verdict, each.score, (*each.evidence, where), now)
+        yield SubjectJudged(rule.site, "site", JUDGE, verdict, each.score, (*each.evidence, where), now)
 
 
 # parked domains
@@ -303,7 +305,7 @@ def _targets(views: Views, urls: list[str], domain: DomainOf) -> dict[str, list[
     return found
 
 
-def write_judged_hosts(setup: Setup, views: Views, now: float) -> dict[str, Sequence[Judged]]:
+def write_judged_hosts(setup: Setup, views: Views, now: float) -> dict[str, Sequence[SubjectJudged]]:
     """Judge the hosts of a collection; write the verdicts, and what a running or later crawl follows."""
     tables = setup.settings.some(MirrorTables)
     judged = judge_hosts(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from periplus.engine.part import Desk, Part, Setup, TakeLearnt
-from periplus.model import Discovery, Judged, Verdict
+from periplus.model import Discovery, SubjectJudged, Verdict
 
 from .policy import MirrorHosts, decode_hosts
 from .settings import MirrorTables
@@ -21,7 +21,7 @@ class Mirrors(Part):
     order = 70
 
     @classmethod
-    def judge(cls, setup: Setup, views: Views, now: float) -> dict[str, Sequence[Judged]]:
+    def judge(cls, setup: Setup, views: Views, now: float) -> dict[str, Sequence[SubjectJudged]]:
         """Judge all hosts."""
         from .job import write_judged_hosts  # loads DuckDB
 

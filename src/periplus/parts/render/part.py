@@ -14,7 +14,7 @@ from periplus.engine.links import Complete
 from periplus.engine.part import Desk, HowToRender, Part, Setup
 from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
-from periplus.model import Clock, Fetched, Judged, Page, Purpose, Render, Site, Url
+from periplus.model import Clock, Fetched, ParsedPage, Purpose, Render, Site, SubjectJudged, Url
 from periplus.policy.filters import key_of, template_of
 from periplus.urls import site_of
 
@@ -104,7 +104,7 @@ class ScriptNeeds(Part):
             elif len(page.text) < LONGEST_SHELL or len(page.links) < FEWEST_LINKS:
                 self._learn_plain(outcome, page, now)
 
-    def _learn_rendered(self, outcome: Fetched, page: Page, now: float) -> None:
+    def _learn_rendered(self, outcome: Fetched, page: ParsedPage, now: float) -> None:
         rendering = outcome.rendering
         if rendering is None or outcome.task.render is not Render.TEST:
             return
@@ -127,7 +127,7 @@ class ScriptNeeds(Part):
         if test is not None and test.decision is TemplateDecision.NEEDED:
             forget_decision(self._changing(url))
 
-    def _learn_plain(self, outcome: Fetched, page: Page, now: float) -> None:
+    def _learn_plain(self, outcome: Fetched, page: ParsedPage, now: float) -> None:
         """Count a page that seems to need scripts and was read without them."""
         if self._settings.mode != RenderMode.NEVER:
             return
@@ -145,7 +145,7 @@ class ScriptNeeds(Part):
         self, url: Url, decision: TemplateDecision, score: float, evidence: tuple[str, ...], now: float
     ) -> None:
         subject = _subject(site_of(url), url)
-        self._events.record([Judged(subject, "template", JUDGE, decision.value, round(score, 3), evidence, now)])
+        self._events.record([SubjectJudged(subject, "template", JUDGE, decision.value, round(score, 3), evidence, now)])
 
 
 def _key(url: Url) -> int:

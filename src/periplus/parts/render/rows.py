@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from periplus.model.rows import Question
+from periplus.model.rows import TableQuestion
 
 QUESTIONS: Final = (
-    Question(
+    TableQuestion(
         "scripts",
         "Templates whose pages need their scripts, and how that was found.",
         "Crawl with `--render when-needed`, so that a browser opens them.",

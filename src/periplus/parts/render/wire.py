@@ -20,7 +20,7 @@ from periplus.formats.encodings import decode
 from periplus.formats.headers import Headers
 from periplus.model import Clock, Failed, Fetched, FetchOutcome, FetchTask, Purpose, Render, Rendering
 
-from .interception import Document
+from .interception import FetchedDocument
 from .pages import LEAST_NEEDED_SCORE, script_data, script_need
 from .pool import BrowserPool, Job, Rendered
 from .settings import RenderTables
@@ -113,7 +113,7 @@ class RenderingWire:
             return False
         number, self._next = self._next, self._next + 1
         self._waiting[number] = outcome, plain
-        document = Document(outcome.task.url, outcome.status, outcome.headers, plain.body)
+        document = FetchedDocument(outcome.task.url, outcome.status, outcome.headers, plain.body)
         self._pool.submit(Job(number, document))
         return True
 

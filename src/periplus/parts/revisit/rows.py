@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from periplus.model.rows import Question, View
+from periplus.model.rows import TableQuestion, TableView
 
 _CHANGE_RATES: Final = """\
 with visits as (
@@ -41,8 +41,8 @@ select site, count(*) as revisits, count(*) filter (where not has_changed) as ne
 from judged group by site having count(*) filter (where is_dated) > 0"""
 
 VIEWS: Final = (
-    View("change_rates", "How often pages of each site had changed when they were visited again.", _CHANGE_RATES),
-    View(
+    TableView("change_rates", "How often pages of each site had changed when they were visited again.", _CHANGE_RATES),
+    TableView(
         "lastmod_trust",
         "How often pages had changed when their lastmod was updated, by site; and needless visits.",
         _LASTMOD_TRUST,
@@ -50,13 +50,13 @@ VIEWS: Final = (
 )
 
 QUESTIONS: Final = (
-    Question(
+    TableQuestion(
         "change_rates",
         "How often pages had changed at the next visit, and changes a day.",
         "Sites that never change can wait; `periplus watch` learns this page by page.",
         "select * from change_rates order by changes_a_day desc nulls last, site",
     ),
-    Question(
+    TableQuestion(
         "lastmod_trust",
         "Whether lastmod can be trusted: updates with a change of the page, and needless visits.",
         "Where lastmod is right, visit what it names; where it is not, visits go by the history of each page.",

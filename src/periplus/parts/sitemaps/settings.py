@@ -23,7 +23,7 @@ SCORES: Final = ("pagerank", "priority", "priority_rank")
 """The values of `scores.score`."""
 
 
-class SitemapSettings(Struct, frozen=True, forbid_unknown_fields=True):
+class SitemapCrawlSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What sites publish about themselves, and whether it is read."""
 
     follow: Annotated[
@@ -99,7 +99,7 @@ class ScoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class SitemapTables(Struct, frozen=True):
     """The tables of settings of this part."""
 
-    sitemaps: SitemapSettings = SitemapSettings()
+    sitemaps: SitemapCrawlSettings = SitemapCrawlSettings()
     """Which sitemaps and feeds are read."""
     forest: TreeLimits = TreeLimits()
     """How far trees of sitemaps are followed."""

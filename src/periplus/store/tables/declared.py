@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from periplus.model import Judged
+from periplus.model import SubjectJudged
 from periplus.model.rows import (
     Bytes,
     Claim,
@@ -22,7 +22,7 @@ from periplus.model.rows import (
     TableRow,
     Text,
     Word,
-    Words,
+    WordList,
     modules_of_parts,
     rows_in,
 )
@@ -199,7 +199,7 @@ class PageRow(TableRow, frozen=True):
     """of the linked URLs"""
     sketch: Bytes | None
     """128 MinHash values of 32 bits, little-endian; the common share of two pages is their resemblance"""
-    problems: Words
+    problems: WordList
     """reasons from [problems.md](problems.md)"""
     words: Number | None
     """words of visible text; beyond 4 KiB estimated"""
@@ -233,7 +233,7 @@ class PageRow(TableRow, frozen=True):
     """the most that is allowed: `immediate`, `reference`, `full`"""
     tdm: Word | None
     """text and data mining: `disallow` if rights are reserved"""
-    said_by: Words
+    said_by: WordList
     """the statements, each with its place"""
     relevance: Share | None
     """to the topic of a [focused crawl](focused.md), 0 to 1; null without a topic"""
@@ -304,7 +304,7 @@ class SitemapRow(TableRow, frozen=True):
     """sitemaps listed at the last reading"""
     bytes: Size
     """as sent"""
-    problems: Words
+    problems: WordList
     """reasons from [problems.md](problems.md), each once"""
     problem_count: Size
     """number of problems"""
@@ -359,7 +359,7 @@ class SitemapEntryRow(TableRow, frozen=True):
     """in a `summary`: pages listed"""
     children: Size | None
     """in a `summary`: sitemaps listed"""
-    problems: Words
+    problems: WordList
     """in a `summary`: reasons from [problems.md](problems.md)"""
     size: Size | None
     """bytes, in a metadata archive"""
@@ -392,7 +392,7 @@ _OF_EVERY_CRAWL: Final[tuple[type[TableRow], ...]] = (
     SitemapRow,
     SitemapEntryRow,
     ChangeRow,
-    Judged,
+    SubjectJudged,
 )
 _OF_PARTS: Final = [row for module in modules_of_parts() for row in rows_in(module)]
 

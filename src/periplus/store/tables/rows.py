@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from periplus.model import (
     ChangeFreq,
     ChangeSeen,
-    Discovered,
     EntryColumns,
     Event,
     Fetched,
@@ -33,6 +32,7 @@ from periplus.model import (
     SitemapEntry,
     SitemapRead,
     SitemapVisited,
+    UrlDiscovered,
 )
 from periplus.model.rows import TableRow
 from periplus.urls import site_of
@@ -57,7 +57,7 @@ from .single_rows import change_row, fetch_row, page_row, sitemap_row
 Column = Sequence[Any]
 
 
-def discoveries_batch(events: Sequence[Discovered | Refused]) -> pa.RecordBatch:
+def discoveries_batch(events: Sequence[UrlDiscovered | Refused]) -> pa.RecordBatch:
     """The rows of these events, in their order."""
     discoveries = [event.discovery for event in events]
     urls, sources, found_at, depths, referrers, hints, redirects, *_ = zip(*map(astuple, discoveries), strict=True)
@@ -73,10 +73,10 @@ def discoveries_batch(events: Sequence[Discovered | Refused]) -> pa.RecordBatch:
     return batch_of_values("discoveries", columns | _fates(events) | _hints(hints))
 
 
-def _fates(events: Sequence[Discovered | Refused]) -> dict[str, Column]:
+def _fates(events: Sequence[UrlDiscovered | Refused]) -> dict[str, Column]:
     """Whether it was new, why it was refused, by which rule. Whether a refused URL was new is not known."""
     fates = [
-        (event.is_new, None, None) if isinstance(event, Discovered) else (None, event.reason, event.rule)
+        (event.is_new, None, None) if isinstance(event, UrlDiscovered) else (None, event.reason, event.rule)
         for event in events
     ]
     return dict(zip(("is_new", "refused", "rule"), zip(*fates, strict=True), strict=True))
@@ -182,7 +182,7 @@ _LINK_WEIGHT = 100
 """Bytes of a row besides its URL, roughly."""
 
 
-class Rows:
+class RowBuffer:
     """The rows of all tables since the last batches. `weight` is what they take in memory, in bytes, roughly.
 
     `suffixes` are further public suffixes, for the column `domain`.
@@ -225,7 +225,7 @@ class Rows:
     def _read(self) -> None:
         """Make rows of what was added, and hold the events no longer; but discoveries wait as they are."""
         takers = self._takers
-        offers = cast("list[Discovered | Refused]", [event for event in self._unread if type(event) in _LIGHT])
+        offers = cast("list[UrlDiscovered | Refused]", [event for event in self._unread if type(event) in _LIGHT])
         self._rows["discoveries"] += offers
         self.weight += sum([_ROW_WEIGHT + 2 * len(event.discovery.url) for event in offers])
         for event in self._unread:
@@ -290,7 +290,7 @@ def _length(value: object) -> int:
     return sum(map(len, value)) if isinstance(value, tuple | list) else 0
 
 
-_LIGHT = frozenset({Discovered, Refused})
+_LIGHT = frozenset({UrlDiscovered, Refused})
 """Events that hold next to nothing, and are most of all: they wait as they are."""
 
 

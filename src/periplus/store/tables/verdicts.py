@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
-from periplus.model import Judged
+from periplus.model import SubjectJudged
 
 from ..durable import replace_file
 from .columns import batch_of_rows
@@ -23,12 +23,12 @@ from .reader import scan
 from .schemas import SCHEMAS
 
 
-def write_verdicts(folder: Path, judge: str, verdicts: Sequence[Judged]) -> None:
+def write_verdicts(folder: Path, judge: str, verdicts: Sequence[SubjectJudged]) -> None:
     """Replace the verdicts of a judge on the collection in `folder`."""
     place = folder / "insight"
     place.mkdir(exist_ok=True)
-    schema = SCHEMAS[Judged.table]
-    table = pa.Table.from_batches([batch_of_rows(Judged.table, verdicts)] if verdicts else [], schema)
+    schema = SCHEMAS[SubjectJudged.table]
+    table = pa.Table.from_batches([batch_of_rows(SubjectJudged.table, verdicts)] if verdicts else [], schema)
     draft = place / f".verdicts-{judge}.{os.getpid()}"
     parquet.write_table(table, draft)
     replace_file(draft, place / f"verdicts-{judge}.parquet")
@@ -41,6 +41,6 @@ def files_of_judges(folder: Path) -> list[Path]:
 
 def scan_verdicts(folder: Path, spooled: Sequence[Spooled]) -> Iterator[pa.RecordBatch]:
     """All verdicts on the collection in `folder`."""
-    yield from scan(folder / "tables", Judged.table, spooled=spooled)
+    yield from scan(folder / "tables", SubjectJudged.table, spooled=spooled)
     for path in files_of_judges(folder):
         yield from parquet.read_table(path).to_batches()
