@@ -40,7 +40,8 @@ from periplus.parts.absence.policy import ReadPage, SiteAbsence, learn_template,
 from periplus.parts.absence.settings import AbsenceSettings
 from periplus.parts.cloaking.policy import Copy, SiteProbes, Step, begin_comparison, copy_of, next_step
 from periplus.parts.cloaking.settings import CloakingSettings
-from periplus.parts.mirrors.policy import HostRule, LearntHosts, MirrorHosts
+from periplus.parts.mirrors.policy import HostRule, LearntHosts, MirrorHosts, decode_hosts
+from periplus.store import LearntFiles
 
 SUFFIXES = ("lab.test",)
 OPTIONS: dict[str, object] = {
@@ -48,6 +49,14 @@ OPTIONS: dict[str, object] = {
     "sitemaps.follow": False, "scope.suffixes": SUFFIXES, "scope.kind": "host",
 }  # fmt: skip
 Figures = dict[str, Any]
+
+
+def _judged(folder: Path, config: Config) -> LearntHosts:
+    """What a crawl follows after a judgement."""
+    found = CollectionSetup(folder, config, (), False)
+    judge(found, time.time())
+    files = LearntFiles(found.layout.learnt)
+    return decode_hosts(files.read("mirrors", files.newest()["mirrors"]) or b"")
 
 
 def mirrors() -> Figures:
@@ -61,15 +70,15 @@ def mirrors() -> Figures:
         config = _crawl(folder, lab, seeds, {"crawl.limit": len(seeds) * 45})
         before = _requests(folder)
         began = time.perf_counter()
-        judged = judge(CollectionSetup(folder, config, (), False), time.time())
+        judged = _judged(folder, config)
         seconds = time.perf_counter() - began
         _crawl(folder, lab, seeds, {})
         after = _requests(folder) - before
-        final = judge(CollectionSetup(folder, config, (), False), time.time())
+        final = _judged(folder, config)
     true = {frozenset((mirror.host, mirror.original)) for mirror in world.mirrors()}
-    at_half, at_end = (_pairs(each.learnt.rules) for each in (judged, final))
-    known = {_host(rule.site) for rule in judged.learnt.rules if rule.root == "/"} & copies
-    parked = set(final.learnt.parked)
+    at_half, at_end = (_pairs(each.rules) for each in (judged, final))
+    known = {_host(rule.site) for rule in judged.rules if rule.root == "/"} & copies
+    parked = set(final.parked)
     return {
         "pairs": len(true),
         "recall after a third": _share(at_half & true, true),

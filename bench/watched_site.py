@@ -39,7 +39,7 @@ from periplus.model import (
 )
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.revisits import Revisits
-from periplus.policy.settings import RefreshSettings
+from periplus.parts.revisit.settings import RefreshSettings
 from periplus.store import MemoryState
 from periplus.urls import site_of
 

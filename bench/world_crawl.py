@@ -42,7 +42,8 @@ from periplus.model import (
 from periplus.parts.dust.given import GivenRules, RuleFile, write_rule_file
 from periplus.parts.dust.part import DustLearner
 from periplus.parts.dust.renames import Renames
-from periplus.parts.sitemaps.scheduler import SitemapScheduler
+from periplus.parts.dust.settings import DustTables
+from periplus.parts.sitemaps.part import SitemapScheduler
 from periplus.parts.sitemaps.settings import SitemapCrawlSettings, SitemapRules
 from periplus.policy.filters import Chain, Guard, Scope, SiteFilterState, screening_chain, standard_chain
 from periplus.store import MemoryState
@@ -87,7 +88,10 @@ class WorldCrawl:
 
         def make_guard(recall: Callable[[Site], SiteFilterState | None]) -> Guard:
             self._guard = standard_chain(
-                scope, config.filters, recall, learning=[partial(Renames, settings=config.dust, given=given)]
+                scope,
+                config.filters,
+                recall,
+                learning=[partial(Renames, settings=config.some(DustTables).dust, given=given)],
             )
             return self._guard
 
@@ -99,9 +103,9 @@ class WorldCrawl:
             make_guard=make_guard,
             screen=screening_chain(scope, config.filters),
             parts=[
-                lambda desk: [DustLearner(desk, config.dust, given or GivenRules())],
+                lambda desk: [DustLearner(desk, config.some(DustTables).dust, given or GivenRules())],
                 lambda desk: [
-                    SitemapScheduler(desk, SitemapRules(SitemapCrawlSettings(follow=config.sitemaps.follow)))
+                    SitemapScheduler(desk, SitemapRules(SitemapCrawlSettings(follow=config.value("sitemaps.follow"))))
                 ],
             ],
             load_learnt=lambda _kind, _generation: None if learnt is None else write_rule_file(learnt),

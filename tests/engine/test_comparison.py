@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from periplus.content import NO_CHURN, ChurnRecord, ChurnSettings, RawPage, likeness, read_from, read_pages, version_of
 from periplus.engine.comparison import PageComparer
+from periplus.engine.frontier import Revisiting
 from periplus.engine.frontier.site import SiteRecords
 from periplus.model import ChangeLevel, FirstSeen, ParsedPage, ReadFrom, Site, Source, Url, UrlRecord
 from periplus.parts.revisit.evidence import SignalKind, unpack_page
@@ -101,11 +102,15 @@ def test_two_visits_in_a_row_differ_in_noise_alone() -> None:
     assert Memory(ChurnSettings(sample=0)).level(*edited, apart=1.0) is ChangeLevel.MAJOR
 
 
+class _Often(Revisiting):
+    shortest = 5.0
+
+
 def test_a_scheduled_revisit_is_not_a_visit_in_a_row() -> None:
     """Where pages may be revisited after five seconds, what differs then is a change."""
     edited = read(9, html(9, 1)), read(9, html(9, 1, edition=1))
     sites = SiteRecords(MemoryState().sites)
-    often = PageComparer(sites, ChurnSettings(instant=60.0), shortest=5.0)
+    often = PageComparer(sites, ChurnSettings(instant=60.0), _Often())
     assert often.compare(kept(edited[0], 1000.0), edited[1], 1005.0).level is ChangeLevel.MAJOR
     assert often.compare(kept(edited[0], 1000.0), edited[1], 1001.0).level is ChangeLevel.RAW_ONLY
 

@@ -13,7 +13,6 @@ from tests.lab.scripted_web import ScriptedWeb, page, urlset
 from periplus.apps.lab import World
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_shard
 from periplus.content import ChurnRecord
@@ -26,6 +25,7 @@ from periplus.model import Discovery, FetchOutcome, Lane, Purpose, Queued, Site,
 from periplus.parts.revisit.gains import SiteGains, unpack_page_gains
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 pytest_plugins = ["periplus.apps.lab.pytest_plugin"]

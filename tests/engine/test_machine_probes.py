@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.engine.inputs import Answered, Discovered, Emit, Fetch, FetchAnswer, Granted, Learnt
@@ -34,6 +33,7 @@ from periplus.model import (
 from periplus.policy.filters import Chain, Scope, ScopeSettings
 from periplus.policy.ordering import ordering
 from periplus.store import LearntFiles, MemoryState
+from periplus.store.layout import Layout
 
 SEED = Url("http://a.test/")
 HTML = b"<title>Home</title><p>Some words to read, and <a href=/next>a link</a>."

@@ -29,7 +29,6 @@ from tests.faults.web import Broken, Clock, FaultyWire, FaultyWorld, Key, Mishap
 from tests.properties.replayed_world import Collection, ObservedMachine
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.engine.clock import RateLimiter, TokenBucket
 from periplus.engine.engine import Engine
@@ -42,6 +41,7 @@ from periplus.engine.sharding.crawl import PushedUrls
 from periplus.model import Discovery, FetchTask, InvariantError, PeriplusError, Source, Stored, Url, UrlRecord
 from periplus.parts.revisit.evidence import DAY
 from periplus.store import Archive, DiskState, MessageInbox, Replica
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled, Tables
 from periplus.store.tables.reader import read_spooled
 from periplus.store.warc import read_record

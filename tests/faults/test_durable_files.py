@@ -18,7 +18,6 @@ from periplus.apps.audit.comparison import load_last, save_last
 from periplus.apps.audit.results import Audit, Cost, Dates
 from periplus.apps.changes.refreshing import RefreshPlan, RefreshSelection, _write, unfinished
 from periplus.collection.collection import existing, planned
-from periplus.collection.layout import Layout
 from periplus.engine.inputs import AddressesReviewed
 from periplus.engine.sharding.messages import ShardFailure
 from periplus.engine.sharding.worker import no_wake, run_shard
@@ -27,6 +26,7 @@ from periplus.model import CollectionDamaged, CollectionError, Discovery, Source
 from periplus.store import DiskState, LearntFiles, MessageInbox
 from periplus.store.durable import write_file
 from periplus.store.folders import sync_folder
+from periplus.store.layout import Layout
 from periplus.store.ranks import KnownRanks
 from periplus.store.state.files import note_begun
 from periplus.store.tables.manifest import TableFile, read_manifest, write_manifest

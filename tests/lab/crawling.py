@@ -23,7 +23,6 @@ from periplus.apps.lab.http import Request
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.apps.lab.sites import DOMAIN
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.opening import open_crawl, settle
 from periplus.collection.seeds import seeds_from
 from periplus.engine.machine_settings import ShardMeta
@@ -31,6 +30,7 @@ from periplus.engine.shard import ShardStatus
 from periplus.model import Lane, Queued, Url
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 _WAY = re.compile(rb'<(?:a href|link rel="canonical" href)="([^"]*)"')

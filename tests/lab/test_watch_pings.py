@@ -11,11 +11,11 @@ from tests.lab.watching import Watched, watched
 from periplus.apps.lab import World
 from periplus.apps.lab.server import SteppedClock
 from periplus.apps.lab.sites import Profile
-from periplus.collection.layout import Layout
 from periplus.model import ChangeLevel, Discovery, Source, Url
 from periplus.parts.revisit.evidence import SignalKind
 from periplus.parts.revisit.signals import KindEvidence, SiteEvidence
 from periplus.store import DiskState, MessageInbox
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 EVERY = 3600.0

@@ -40,7 +40,6 @@ from periplus.collection.collection import CollectionSetup, existing
 from periplus.collection.config.settings import Config
 from periplus.collection.jobs import run_jobs
 from periplus.collection.judging import judge
-from periplus.collection.layout import Layout
 from periplus.collection.opening import seed_discovery
 from periplus.collection.resizing import resize
 from periplus.collection.shards import ShardMaker, _assemble, _state, open_shard
@@ -52,6 +51,7 @@ from periplus.model import Discovery, FetchTask, Purpose, Source
 from periplus.parts.render.wire import RenderingWire
 from periplus.policy.filters.patterns import compiled
 from periplus.store import MessageInbox
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 MAX_INPUTS: Final = 30_000
@@ -98,7 +98,7 @@ class Meeting:
             is_sharded=any(stage.shards > 1 for stage in self.plan.stages),
         )
         if len(self.plan.jumps) == 1:
-            self.traffic.max_absent = self.config.absence.max_probes
+            self.traffic.max_absent = self.config.value("absence.max_probes")
         self.network = Network(self.world, self.traffic, self.chance)
         self.evidence = Evidence(self.plan.seeds)
         self.story: list[str] = []
@@ -185,7 +185,7 @@ class Meeting:
         collection = existing(self.folder)
         if failed := run_jobs(collection):
             raise Broken(f"{failed} jobs failed")
-        if self.config.mirrors.enabled:
+        if self.config.value("mirrors.enabled"):
             judge(collection, self._clock.now())
         self.evidence.learnt_kinds |= {"spam", "mirrors"}
         self.story.append(f"jobs have run, at {self.hours:.2f} h")
@@ -288,7 +288,7 @@ class Meeting:
     def _wire(self, clock: Any, number: int) -> Wire:
         wire = VirtualWire(self.network, clock, self.plan.slots, number)
         self._waiting_on(wire)
-        if not self.config.render.is_on:
+        if self.config.value("render.mode") == "never":
             return wire
         browser: Any = VirtualBrowser(self.network, clock)
         return RenderingWire(cast("Any", wire), browser, max_decoded=self.config.reading.max_decoded_bytes)

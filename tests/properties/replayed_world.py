@@ -20,7 +20,6 @@ from xxhash import xxh3_64_hexdigest
 from zstandard import ZstdDecompressor
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.engine.clock import RateLimiter, TokenBucket
 from periplus.engine.engine import Engine
@@ -35,8 +34,9 @@ from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Lane, No
 from periplus.parts.forms.part import Forms
 from periplus.parts.revisit.evidence import DAY
 from periplus.parts.revisit.revisits import Revisits
-from periplus.parts.sitemaps.scheduler import SitemapScheduler
+from periplus.parts.sitemaps.part import SitemapScheduler
 from periplus.store import Archive, DiskState
+from periplus.store.layout import Layout
 from periplus.store.tables import SCHEMAS, Tables, read
 from periplus.urls import site_of
 

@@ -39,6 +39,7 @@ from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.sharding.worker import ShardWorker
 from periplus.model import Discovery, Fetched, FetchOutcome, FetchTask, Located, Purpose, Redirected, Source, Url
 from periplus.parts.dust.renames import Renames
+from periplus.parts.dust.settings import DustTables
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import ordering
 from periplus.store import Archive, DiskState
@@ -219,7 +220,7 @@ class Shards(RuleBasedStateMachine):
             ordering=ordering("breadth_first"),
             scope=scope,
             make_guard=lambda recall: standard_chain(
-                scope, config.filters, recall, learning=[partial(Renames, settings=config.dust)]
+                scope, config.filters, recall, learning=[partial(Renames, settings=config.some(DustTables).dust)]
             ),
             screen=screening_chain(scope, config.filters),
         )

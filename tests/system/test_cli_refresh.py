@@ -16,8 +16,8 @@ from tests.system.typed import Run, Said, running, wait_until
 
 from periplus.apps.changes.refreshing import RefreshSelection, refresh
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.model import Url
+from periplus.store.layout import Layout
 
 HOME, OTHER = "http://site.test", "http://docs.other.test"
 PAGES = 6

@@ -18,7 +18,6 @@ from tests.system.typed import Program
 
 from periplus.apps.lab.server import RunningLab, Server, SteppedClock
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.opening import open_crawl
 from periplus.collection.seeds import seeds_from
 from periplus.engine.shard import MakeShard, Shard, ShardOutput, ShardStatus
@@ -27,6 +26,7 @@ from periplus.engine.sharding.processes import WorkerProcess
 from periplus.engine.stats import CrawlStats, FrontierStats
 from periplus.model import Batch, CollectionDamaged, CollectionError, ConfigError, Discovery, Source, Url
 from periplus.store import DiskState
+from periplus.store.layout import Layout
 
 pytest_plugins = ["periplus.apps.lab.pytest_plugin"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from time import time
 
 import msgspec
@@ -15,6 +16,8 @@ from periplus.model import SubjectJudged
 from . import options
 from .consoles import stdout_console
 
+_NAMES = {"parked": "parked domains"}
+
 
 def judge(collection: options.Collected, json: options.Json = False) -> None:
     """Find hosts that mirror others, and parked domains, by what was crawled. No request is made.
@@ -26,12 +29,13 @@ def judge(collection: options.Collected, json: options.Json = False) -> None:
     """
     judged = judge_collection(existing(collection), time())
     if json:
-        typer.echo(msgspec.json.encode({"mirrors": judged.mirrors, "parked": judged.parked}))
+        typer.echo(msgspec.json.encode(judged))
         return
     console = stdout_console()
-    for verdict in (*judged.mirrors, *judged.parked):
+    for verdict in chain.from_iterable(judged.values()):
         console.print(_line(verdict), soft_wrap=True, markup=False, highlight=False)
-    console.print(f"mirrors: {count(len(judged.mirrors))}, parked domains: {count(len(judged.parked))}", markup=False)
+    counts = (f"{_NAMES.get(kind, kind)}: {count(len(found))}" for kind, found in judged.items())
+    console.print(", ".join(counts), markup=False)
 
 
 def _line(verdict: SubjectJudged) -> str:

@@ -25,12 +25,11 @@ from periplus.model import CollectionDamaged, CollectionInUse, ConfigError, Url,
 from periplus.store import DiskState, is_begun
 from periplus.store.durable import is_draft, write_file
 from periplus.store.folders import FolderLock, FolderLocked, check_contents
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 from . import trust
 from .config.settings import Config
-from .layout import Layout
-from .parts import check_rendering
 from .seeds import MAX_SEEDS, read_seeds, seeds_and_credentials, seeds_from, split_userinfo
 
 SEED_FILE = "seeds.txt"
@@ -115,7 +114,10 @@ def planned(
     if these are private, as do the seeds in the file `settings`, which a person named, too, and those that `options`
     name. `found` are seeds from anywhere else, and open nothing, like those that the folder had before.
     """
-    from .opening import check_ordering  # these load all of a crawl, which commands that only read do not need
+    from periplus.engine.part import Setup  # these load all of a crawl, which commands that only read do not need
+
+    from .crawl_parts import check_parts
+    from .opening import check_ordering
     from .resizing import check_whole
 
     layout = Layout(folder)
@@ -136,7 +138,7 @@ def planned(
         trust.check([name for name in unsigned if options.get(name) is None], folder)
     config = _with_workers(config, before.crawl.workers or layout.shards, folder)
     check_ordering(config, layout)
-    check_rendering(config)
+    check_parts(Setup(config, layout))
     others, kept = seeds_and_credentials(_seeds_of(trust.without(before, unsigned), folder))
     credentials, stored = kept.merged(given), seeds_from(others)
     seeds = tuple(dict.fromkeys([*stored, *typed_urls, *seeds_from(seeds_and_credentials(found)[0])]))

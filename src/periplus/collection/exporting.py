@@ -15,10 +15,10 @@ from periplus.store.durable import replace_file
 from periplus.store.export import Committed, Exported
 from periplus.store.export.columns import export_columns
 from periplus.store.export.wacz import PackageFacts, export_wacz
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 
 from .collection import CollectionSetup
-from .layout import Layout
 
 
 def committed_of(layout: Layout) -> Committed:

@@ -24,6 +24,7 @@ from xxhash import xxh3_64_intdigest
 
 from periplus.model import CollectionDamaged, PeriplusError, Problem
 from periplus.store import DiskState, WarcEnd, is_begun
+from periplus.store.layout import Layout, ShardCommit
 from periplus.store.state.files import DATA, SEAL, check_seal, was_begun
 from periplus.store.tables import SCHEMAS
 from periplus.store.tables.manifest import TableFiles, is_intact, listing_shards, read_manifest
@@ -35,8 +36,6 @@ from periplus.store.warc import INDEX, WarcRecord, read_records
 from periplus.store.warc.archive import ORPHAN
 from periplus.store.warc.cdxj import line_of
 from periplus.store.warc.records import WARC, files_of, index_of, read_name
-
-from .layout import Layout, ShardCommit
 
 STATE, TABLE, SPOOL, ARCHIVE, INDEXES = "state", "table", "spool", "archive", "index"
 """The kinds of parts."""

@@ -15,15 +15,15 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct
 from msgspec.structs import replace
 
+from periplus.engine.plugins import OwnParts
 from periplus.insight.listed import listed_urls
 from periplus.model import UsageError
+from periplus.store.layout import Layout
 
 from .collection import CollectionSetup, held, states
 from .config.settings import Config
 from .facts.listed_urls import Judging, SiteCost
-from .layout import Layout
 from .options import with_fixed
-from .parts import OwnParts
 from .running import CrawlRun
 
 
@@ -41,7 +41,7 @@ def map_folder(out: Path | None) -> Iterator[Path]:
             yield Path(folder)
         return
     path = Layout(out).settings
-    if path.is_file() and not Config.load(path).sitemaps.only:
+    if path.is_file() and not Config.load(path).value("sitemaps.only"):
         raise UsageError(f"{out} is a crawl of pages, not a map", hint="name another folder, or none")
     yield out
 

@@ -53,8 +53,8 @@ from periplus.model import (
     Stored,
     Url,
 )
-from periplus.parts.sitemaps.store import UnfinishedFile
 from periplus.store import WarcEnd
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled, Tables
 from periplus.store.tables.reader import files_of, scan_file, scan_spools
 from periplus.store.tables.rows import RowBuffer
@@ -62,8 +62,6 @@ from periplus.store.tables.table import shard_of
 from periplus.store.warc import ArchivedAnswer, archived_answers
 from periplus.store.warc.records import read_name
 from periplus.urls import fingerprint, fingerprints
-
-from .layout import Layout
 
 _KEYS: Final = {
     "discoveries": ("url", "source", "refused"),
@@ -271,8 +269,9 @@ def answers_of(
 class Rebuild:
     """Applies answers to a machine. `rows` takes the events; `checkpoint` makes durable what was done so far.
 
-    Of a shard with a whole state only rows are wanted, and only those that it had recorded: `unfinished` are sitemaps
-    that it has half read, whose entries it reports when it reads on; `was_refused` whether it had refused a URL.
+    Of a shard with a whole state only rows are wanted, and only those that it had recorded: `half_read` is
+    where the lists are stored that it has half read, whose entries it reports when it reads on; `was_refused` says
+    whether it had refused a URL.
     """
 
     def __init__(
@@ -280,13 +279,13 @@ class Rebuild:
         machine: Machine,
         rows: MissingRows,
         checkpoint: Callable[[], None],
-        unfinished: Sequence[UnfinishedFile] = (),
+        half_read: Iterable[Stored | None] = (),
         was_refused: Callable[[FetchTask], bool] = lambda _task: True,
     ) -> None:
         self._machine = machine
         self._rows = rows
         self._checkpoint = checkpoint
-        self._unfinished = {(file.stored.file, file.stored.offset) for file in unfinished if file.stored is not None}
+        self._unfinished = {(stored.file, stored.offset) for stored in half_read if stored is not None}
         self._was_refused = was_refused
         self._silent: set[Url] = set()
         self.adopted = 0

@@ -33,10 +33,10 @@ from periplus.engine.machine import Machine
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.router import ShardPlacement
 from periplus.model import CollectionDamaged, Discovery, FetchTask, Purpose, Url
-from periplus.parts.sitemaps.store import SitemapState
 from periplus.store import DiskState, WarcEnd, bring_home, is_begun
 from periplus.store.durable import move
 from periplus.store.folders import sync_folder
+from periplus.store.layout import Layout
 from periplus.store.state.exchange import restart_exchange
 from periplus.store.state.files import DATA, SEAL
 from periplus.store.state.replica import is_copied
@@ -50,6 +50,7 @@ from periplus.store.warc.records import WARC, index_of, read_name
 from periplus.urls import site_of
 
 from .config.settings import Config
+from .crawl_parts import part_kinds
 from .inspecting import (
     ARCHIVE,
     INDEXES,
@@ -62,7 +63,6 @@ from .inspecting import (
     last_whole,
     was_ever_begun,
 )
-from .layout import Layout
 from .opening import keep_earlier_ranks, seed_discovery
 from .rebuilding import AnswerTimes, MissingRows, Rebuild, answers_of
 from .resizing import MAX_SHARDS, FileEnds, ResizeState
@@ -404,14 +404,14 @@ class _Repair:
 
 def _row_rebuild(whole: DiskState, machine: Machine, rows: MissingRows, checkpoint: Callable[[], None]) -> Rebuild:
     """A rebuild that adds the rows that a shard had recorded, according to its state."""
-    sitemaps = whole.meta(SitemapState) or SitemapState()
+    half_read = [stored for kind in part_kinds() for stored in kind.half_read(whole)]
 
     def was_refused(task: FetchTask) -> bool:
         name = file_name(task.url) if task.purpose is Purpose.SITEMAP else task.url
         record = whole.records.get([name])[0]
         return record is not None and bool(record.reason)
 
-    return Rebuild(machine, rows, checkpoint, sitemaps.unfinished, was_refused)
+    return Rebuild(machine, rows, checkpoint, half_read, was_refused)
 
 
 def _table_of(part: InspectedPart) -> str:

@@ -38,17 +38,14 @@ from periplus.engine.links import LinkState
 from periplus.engine.machine_settings import ShardMeta
 from periplus.engine.router import ShardPlacement
 from periplus.model import CollectionDamaged, CollectionError, ConfigError, InvariantError, Lane, Site, Url
-from periplus.parts.revisit.records import RevisitState
-from periplus.parts.sitemaps.store import SitemapState, SitemapStore
-from periplus.parts.sitemaps.trees import TreeSpending
 from periplus.store import DiskState, State, WarcEnd, is_begun
 from periplus.store.durable import move, write_file
 from periplus.store.folders import sync_folder
+from periplus.store.layout import Layout
 from periplus.store.state.moving import Moved, SiteMove, forget_shards, park_sites
-from periplus.urls import site_of
 
 from .config.settings import Config
-from .layout import Layout
+from .crawl_parts import part_kinds
 from .resting import all_moved, bring_to_rest, metas, opened
 
 MAX_SHARDS = 256
@@ -266,8 +263,8 @@ class _Resizing:
             move = SiteMove(source, number, states, self._owner, self._plan.token.encode(), report, had)
             move.copy()
             self._moved = _sum(before, move.moved)
-            _copy_trees(source, states, self._owner)
-            _copy_postponed(source, states, self._owner)
+            for kind in part_kinds():
+                kind.move(source, states, self._owner)
             for state in states.values():
                 state.commit()
 
@@ -295,7 +292,8 @@ class _Resizing:
         if meta is not None:
             parked = _parked(state, meta)
             state.put_meta(parked)
-            state.put_meta(_revisits(state, parked.frontier.revisits_waiting))
+            for kind in part_kinds():
+                kind.settle(state, parked.frontier.revisits_waiting)
         state.put_meta(replace(progress, settled=plan.token))
         state.commit()
 
@@ -303,7 +301,7 @@ class _Resizing:
 def _parked(state: State, meta: ShardMeta) -> ShardMeta:
     """The metadata of a shard all of whose sites are parked, some of which are new to it."""
     frontier = meta.frontier
-    if frontier.leases or _sitemaps(state).unfinished:
+    if frontier.leases or any(kind.half_read(state) for kind in part_kinds()):
         raise InvariantError("sites move only between shards that are at rest")
     lanes = [(lane, state.queues.length(site, lane)) for site, lane, _ in state.queues.waiting()]
     first_visits = sum(length for lane, length in lanes if lane in (Lane.DISCOVERY, Lane.SITEMAPS))
@@ -324,16 +322,6 @@ def _parked(state: State, meta: ShardMeta) -> ShardMeta:
     )
 
 
-def _revisits(state: State, waiting: int) -> RevisitState:
-    """What a shard has for revisits after sites have moved.
-
-    The sample of the freshness estimator is drawn again, and its quota of the visits of a watch is an equal share at
-    first: both were those of other sites.
-    """
-    known = state.meta(RevisitState) or RevisitState()
-    return replace(known, parts=0, waiting=waiting, factor=0, added=())
-
-
 def _inherit(first: DiskState, last: DiskState, number: int, token: str) -> None:
     """Add what a shard has counted to shard 0; once for each plan, as the same commit holds both."""
     progress = _resize_state(first)
@@ -349,38 +337,8 @@ def _inherit(first: DiskState, last: DiskState, number: int, token: str) -> None
     first.commit()
 
 
-def _copy_trees(source: DiskState, targets: dict[int, DiskState], owner: Callable[[Site], int]) -> None:
-    """Copy what trees of sitemaps have used of their budgets along with their files: the larger use counts."""
-    store = SitemapStore(source)
-    for node in store:
-        target = targets.get(owner(site_of(node.url)))
-        if target is not None:
-            there, here = SitemapStore(target).spending(node.tree), store.spending(node.tree)
-            most = TreeSpending(*map(max, msgspec.structs.astuple(there), msgspec.structs.astuple(here)))
-            if most != there:
-                SitemapStore(target).put_spending(node.tree, most)
-
-
-def _copy_postponed(source: DiskState, targets: dict[int, DiskState], owner: Callable[[Site], int]) -> None:
-    """Copy which files are to be read again when there is nothing else to do.
-
-    They are due in an hour in any case, but a crawl may have ended by then. Those that stay behind in the source do no
-    harm: a file that a shard does not have is passed over.
-    """
-    postponed = _sitemaps(source).postponed
-    for number, target in targets.items():
-        mine = [url for url in postponed if owner(site_of(url)) == number]
-        if mine:
-            known = _sitemaps(target)
-            target.put_meta(SitemapState(known.unfinished, list(dict.fromkeys([*known.postponed, *mine]))))
-
-
 def _meta(state: State) -> ShardMeta:
     return state.meta(ShardMeta) or ShardMeta()
-
-
-def _sitemaps(state: State) -> SitemapState:
-    return state.meta(SitemapState) or SitemapState()
 
 
 def _resize_state(state: State) -> ResizeState:

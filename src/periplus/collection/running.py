@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from periplus.engine.clock import SystemClock
+from periplus.engine.plugins import NO_PARTS, OwnParts
 from periplus.engine.shard import Controls, ShardStatus
 from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.engine.stats import CrawlStats
@@ -22,7 +23,6 @@ from .background import BackgroundJobs
 from .collection import CollectionSetup, tally_of
 from .control_server import ControlServer
 from .opening import open_crawl, settle
-from .parts import NO_PARTS, OwnParts
 from .progress import Meter, Progress
 from .summary import Summary, summary_of
 

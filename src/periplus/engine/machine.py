@@ -175,8 +175,7 @@ class Machine:
             worths=worths,
             complete=next((do for part in self.parts if (do := part.completing()) is not None), lambda page, *_: page),
         )
-        churn, shortest = self._settings.churn, self._settings.refresh.shortest
-        comparer = PageComparer(self._records, churn, self.revisits, shortest=shortest)
+        comparer = PageComparer(self._records, self._settings.churn, self.revisits)
         return PagePipeline(
             self._state,
             reader,

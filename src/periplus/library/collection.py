@@ -39,8 +39,8 @@ from periplus.collection.exporting import ARCHIVE_FORMATS, committed_of, export_
 from periplus.collection.facts.forms import FormFacts, form_facts
 from periplus.collection.facts.lookup import UrlFacts, url_facts
 from periplus.collection.options import named_settings
-from periplus.collection.parts import OwnParts
 from periplus.collection.typed_values import duration, moment_of
+from periplus.engine.plugins import OwnParts
 from periplus.model import CollectionInUse, Url, UsageError
 from periplus.store.export import STREAMS, Committed, Exported, export_folder, export_stream
 from periplus.store.export.captures import captures_of, find_original, latest_captures

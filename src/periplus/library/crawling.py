@@ -26,19 +26,19 @@ from typing import Any, Final, Protocol, Self
 import msgspec
 
 from periplus.collection import collection as plans
-from periplus.collection.layout import Layout
-from periplus.collection.parts import OwnParts
+from periplus.collection.crawl_parts import prepared
 from periplus.collection.progress import Progress
 from periplus.collection.running import CrawlRun
 from periplus.collection.summary import Summary
-from periplus.collection.topic_examples import with_examples
 from periplus.engine import sharding
+from periplus.engine.plugins import OwnParts
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Gather
 from periplus.model import CollectionDamaged, UsageError
 from periplus.store.durable import write_file
 from periplus.store.export.captures import Arrival, Arrivals, Capture, Positions, ends, find_original, valid_positions
 from periplus.store.items import ItemWriter, positions_of_items
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 from periplus.store.tables.tail import Position
 
@@ -191,7 +191,7 @@ class Crawl:
             opened.enter_context(plans.held(self._plan.folder))
             self._plan, gather = opened.enter_context(self._gathering(self._plan))
             self._parts.check_sendable(self._plan.workers)
-            self._plan = with_examples(self._plan)
+            self._plan = prepared(self._plan)
             self._plan.save()
             self._spooled = self._layout.spooled
             self._handover = Handover(self._layout, self._spooled, extracts=self._extract is not None)

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from periplus.collection.layout import Layout
-from periplus.collection.parts import EXTRACTORS, load_part
+from periplus.engine.plugins import EXTRACTORS, load_plugin
 from periplus.model import ConfigError, UsageError
 from periplus.store.export.captures import Arrivals, Capture, find_original
 from periplus.store.items import ItemWriter
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 
 from .crawling import Handover, items_of
@@ -35,7 +35,7 @@ def load_extractor(name: str) -> Extract:
     """
     module, colon, function = name.partition(":")
     if not colon:
-        return cast("Extract", load_part(EXTRACTORS, name))
+        return cast("Extract", load_plugin(EXTRACTORS, name))
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:

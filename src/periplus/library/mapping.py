@@ -14,8 +14,8 @@ from periplus.collection import collection as plans
 from periplus.collection.facts.listed_urls import Judging
 from periplus.collection.mapping import map_folder, map_settings
 from periplus.collection.options import asked_settings
-from periplus.collection.parts import OwnParts
 from periplus.collection.running import CrawlRun
+from periplus.engine.plugins import OwnParts
 from periplus.insight.listed import listed_urls
 
 from .keywords import MapKeywords

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.engine.inputs import (
@@ -43,6 +42,7 @@ from periplus.model import (
     Url,
 )
 from periplus.store import MemoryState
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 A, B = "http://a.test/", "http://b.test/"

@@ -9,12 +9,12 @@ import pytest
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import Config
 from periplus.collection.judging import judge
-from periplus.collection.layout import Layout
 from periplus.insight.views.kept import write_verdicts
 from periplus.model import ConfigError, SubjectJudged
 from periplus.parts.dust.given import GivenRule, RuleFile, read_rule_file, write_rule_file
 from periplus.parts.dust.rules import DustRule, describe
 from periplus.store import LearntFiles
+from periplus.store.layout import Layout
 
 REF = DustRule("drop-param", "ref")
 

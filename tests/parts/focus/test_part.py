@@ -8,7 +8,6 @@ import pytest
 from tests.each_case import each_case
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.seeds import seeds_from
 from periplus.collection.shards import ShardMaker, open_machine
 from periplus.collection.wording import dried_up, harvest
@@ -30,6 +29,7 @@ from periplus.model import (
 from periplus.parts.focus.ordering import potential_of
 from periplus.parts.focus.part import DRY_PAGES, FocusState
 from periplus.store import MemoryState
+from periplus.store.layout import Layout
 
 HOME = "http://a.test/"
 SPIDERS = "Spiders and their traps: how a spider trap keeps a crawler, and how crawlers leave a trap. "

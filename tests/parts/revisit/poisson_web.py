@@ -13,7 +13,7 @@ import numpy as np
 from tests.parts.revisit.revisited_pages import DAY, START, ChangingPage, RevisitedWeb
 
 from periplus.model import BodyReading, ChangeLevel, Digests, Fetched, FetchOutcome, FetchTask, Freshness, Lane
-from periplus.policy.settings import RefreshSettings
+from periplus.parts.revisit.settings import RefreshSettings
 
 _BORN = (10.0, 2000.0)
 """Days before the first visit at which pages with dates were born."""

@@ -46,7 +46,7 @@ from periplus.model import (
 from periplus.parts.revisit.budget import Watching
 from periplus.parts.revisit.records import RevisitState, SampleRows
 from periplus.parts.revisit.revisits import Revisits
-from periplus.policy.settings import RefreshSettings
+from periplus.parts.revisit.settings import RefreshSettings
 from periplus.policy.weights import PageWeights
 from periplus.store import MemoryState, SiteState
 from periplus.urls import site_of

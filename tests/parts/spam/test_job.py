@@ -17,7 +17,7 @@ from periplus.model import Discovery, PageRead, Source, Url, UrlDiscovered
 from periplus.parts.spam.job import SpamJob
 from periplus.parts.spam.model import shipped
 from periplus.parts.spam.scores import SpamScores
-from periplus.parts.spam.verdict import SpamSettings
+from periplus.parts.spam.settings import SpamSettings
 from periplus.store.tables import Tables
 
 SUFFIXES = ("lab.test",)

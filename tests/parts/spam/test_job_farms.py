@@ -16,7 +16,7 @@ from periplus.parts.reputation.job import ReputationSettings, learn_reputation
 from periplus.parts.spam.job import SpamJob, SpamJudgement
 from periplus.parts.spam.model import shipped
 from periplus.parts.spam.scores import SpamScores
-from periplus.parts.spam.verdict import SpamSettings
+from periplus.parts.spam.settings import SpamSettings
 from periplus.store.tables import Tables
 
 SUFFIXES = ("lab.test",)

@@ -16,7 +16,7 @@ from periplus.model import Discovery, PageRead, Source, Url, UrlDiscovered
 from periplus.parts.mirrors.job import judge_hosts
 from periplus.parts.spam.job import SpamJob
 from periplus.parts.spam.model import shipped
-from periplus.parts.spam.verdict import SpamSettings
+from periplus.parts.spam.settings import SpamSettings
 from periplus.store.tables import Tables
 
 DOMAINS = 3000

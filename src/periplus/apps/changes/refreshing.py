@@ -33,21 +33,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
+from periplus.collection.crawl_parts import part_kinds
 from periplus.collection.opening import open_crawl, settle
-from periplus.collection.parts import NO_PARTS, OwnParts
 from periplus.collection.resting import bring_to_rest, metas, opened
 from periplus.engine.clock import SystemClock
 from periplus.engine.frontier import is_temporary
 from periplus.engine.machine_settings import ShardMeta
+from periplus.engine.plugins import NO_PARTS, OwnParts
 from periplus.engine.router import owner_of
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.engine.stats import CrawlStats
 from periplus.model import Lane, Queued, Site, Url, UrlRecord
-from periplus.parts.sitemaps.store import SitemapStore
 from periplus.store import DiskState
 from periplus.store.durable import write_file
+from periplus.store.layout import Layout
 from periplus.urls import site_of
 
 if TYPE_CHECKING:
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
 
 _QUEUED_TOGETHER = 5_000
 """URLs that are queued in one transaction: bounds memory, and the work that a kill loses."""
-_RESTORABLE = ("gone", "unreachable", "not-a-sitemap", "empty")
-"""Why a sitemap was given up that its owner may have fixed since."""
 
 
 def ask_again(config: Config, layout: Layout, seeds: Sequence[Url]) -> tuple[RefreshPlan, Config]:
@@ -108,7 +106,8 @@ def _queue_shard(layout: Layout, number: int, now: float, wanted: frozenset[Url]
     with opened(layout, number) as state:
         for site in [each.site for each in state.sites]:
             _forget_robots(state, site)
-            _make_sitemaps_due(state, site)
+            for kind in part_kinds():
+                kind.make_due(state, site)
             records = (record for record in state.records.of_site(site) if _was_asked(record, now))
             total += _queue_again(state, site, [each.url for each in records if _is_worth(each, wanted)])
         _commit(state, 0)
@@ -124,13 +123,6 @@ def _forget_robots(state: DiskState, site: Site) -> None:
     if known is not None:
         known.robots_expire_at = 0.0
         state.sites.put([known])
-
-
-def _make_sitemaps_due(state: DiskState, site: Site) -> None:
-    nodes = SitemapStore(state)
-    for node in list(nodes.of_site(site)):
-        retired = "" if node.retired in _RESTORABLE else node.retired
-        nodes.put(replace(node, due_at=0.0, retired=retired))
 
 
 def _queue_again(state: DiskState, site: Site, asked: Sequence[Url]) -> int:

@@ -31,6 +31,7 @@ from periplus.engine.router import owner_of
 from periplus.insight.listed import listed_urls
 from periplus.insight.reasons import explained
 from periplus.model import Executor, Lane, RobotsFile, Site, Url, UsageError
+from periplus.parts.revisit.settings import RefreshTables
 from periplus.store import DiskState, SiteState
 from periplus.store.durable import write_file
 from periplus.urls import site_of
@@ -106,7 +107,7 @@ def crawl_state_of(collection: CollectionSetup, describe: Describe) -> CrawlStat
     robots: dict[str, RobotsFile] = {}
     waiting: dict[str, int] = {}
     with states(collection.layout) as opened:
-        fresh = freshness.of_collection(opened.values(), time.time(), collection.config.refresh)
+        fresh = freshness.of_collection(opened.values(), time.time(), collection.config.some(RefreshTables).refresh)
         for state, kept in _largest(opened.values()):
             balance = balance_of(kept, collection.config.balance)
             if balance is not None:
@@ -237,7 +238,7 @@ class WantedLinks(Struct, frozen=True):
 
 def ulinks_of(collection: CollectionSetup, wanted: WantedLinks, site: str | None) -> list[SiteUlinks]:
     """The links of a site, or of the largest ones. Raises `UsageError` if the collection has no such site."""
-    if collection.config.sitemaps.only:
+    if collection.config.value("sitemaps.only"):
         with TemporaryDirectory(prefix=SCRATCH) as scratch:
             sample = sampled(collection, Path(scratch), repairs=not wanted.is_exact)
         name = str(site_of(collection.seeds[0]))

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from periplus.collection.collection import CollectionSetup
-from periplus.collection.layout import Layout
 from periplus.model import CollectionDamaged, CollectionInUse, UsageError
 from periplus.store.durable import write_file
 from periplus.store.export.captures import Capture, latest_captures
 from periplus.store.export.documents import read_document
 from periplus.store.folders import FolderLock, FolderLocked
+from periplus.store.layout import Layout
 from periplus.store.tables import Spooled
 
 if TYPE_CHECKING:

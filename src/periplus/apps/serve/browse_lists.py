@@ -18,6 +18,7 @@ from periplus.collection.wording import counted, lasting
 from periplus.insight.reasons import explained
 from periplus.model import Freshness
 from periplus.parts.revisit.records import RevisitState
+from periplus.parts.revisit.settings import RefreshTables
 
 from .browse_asked import Asked
 from .browse_cells import BrowsePage, Column, Table, TableQuery, quoted
@@ -93,7 +94,7 @@ class RevisitBudget(Struct, frozen=True):
 def market_of(collection: CollectionSetup, now: float) -> RevisitBudget:
     """What is known of the freshness of a collection, and what its visits cost."""
     with states(collection.layout) as opened:
-        known = freshness.of_collection(opened.values(), now, collection.config.refresh)
+        known = freshness.of_collection(opened.values(), now, collection.config.some(RefreshTables).refresh)
         metas = [meta for state in opened.values() if (meta := state.meta(RevisitState)) is not None]
         watched = [meta for meta in metas if meta.total]
         planned = sum(len(state.calendar) for state in opened.values())

@@ -43,10 +43,10 @@ def crawl(
         held,
         planned,
     )
+    from periplus.collection.crawl_parts import prepared
     from periplus.collection.mapping import estimate
-    from periplus.collection.parts import own_parts
     from periplus.collection.seeds import read_seeds
-    from periplus.collection.topic_examples import with_examples
+    from periplus.engine.plugins import own_parts
 
     from .resizing import gathering
     from .running import exit_code, run
@@ -62,7 +62,7 @@ def crawl(
         print_plan(collection, estimate(collection) if collection.config.media.types else None, is_json=json)
         return
     with held(out), gathering(cluster, collection) as (collection, gather, most):
-        collection = with_examples(collection)
+        collection = prepared(collection)
         collection.save()
         extraction = extractor(collection)
         summary = run(

@@ -17,12 +17,12 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.collection.collection import CollectionSetup
-from periplus.collection.layout import Layout
 from periplus.collection.resizing import MAX_SHARDS, Resized, ResizingStep, requested, resize
 from periplus.collection.wording import counted, lasting
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Gather, ShardedCrawl
 from periplus.model import CollectionInUse
+from periplus.store.layout import Layout
 
 from ..consoles import stderr_console
 from .live import PLAIN_EVERY

@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from periplus.collection.collection import CollectionSetup
-from periplus.collection.parts import NO_PARTS, OwnParts
 from periplus.collection.progress import Progress
 from periplus.collection.resizing import MAX_SHARDS
 from periplus.collection.running import CrawlRun
 from periplus.collection.summary import Summary
 from periplus.collection.wording import dried_up
+from periplus.engine.plugins import NO_PARTS, OwnParts
 from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Gather, ShardedCrawl, tune_garbage_collection
 

@@ -22,10 +22,10 @@ from rich.console import Console
 from periplus.apps.survey import Survey, facts_of_collection, summary_of, write_survey
 from periplus.collection.collection import CollectionSetup, existing, held, planned
 from periplus.collection.config.settings import Config
-from periplus.collection.layout import Layout
 from periplus.collection.options import with_fixed
 from periplus.collection.seeds import MAX_SEEDS
 from periplus.model import Url, UsageError
+from periplus.store.layout import Layout
 from periplus.urls import canonical, site_of
 
 from .. import NOTHING_FETCHED, options
@@ -181,7 +181,7 @@ def _survey_settings(out: Path, asked: dict[str, object]) -> dict[str, object]:
     """The settings that make a crawl a survey. Those given at its beginning hold when it is continued."""
     path = Layout(out).settings
     is_begun = path.is_file()
-    if is_begun and not Config.load(path).sitemaps.only:
+    if is_begun and not Config.load(path).value("sitemaps.only"):
         raise UsageError(
             f"{out} is a crawl of pages, not a survey",
             hint=f"name another folder, or count what was fetched: periplus survey -o {out} --tables-only",

@@ -19,6 +19,7 @@ from periplus.engine.frontier import RobotsGate, delay_after
 from periplus.engine.router import owner_of
 from periplus.insight.listed import ListedUrl
 from periplus.model import Discovery, Reject, Rewrite, Site, Source, Url
+from periplus.parts.sitemaps.settings import SitemapTables
 from periplus.parts.sitemaps.store import SitemapStore
 from periplus.parts.sitemaps.trees import Origin, SitemapNode, twin_key
 from periplus.parts.sitemaps.visits import SitemapAuthority
@@ -148,7 +149,7 @@ class Judging:
         nodes = None if state is None else SitemapStore(state)
         node = None if nodes is None else nodes.get(sitemap)
         vouching = frozenset[Site]() if nodes is None or node is None else nodes.vouching(node)
-        return SitemapAuthority(sitemap, vouching, self._config.authority)
+        return SitemapAuthority(sitemap, vouching, self._config.some(SitemapTables).authority)
 
     def trouble(self, site: Site) -> str:
         """Why the robots.txt of a site was not read; empty if it was."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import partial
 from heapq import nlargest
 from typing import Any, Final
 
@@ -35,9 +34,8 @@ from periplus.model import (
     UrlRecord,
     UsageError,
 )
-from periplus.parts.dust.renames import Renames
 from periplus.parts.render.templates import SiteRendering
-from periplus.parts.revisit.records import RevisitState
+from periplus.parts.revisit.settings import RefreshTables
 from periplus.policy.duplicates import Belief, Hint, HintKind, HintTarget, believe
 from periplus.policy.filters import SiteFilterState, standard_chain
 from periplus.store import DiskState, SiteState, State
@@ -283,7 +281,7 @@ def collection_facts(collection: CollectionSetup) -> CollectionFacts:
             retired.update(each.retired for each in state.sites if each.retired)
             scripts += sum(_script_templates(each) for each in state.sites)
             largest += nlargest(LARGEST, _ranked(state, state.sites, total))
-        fresh = freshness.of_collection(opened.values(), time.time(), collection.config.refresh)
+        fresh = freshness.of_collection(opened.values(), time.time(), collection.config.some(RefreshTables).refresh)
     queued, entries = queued - total.files, entries - total.files
     total.twice, total.retries = entries - queued, entries - total.queued
     lines = tuple(line for _, _, line in sorted(largest, key=lambda row: (-row[0], row[1]))[:LARGEST])
@@ -378,7 +376,8 @@ def url_facts(collection: CollectionSetup, text: str) -> UrlFacts:
 
 
 def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
-    from ..shards import weights_of  # it loads all of a crawl
+    from ..crawl_parts import setup_of  # these load all of a crawl
+    from ..shards import weights_of
 
     config, site = collection.config, site_of(url)
     number = owner_of(site, max(collection.layout.shards, 1))
@@ -394,7 +393,7 @@ def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
             state = opened[number]
             meta = state.meta(ShardMeta)
             steering = steering if meta is None else Steering(meta.frontier.steering)
-            weigh = weights_of(config, collection.layout, state.meta(RevisitState))
+            weigh = weights_of(setup_of(collection), state)
             record = state.records.get([url])[0]
             facts = _site_facts(config, state, site, number)
             refusal = (
@@ -404,7 +403,7 @@ def _url_facts(collection: CollectionSetup, url: Url) -> UrlFacts:
             kept = None if known is None else known.traps
             copies = page_duplicates(opened, collection.layout.shards, url)
             if record is not None:
-                fresh = freshness.of_page(state, record, config.refresh, time.time(), weigh)
+                fresh = freshness.of_page(state, record, config.some(RefreshTables).refresh, time.time(), weigh)
     reason, rule, other = _judged(collection, url, record, kept)
     if not reason and (pattern := steering.refusal(other or url)) is not None:
         reason, rule = "excluded", pattern
@@ -416,8 +415,11 @@ def _judged(
     collection: CollectionSetup, url: Url, record: UrlRecord | None, state: SiteFilterState | None
 ) -> tuple[str, str, Url | None]:
     """Return what the filters would decide if the URL was found now."""
-    renames = partial(Renames, settings=collection.config.dust)
-    chain = standard_chain(collection.seeds, collection.config.filters, lambda _: state, learning=[renames])
+    from ..crawl_parts import part_kinds, setup_of  # these load all of a crawl
+
+    setup = setup_of(collection)
+    learning = [make for kind in part_kinds() for make in kind.filters(setup)]
+    chain = standard_chain(collection.seeds, collection.config.filters, lambda _: state, learning=learning)
     source = record.first_seen[0].source if record else Source.SEED if url in collection.seeds else Source.LINK
     verdict = chain.judge(Discovery(url, source, 0.0, record.depth if record else 1))
     match verdict:

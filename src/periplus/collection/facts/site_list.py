@@ -20,11 +20,11 @@ from periplus.engine.router import owner_of
 from periplus.model import Lane, RobotsFile, Site, Url, UsageError
 from periplus.policy.balance import SiteBalance
 from periplus.store import DiskState, SiteState
+from periplus.store.layout import Layout
 from periplus.urls import canonical, site_of
 
 from ..collection import CollectionSetup, states
 from ..config.settings import Config
-from ..layout import Layout
 from ..wording import counted, lasting
 
 _WWW = "www."

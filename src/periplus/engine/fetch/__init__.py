@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         origin_of,
     )
     from .single import SingleRequests
+    from .tables import RequestTables
     from .wire import CurlWire
 else:
     __getattr__ = lazy_exports(__name__)
@@ -43,6 +44,7 @@ __all__ = [
     "CurlWire",
     "HostAddress",
     "NoAddress",
+    "RequestTables",
     "Resolver",
     "ResolverSettings",
     "SingleRequests",

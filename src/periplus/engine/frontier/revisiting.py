@@ -41,6 +41,11 @@ class Revisiting:
         return False
 
     @property
+    def shortest(self) -> float:
+        """Minimum seconds between two visits of a page for its changes."""
+        return 3600.0
+
+    @property
     def visits_per_day(self) -> float:
         """Visits a day that this shard may make; 0 without a watch."""
         return 0.0

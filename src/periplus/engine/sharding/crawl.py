@@ -15,10 +15,10 @@ from periplus.store import MessageInbox, Pushed
 from periplus.urls import site_of
 
 from ..frontier.politeness import MAX_SETBACKS, NO_SERVER
+from ..part import MakeMarket
 from ..shard import Controls, MakeShard, ShardQuestion, ShardStatus, ShardView
 from ..stats import FrontierStats
 from . import requests
-from .coordinator import MakeMarket
 from .messages import GRACE, STATUS_INTERVAL
 from .processes import ProcessTeam
 from .requests import Announce, Requests, TeamRequests, answer_alone
@@ -265,6 +265,7 @@ class ShardedCrawl:
         team = self._gather(self._make, self._workers, self._limit)
         asked = TeamRequests(team)
         try:
+            asked.begin(self._requests.take_controls())
             team.start(self._seeds)
             while not self._is_over and not (team.is_finished and self._is_all_taken):
                 self._pushed.read()

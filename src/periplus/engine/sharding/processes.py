@@ -30,8 +30,9 @@ from msgspec.structs import replace
 
 from periplus.model import Batch, Discovery, Url
 
+from ..part import MakeMarket
 from ..shard import Controls, MakeShard, ShardOutput, ShardQuestion, ShardStatus
-from .coordinator import Coordinator, MakeMarket
+from .coordinator import Coordinator
 from .messages import (
     GRACE,
     STATUS_INTERVAL,

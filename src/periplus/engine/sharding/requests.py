@@ -105,6 +105,14 @@ class Requests:
             self._announcements = []
         return taken
 
+    def take_controls(self) -> list[tuple[Request, Future[Any]]]:
+        """Take the controls only, which hold from the first request on if the crawl has not begun."""
+        waiting = [self._waiting.get() for _ in range(self._waiting.qsize())]
+        for each in waiting:
+            if not isinstance(each[0], Controls):
+                self._waiting.put(each)
+        return [each for each in waiting if isinstance(each[0], Controls)]
+
     def close(self) -> None:
         """The crawl has ended: what waits fails, and so does what is asked from now on."""
         self._is_closed = True

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from periplus.content import resemblance
-from periplus.engine.part import Desk, Part, TakeProbe
+from periplus.engine.part import Desk, Part, Setup, TakeProbe
 from periplus.engine.pipeline import Processed
 from periplus.model import (
     SOFT_404,
@@ -50,7 +50,7 @@ from .policy import (
     suspect_redirect,
     word_count,
 )
-from .settings import AbsenceSettings
+from .settings import AbsenceSettings, AbsenceTables
 
 _GONE: Final = frozenset({404, 410})
 _MAX_COMPARED: Final = 10_000
@@ -61,6 +61,13 @@ _HEADING: Final = 9
 
 class AbsenceJudge(Part):
     """Finds soft 404s."""
+
+    order = 30
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """One judge."""
+        return [cls(desk, setup.settings.some(AbsenceTables).absence)]
 
     def __init__(self, desk: Desk, settings: AbsenceSettings) -> None:
         self._state = desk.state

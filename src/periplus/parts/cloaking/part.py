@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from xxhash import xxh3_64_intdigest
 
 from periplus.content import decode_body
-from periplus.engine.part import Desk, Part, TakeProbe
+from periplus.engine.part import Desk, Part, Setup, TakeProbe
 from periplus.engine.pipeline import Processed
 from periplus.formats.headers import Headers
 from periplus.formats.robots import parse
@@ -48,7 +48,7 @@ from .policy import (
     next_step,
     wants_comparison,
 )
-from .settings import CloakingSettings, RedirectionSettings
+from .settings import CloakingSettings, CloakingTables, RedirectionSettings
 
 JUDGE: Final = "cloaking"
 CRAWLER_PROBE: Final = "cloaking-crawler"
@@ -71,6 +71,19 @@ class ComparisonState(Struct, array_like=True):
 
 class CloakingJudge(Part):
     """Finds cloaked pages, and hosts that redirect their readers to another domain."""
+
+    order = 40
+
+    @classmethod
+    def browser(cls, setup: Setup) -> str:
+        """The name of a common browser."""
+        return setup.settings.some(CloakingTables).cloaking.agent
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """One judge."""
+        tables = setup.settings.some(CloakingTables)
+        return [cls(desk, tables.cloaking, tables.redirections, setup.settings.value("scope.suffixes"))]
 
     def __init__(
         self,

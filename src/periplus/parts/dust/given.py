@@ -20,10 +20,12 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from periplus.engine.part import Setup
 from periplus.model import ConfigError
 
 from .discarder import DiscarderRules, from_discarder
 from .rules import KINDS, QUERY_KINDS, DustRule
+from .settings import DustTables
 
 MIN_DOMAINS: Final = 20
 """Minimum number of domains on which a rule was accepted: fewer may belong to one owner."""
@@ -183,3 +185,15 @@ def clean_params(params: Iterable[str], path: str, url: str) -> list[DustRule]:
     if path and not re.match(".*".join(re.escape(part) for part in path.rstrip("$").split("*")), target):
         return []
     return [DustRule("drop-param", name) for name in params]
+
+
+def given_rules(setup: Setup) -> GivenRules:
+    """The rules of the file that the settings name."""
+    name = setup.settings.some(DustTables).dust.file
+    if not name:
+        return GivenRules()
+    path = setup.layout.folder / name
+    try:
+        return read_rule_file(path.read_bytes(), str(path))
+    except OSError as error:
+        raise ConfigError(f"dust.file: {path} cannot be read: {error.strerror}") from error

@@ -9,12 +9,13 @@ when it answers with an error while the URL itself, which is then fetched as a p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from periplus.content import likeness, version_of
-from periplus.engine.part import Desk, Part, TakeLearnt, TakeProbe
+from periplus.engine.part import Desk, Part, Setup, TakeLearnt, TakeProbe
 from periplus.engine.pipeline import Processed
 from periplus.formats.robots import parse
 from periplus.model import (
@@ -33,10 +34,11 @@ from periplus.model import (
     UrlRecord,
 )
 from periplus.policy.filters import path_template_of
+from periplus.policy.filters.chain import MakeFilter
 from periplus.urls import site_of
 
 from .evidence import lower_quantile
-from .given import GivenRules, RuleFile
+from .given import GivenRules, RuleFile, given_rules
 from .learning import (
     Observation,
     Pair,
@@ -51,9 +53,13 @@ from .learning import (
     target_failed,
     target_read,
 )
+from .renames import Renames
 from .renaming import anchor_of, anchored, wanted_anchors
 from .rules import UrlRenaming, apply, describe, operation_between, operations
-from .settings import DustSettings
+from .settings import DustSettings, DustTables
+
+if TYPE_CHECKING:
+    from periplus.insight.views import Views
 
 PROBE_KIND: Final = "dust"
 """The kind of probes that check a rule."""
@@ -74,6 +80,26 @@ class _Found(NamedTuple):
 
 class DustLearner(Part):
     """Learns from answers. `given` are rules of people and of earlier crawls, which the filters apply, too."""
+
+    order = 10
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """One learner."""
+        return [cls(desk, setup.settings.some(DustTables).dust, given_rules(setup))]
+
+    @classmethod
+    def judge(cls, setup: Setup, views: Views, now: float) -> dict[str, Sequence[SubjectJudged]]:  # noqa: ARG003 - rules have none
+        """Write the rules that the crawl learnt to `insight/dust.json`, beside those that a person added to it."""
+        from .found_rules import write_learnt_rules  # loads DuckDB
+
+        write_learnt_rules(setup, views)
+        return {}
+
+    @classmethod
+    def filters(cls, setup: Setup) -> list[MakeFilter]:
+        """What applies the rules."""
+        return [partial(Renames, settings=setup.settings.some(DustTables).dust, given=given_rules(setup))]
 
     def __init__(self, desk: Desk, settings: DustSettings, given: GivenRules) -> None:
         self._states = desk.guard.states

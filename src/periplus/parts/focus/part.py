@@ -18,13 +18,15 @@ from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
 from periplus.engine.links import Worths
-from periplus.engine.part import Desk, Part
+from periplus.engine.part import Desk, Part, Setup
 from periplus.engine.stats import CrawlStats
 from periplus.model import ConfigError, Ordering, ParsedPage, Url
 
 from .learning import LearnerState, LinkLearner, folder_of
 from .ordering import RELEVANT, Focusing, LinkSigns, inherited, inherited_of, potential_of, worth_of
-from .topic import Nearness, TopicState
+from .reading import read_examples
+from .settings import FocusTables
+from .topic import Nearness, TopicState, topic_maker
 
 WINDOW: Final = 100
 """Pages over which the harvest rate is measured."""
@@ -143,8 +145,21 @@ class Focus:
 class FocusPart(Part):
     """The focus of a shard. The relevance of pages is kept with their scores, and decides which are worth a visit."""
 
-    def __init__(self, desk: Desk, make: MakeTopic, ordering: Ordering, explore: float) -> None:
-        if not isinstance(ordering, Focusing):
+    order = 100
+
+    @classmethod
+    def prepared(cls, setup: Setup) -> dict[str, object]:
+        """Read the examples of the topic, if they were not read."""
+        return read_examples(setup)
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """One, if there is a topic."""
+        topic = setup.settings.some(FocusTables).topic
+        return [cls(desk, topic_maker(topic, setup.layout), setup.ordering, topic.explore)] if topic else []
+
+    def __init__(self, desk: Desk, make: MakeTopic, ordering: Ordering | None, explore: float) -> None:
+        if ordering is None or not isinstance(ordering, Focusing):
             raise ConfigError(
                 "this ordering does not use the topic", hint="write --order focused, shark, best_first or n_best"
             )

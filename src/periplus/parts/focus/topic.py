@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from msgspec import Struct, field
 
-from periplus.model import ParsedPage, UsageError
+from periplus.engine.plugins import TOPICS, load_plugin
+from periplus.model import CollectionDamaged, ParsedPage, UsageError
+from periplus.store import LearntFiles
+from periplus.store.layout import Layout
 
 from .classifier import LAYERS
 from .examples import Examples, ExampleState, TopicExamples
+from .settings import TopicSettings
 from .words import MAX_WORDS, Calibration, TopicTerms, TopicWords, language_code, words_of
 
+KIND: Final = "topic"
+"""The kind of the files with examples, among what was learnt."""
 AROUND: Final = 40
 """Words on each side of an anchor that count as its context: two or three sentences."""
 
@@ -153,3 +160,16 @@ class Topic:
     def layer(self, page: ParsedPage) -> int:  # noqa: ARG002 - as a simulation's topic, which knows links backwards
         """How many links the page is away from the topic: a crawl does not know."""
         return LAYERS
+
+
+def topic_maker(settings: TopicSettings, layout: Layout) -> Callable[[TopicState | None], Topic]:
+    """What makes the topic of a crawl from what it has learnt before."""
+    terms = TopicTerms.parse(settings.words) if settings.words else None
+    program = cast("Relevance | None", load_plugin(TOPICS, settings.program or None))
+    examples = None
+    if settings.like:
+        content = LearntFiles(layout.learnt).read(KIND, settings.examples)
+        if content is None:
+            raise CollectionDamaged("the examples of the topic are missing", hint="give --like again")
+        examples = Examples.decode(content)
+    return partial(Topic, terms, examples, program)

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
-from periplus.engine.part import Desk, Part, TakeProbe
+from periplus.engine.part import Desk, Part, Setup, TakeProbe
 from periplus.engine.pipeline import Processed
 from periplus.model import (
     Discovery,
@@ -40,7 +40,7 @@ from periplus.urls import site_of
 
 from .kinds import inputs_of, kind_of
 from .life import OpenForm, probed_event, reopened, year_of
-from .settings import FormRules
+from .settings import FormRules, FormTables
 from .submitting import (
     DAY,
     MAX_REFUSALS,
@@ -85,6 +85,17 @@ class SiteForms(Struct, array_like=True):
 
 class Forms(Part):
     """The forms of a shard's sites."""
+
+    order = 60
+
+    @classmethod
+    def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
+        """One; a refresh submits none."""
+        settings = setup.settings
+        forms = settings.some(FormTables).forms.within(settings.value("budgets.max_pages_per_site"))
+        if setup.revisits_only and forms.are_submitted:
+            forms = replace(forms, enabled="discover")
+        return [cls(desk, FormRules(forms, setup.signed_in, settings.value("scope.suffixes")))]
 
     def __init__(self, desk: Desk, rules: FormRules) -> None:
         self._settings = settings = rules.settings

@@ -20,9 +20,12 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from periplus.engine.part import Setup
 from periplus.insight.views import Views
+from periplus.insight.views.kept import write_verdicts
 from periplus.model import Domain, Site, SubjectJudged
 from periplus.policy.duplicates import brief_of
+from periplus.store import LearntFiles
 from periplus.urls import domain_of
 
 from .parked import HomePage, parked_domains
@@ -34,12 +37,13 @@ from .policy import (
     MirrorFound,
     SitePage,
     candidate_pairs,
+    encode_hosts,
     mappings_of,
     path_sketch,
     rules_of,
     verify,
 )
-from .settings import MirrorSettings, ParkedSettings
+from .settings import MirrorSettings, MirrorTables, ParkedSettings
 
 DomainOf = Callable[[str], Domain | None]
 """The registrable domain of a host."""
@@ -299,3 +303,19 @@ def _targets(views: Views, urls: list[str], domain: DomainOf) -> dict[str, list[
         own, target = domain(row["site"]), domain(row["target_site"])
         found[row["page"]] += [None if target == own else target] * row["count"]
     return found
+
+
+def write_judged_hosts(setup: Setup, views: Views, now: float) -> dict[str, Sequence[SubjectJudged]]:
+    """Judge the hosts of a collection; write the verdicts, and what a running or later crawl follows."""
+    tables = setup.settings.some(MirrorTables)
+    judged = judge_hosts(
+        views,
+        now,
+        settings=tables.mirrors,
+        parked_settings=tables.parked,
+        suffixes=setup.settings.value("scope.suffixes"),
+    )
+    write_verdicts(setup.layout.folder, JUDGE, judged.mirrors)
+    write_verdicts(setup.layout.folder, PARKED, judged.parked)
+    LearntFiles(setup.layout.learnt).write("mirrors", encode_hosts(judged.learnt))
+    return {"mirrors": judged.mirrors, "parked": judged.parked}

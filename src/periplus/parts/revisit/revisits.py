@@ -40,7 +40,6 @@ from periplus.model import (
     Validators,
 )
 from periplus.policy.ordering import level_of
-from periplus.policy.settings import RefreshSettings
 from periplus.policy.weights import PageWeights
 from periplus.store import SiteState, State
 from periplus.urls import site_of
@@ -52,6 +51,7 @@ from .freshness import CLOCK_ERROR, FreshnessEstimator, bring_back, queued_revis
 from .gains import NO_SITE_GAINS, SiteGains
 from .page_value import Appraisal
 from .records import LiveSiteRecords, RevisitState, SampleRows
+from .settings import RefreshSettings
 from .signals import NO_EVIDENCE, SiteEvidence
 from .visit_stats import VisitStats
 from .visit_value import UpcomingVisits, VisitValuer
@@ -118,6 +118,11 @@ class Revisits(Revisiting):
             self._estimator = self._sampled(watching, sample)
             self._budget = VisitBudget(state, watching, self._valuer, self._history)
             self._reschedule(*self._budget.begin(self._saved, self._estimator.urls, self._pages))
+
+    @property
+    def shortest(self) -> float:
+        """As the settings say."""
+        return self._settings.shortest
 
     # starting and committing
 

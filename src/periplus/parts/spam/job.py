@@ -34,8 +34,9 @@ from .features import Features, page_features
 from .link_features import DomainGraph, inverse_pagerank, link_features
 from .model import Contribution, Model, PageMeans, loudest, neighbour_part, pooled_pages, probability, shrinkage
 from .scores import written
+from .settings import SpamSettings
 from .training import Example
-from .verdict import BANNED, SURE, TRUSTED, SpamSettings, domain_score, is_retired, overridden, word_of
+from .verdict import BANNED, SURE, TRUSTED, domain_score, is_retired, overridden, word_of
 
 Numbers = NDArray[np.int64]
 
@@ -128,7 +129,7 @@ class SpamJob:
 
     def __init__(self, views: Views, model: Model, settings: SpamSettings, suffixes: Sequence[str] = ()) -> None:
         self._views = views
-        self._model = model
+        self.model = model
         self._settings = settings
         self._suffixes = tuple(suffixes)
         self._names = self._register_domains()
@@ -269,7 +270,7 @@ class SpamJob:
 
     def _summary(self, rows: Sequence[dict[str, Any]]) -> _HostPages:
         copies = sum(row["is_copy"] for row in rows)
-        return _HostPages(self._model.means_of(map(_page, rows)), copies, int(rows[0]["pages"]))
+        return _HostPages(self.model.means_of(map(_page, rows)), copies, int(rows[0]["pages"]))
 
     def _domain(self, site: str) -> str:
         return str(domain_of(site, self._suffixes) or site)
@@ -280,12 +281,12 @@ class SpamJob:
     # judging
 
     def _score(self, facts: HostFacts) -> float:
-        logit = self._model.intercept + sum(part.weight for part in self._parts(facts))
+        logit = self.model.intercept + sum(part.weight for part in self._parts(facts))
         return overridden(facts.host, probability(logit), self._settings)
 
     def _parts(self, facts: HostFacts) -> list[Contribution]:
         """What each feature of a host adds, and its neighbours."""
-        parts = self._model.host_parts(facts.host, facts.features, facts.pages)
+        parts = self.model.host_parts(facts.host, facts.features, facts.pages)
         return parts if facts.neighbours is None else [*parts, facts.neighbours]
 
     def _unread(self, domains: dict[str, float]) -> dict[str, float]:

@@ -18,12 +18,13 @@ from starlette.responses import PlainTextResponse, Response
 
 from periplus.collection.collection import CollectionSetup
 from periplus.collection.config.settings import ReceiverSettings
-from periplus.collection.layout import meta_of
 from periplus.engine.clock import SystemClock
 from periplus.engine.fetch import SingleRequests
+from periplus.engine.machine_settings import ShardMeta
 from periplus.model import Url
 from periplus.policy.filters import Scope
 from periplus.store import MessageInbox, is_begun
+from periplus.store.layout import meta_of
 from periplus.store.tables import scan
 from periplus.urls import site_of
 
@@ -242,7 +243,7 @@ def _scope_of(collection: CollectionSetup) -> Scope:
     """The scope of the seeds and of the places that they have moved to."""
     layout = collection.layout
     folders = [layout.shard(number) for number in range(layout.shards)]
-    metas = [meta_of(folder) for folder in folders if is_begun(folder)]
+    metas = [meta_of(folder, ShardMeta) for folder in folders if is_begun(folder)]
     moved = [place for meta in metas if meta is not None for place in meta.moved]
     return Scope([*collection.seeds, *moved], collection.config.scope)
 
