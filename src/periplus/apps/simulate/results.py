@@ -12,7 +12,7 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +21,7 @@ from msgspec.structs import asdict
 from periplus.store.durable import write_file
 
 from .batches import BatchActivity, FetchBatch
-from .findings import ReplicatedValue, mean_interval
+from .findings import ReplicatedValue, averaged, mean_interval, mean_of
 from .freshness import FreshnessResult
 from .network import NetworkSettings
 from .orderings import summarise
@@ -30,7 +30,6 @@ from .runs import OrderingResult, PolicyChoice
 from .speedup import SpeedupResult
 
 ResultRow = Struct | dict[str, Any]
-S = TypeVar("S", bound=Struct)
 
 
 class Reproduction(Struct, frozen=True):
@@ -138,27 +137,6 @@ class FreshnessRow(Struct, frozen=True):
     signals: str = ""
 
 
-def averaged(kind: type[S], group: Sequence[Struct], measure: str, **known: Any) -> S:
-    """The row of some repetitions: the mean of `measure` with its interval, what is `known`, and the means of the rest.
-
-    Means of whole numbers are rounded; a text is that of the first repetition.
-    """
-    values = [getattr(each, measure) for each in group]
-    mean, low, high = mean_interval(values)
-    row = {measure: mean, "low": low, "high": high, "values": values, "repetitions": len(group), **known}
-    for name in kind.__struct_fields__:
-        if name not in row and hasattr(group[0], name):
-            row[name] = _mean([getattr(each, name) for each in group])
-    return kind(**row)
-
-
-def _mean(values: Sequence[Any]) -> Any:
-    if isinstance(values[0], str):
-        return values[0]
-    mean = mean_interval(values)[0]
-    return round(mean) if isinstance(values[0], int) else mean
-
-
 def ordering_rows(
     results: Sequence[OrderingResult], web: str, network: NetworkSettings, seed: int
 ) -> list[OrderingRow]:
@@ -201,7 +179,7 @@ def speedup_rows(
     return [
         averaged(
             SpeedupRow, group, "speedup", experiment="speedup", bandwidth=-line,
-            pages_per_visit=network.pages_per_visit, fetched=_mean([each.pages for each in group]), **setting,
+            pages_per_visit=network.pages_per_visit, fetched=mean_of([each.pages for each in group]), **setting,
         )
         for (line, _), group in sorted(groups.items())
     ]  # fmt: skip
@@ -215,8 +193,9 @@ def batch_rows(
     return [
         averaged(
             BatchRow, group, "idle", experiment="batch", seed=seed, bandwidth=group[0].bandwidth, web=web,
-            delay=network.delay, batch=_mean([each.pages for each in group]),
-            largest=_mean([each.largest for each in batches]), top_tenth=_mean([each.top_tenth for each in batches]),
+            delay=network.delay, batch=mean_of([each.pages for each in group]),
+            largest=mean_of([each.largest for each in batches]),
+            top_tenth=mean_of([each.top_tenth for each in batches]),
         )
         for group in zip(*(activities for _, activities in runs), strict=True)
     ]  # fmt: skip
