@@ -13,11 +13,11 @@ from starlette.exceptions import HTTPException
 
 from periplus.apps.ulinks import Sample, chosen_ulinks
 from periplus.apps.ulinks.titles import entitled, pages_of
+from periplus.collection.facts.balance import BalanceFacts
 from periplus.collection.facts.freshness_words import TELLERS, trust
 from periplus.collection.facts.lines import MOVES_BY_WORD, collection_lines, reasons_of, site_lines
 from periplus.collection.facts.lookup import CollectionFacts, SiteFacts, collection_facts, site_facts
 from periplus.collection.facts.site_list import SORTS, STATES, list_sites, robots_text
-from periplus.collection.facts.sources import BalanceFacts
 from periplus.insight.reasons import explained
 from periplus.model import Site
 from periplus.urls import canonical, site_of

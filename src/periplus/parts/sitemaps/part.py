@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
@@ -30,14 +31,16 @@ from periplus.model import (
     NotModified,
     Purpose,
     Redirected,
+    SignalCounts,
     Site,
     SitemapEntriesRead,
     SitemapRead,
+    SourceFacts,
     Stored,
     Url,
 )
 from periplus.model.flags import Settings
-from periplus.store import KnownRanks, State
+from periplus.store import State
 from periplus.urls import canonical, site_of
 
 from .difference import is_appended, unpack
@@ -71,6 +74,9 @@ from .visits import (
     unlisted,
     woken,
 )
+
+if TYPE_CHECKING:
+    from periplus.store import KnownRanks
 
 ENTRIES_PER_STEP = 2000
 """Entries after which a step of the crawl reads in no further file: others wait for the step to end."""
@@ -130,6 +136,20 @@ class SitemapScheduler(Part):
         copy_postponed(source, targets, owner)
 
     @classmethod
+    def signals(cls, state: State, site: Site) -> list[SignalCounts]:
+        """Those of its sitemap indexes."""
+        from .show import index_signals
+
+        return index_signals(state, site)
+
+    @classmethod
+    def sources(cls, state: State, site: Site) -> SourceFacts:
+        """Counted from the records of its URLs."""
+        from .show import sources_of
+
+        return sources_of(state, site)
+
+    @classmethod
     def made_for(cls, setup: Setup, desk: Desk) -> list[Part]:
         """Sitemaps; and seeds that wait for them, if the crawl is for files and does not only visit pages again."""
         rules = setup.settings.some(SitemapRules)
@@ -151,14 +171,11 @@ class SitemapScheduler(Part):
         self._records = desk.records
         self._frontier = desk.frontier
         self._revisits = desk.revisits
-        self._deliver = deliver = desk.router.deliver
-        self._is_ours = is_ours = desk.router.owns_site
+        self._deliver = desk.router.deliver
+        self._is_ours = desk.router.owns_site
         self._events = desk.events
         self._store = SitemapStore(state)
-        self.discovery = SitemapDiscovery(
-            rules.sitemaps, rules.forest, state, self._store, deliver, self._frontier.queue_files, is_ours,
-            self._records, saved.postponed, rules.media,
-        )  # fmt: skip
+        self.discovery = SitemapDiscovery(desk, rules, self._store, saved.postponed)
         self._score = sitemap_score(rules.scores, rank_of)
         self._reading: dict[Url, SitemapFile] = {}
         self._listings = None if rules.sitemaps.only else state.listings
@@ -214,29 +231,24 @@ class SitemapScheduler(Part):
             self._unchanged(node, now)
             return
         node = node or SitemapNode(url, url, Origin.SUBMITTED, now, due_at=now)
-        self._reading[url] = self._file(outcome, stored, node, self._store.vouching(node), now)
+        vouching = tuple(self._store.vouching(node))
+        self._reading[url] = self._file(UnfinishedFile(outcome, stored, node, vouching, now, 0))
 
     def _continue(self, unfinished: UnfinishedFile) -> None:
         """Go on with a file that an earlier process had begun to read. Its body was put back by the caller."""
-        file = self._file(
-            unfinished.outcome, unfinished.stored, unfinished.node, frozenset(unfinished.vouching), unfinished.found_at
-        )
+        file = self._file(unfinished)
         file.skip(unfinished.steps)
         self._reading[file.task.url] = file
 
-    def _file(
-        self, outcome: Fetched, stored: Stored | None, node: SitemapNode, vouching: frozenset[Site], found_at: float
-    ) -> SitemapFile:
+    def _file(self, unread: UnfinishedFile) -> SitemapFile:
+        url = unread.node.url
         return SitemapFile(
-            outcome,
-            stored,
-            node,
-            authority=SitemapAuthority(node.url, vouching, self._rules.authority),
-            before=unpack(self._state.forest.memory(twin_key(node.url))),
+            unread,
+            authority=SitemapAuthority(url, frozenset(unread.vouching), self._rules.authority),
+            before=unpack(self._state.forest.memory(twin_key(url))),
             difference=self._rules.difference,
             score=self._score,
             priorities_of=self._priorities,
-            found_at=found_at,
             media=self.discovery.media,
         )
 
@@ -528,4 +540,6 @@ def _rank_of(setup: Setup, settings: ScoreSettings) -> RankOf:
     path = setup.layout.listed_ranks
     if settings.score == "priority" or not path.is_file():
         return lambda _url: None
+    from periplus.store import KnownRanks  # loads Arrow
+
     return KnownRanks.load(path).get
