@@ -32,7 +32,7 @@ from periplus.apps.simulate.scaling import ScalingRow
 from periplus.apps.simulate.scenario import Scenario, split_policies
 from periplus.cli.app import app
 from periplus.cli.simulate import options
-from periplus.cli.simulate.output import Column, Sheet, per_cent, plain_lines
+from periplus.cli.simulate.output import Sheet, per_cent, plain_lines
 from periplus.collection.config.fields import settings_of
 from periplus.model import ConfigError, UsageError
 
@@ -112,14 +112,14 @@ def test_policies_are_split_where_they_were_joined(names: list[str]) -> None:
 
 def test_budgets_are_shares_in_order() -> None:
     """Per cent or not, each once."""
-    assert options.shares("0.5,1%,50%,1") == [0.01, 0.5, 1.0]
+    assert options.shares("--budget", "0.5,1%,50%,1") == [0.01, 0.5, 1.0]
 
 
 @each_case("text", ["0", "-0.1", "1.5", "101%", "nan", "x", ",", ""])
 def test_what_is_not_a_share_is_refused_with_an_example(text: str) -> None:
     """The error says what to type."""
     with pytest.raises(UsageError) as refused:
-        options.shares(text)
+        options.shares("--budget", text)
     assert "0.01,0.05" in refused.value.hint
 
 
@@ -163,8 +163,7 @@ def test_pages_alone_bring_sites_with_them() -> None:
 
 def test_lines_are_aligned_and_pictures_left_out() -> None:
     """Where there is no terminal a row is a line, whatever its length."""
-    columns = (Column("name", is_number=False), Column("curve", is_picture=True), Column("value"))
-    lines = plain_lines(Sheet("", columns, [["a", "▁▂", "1.0"], ["longer", "▁▂", "10.0"]]))
+    lines = plain_lines(Sheet("", ("<name", "~curve", "value"), [["a", "▁▂", "1.0"], ["longer", "▁▂", "10.0"]]))
     assert lines == ["name    value", "a         1.0", "longer   10.0"]
 
 

@@ -33,6 +33,7 @@ from periplus.store.export.documents import read_document
 from .crawl import SimulatedCrawl, SimulatedPages
 from .findings import PlotCurve
 from .network import NetworkSettings
+from .plots import Plot
 from .recording import page_of, web_of_collection
 from .runs import PolicyChoice
 from .web import Web
@@ -323,6 +324,21 @@ def mean_recall(rows: Sequence[FocusedRow]) -> list[PlotCurve]:
         low, high = lines.min(axis=0), lines.max(axis=0)
         curves.append(PlotCurve(policy, at.tolist(), lines.mean(axis=0).tolist(), low.tolist(), high.tolist()))
     return curves
+
+
+def recall_plot(rows: Sequence[FocusedRow]) -> Plot:
+    """Recall by pages, a line for each ordering."""
+    first = rows[0]
+    topics = list(dict.fromkeys(row.topic for row in rows))
+    return Plot(
+        title="Which ordering finds the pages on the topic first?",
+        x_label="pages fetched",
+        y_label="recall",
+        curves=tuple(mean_recall(rows)),
+        caption=f"{first.relevant:,} of {first.total:,} pages are relevant. Topics: {'; '.join(topics)}.",
+        y_as="share",
+        y_from_zero=True,
+    )
 
 
 def topical_collection(

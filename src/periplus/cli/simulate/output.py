@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self
 
 import typer
 from msgspec import Struct
@@ -26,27 +26,20 @@ from ..app import INTERRUPTED
 from ..consoles import stderr_console, stdout_console
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.results import ResultRow
-
-R = TypeVar("R", bound="ResultRow")
 
 _GAP = "  "
 
 
-class Column(Struct, frozen=True):
-    """A column of a sheet: numbers stand to the right; a picture is for terminals alone."""
-
-    name: str
-    is_number: bool = True
-    is_picture: bool = False
-
-
 class Sheet(Struct, frozen=True):
-    """A title, columns, rows of texts, and the text below."""
+    """A title, columns, rows of texts, and the text below.
+
+    Columns are numbers, to the right; texts, to the left, if their name begins with `<`; or pictures, for terminals
+    alone, if it begins with `~`.
+    """
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[str, ...]
     rows: list[list[str]]
     notes: tuple[str, ...] = ()
 
@@ -71,10 +64,11 @@ def warn(text: str) -> None:
 
 def plain_lines(sheet: Sheet) -> list[str]:
     """Every row on a line of its own, however long, without pictures."""
-    shown = [place for place, column in enumerate(sheet.columns) if not column.is_picture]
-    cells = [[sheet.columns[place].name for place in shown], *([row[place] for place in shown] for row in sheet.rows)]
+    shown = [place for place, column in enumerate(sheet.columns) if column[0] != "~"]
+    heads = [sheet.columns[place].lstrip("<") for place in shown]
+    cells = [heads, *([row[place] for place in shown] for row in sheet.rows)]
     widths = [max(cell_len(row[place]) for row in cells) for place in range(len(shown))]
-    numbers = [sheet.columns[place].is_number for place in shown]
+    numbers = [sheet.columns[place][0] != "<" for place in shown]
     return [_GAP.join(map(_padded, row, widths, numbers)).rstrip() for row in cells]
 
 
@@ -86,8 +80,9 @@ def _padded(text: str, width: int, is_number: bool) -> str:
 def _table(sheet: Sheet) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in sheet.columns:
-        style = "cyan" if column.is_picture else ""
-        table.add_column(column.name, justify="right" if column.is_number else "left", style=style, overflow="fold")
+        style = "cyan" if column[0] == "~" else ""
+        side: Literal["left", "right"] = "left" if column[0] in "<~" else "right"
+        table.add_column(column.lstrip("<~"), justify=side, style=style, overflow="fold")
     for row in sheet.rows:
         table.add_row(*(Text(cell) for cell in row))
     return table
@@ -159,47 +154,18 @@ class Files:
         """Add a file."""
         self._paths.append(path)
 
+    def write(self, path: Path, text: str) -> None:
+        """Write a file."""
+        from periplus.apps.simulate.results import write_whole
+
+        write_whole(path, text)
+        self.add(path)
+
     def say(self) -> None:
         """Print the paths on stderr."""
         console = stderr_console()
         for path in self._paths:
             console.print(Text(f"wrote {path}"), soft_wrap=True)
-
-
-def write(
-    rows: Sequence[ResultRow], picture: Callable[[], Plot], csv: Path | None, plot: Path | None, files: Files
-) -> None:
-    """Put results into the files that were asked for."""
-    from periplus.apps.simulate.results import csv_text, write_whole
-
-    if csv:
-        write_whole(csv, csv_text(rows))
-        files.add(csv)
-    if plot:
-        from periplus.apps.simulate.plots import draw
-
-        write_whole(plot, draw(picture()))
-        files.add(plot)
-
-
-def run_small(
-    name: str, run: Callable[[ExperimentProgress], Sequence[R]], sheet: Callable[[Sequence[R]], Sheet], *,
-    json: bool, csv: Path | None,
-) -> None:  # fmt: skip
-    """Run an experiment whose only results are its rows; print them, and write them if that is asked for."""
-    from periplus.apps.simulate.results import csv_text, write_whole
-
-    files = Files()
-    with stoppable(files):
-        with ExperimentProgress(name) as progress:
-            rows = run(progress)
-        if csv:
-            write_whole(csv, csv_text(rows))
-            files.add(csv)
-        if json:
-            print_json(rows)
-        else:
-            say(sheet(rows))
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from periplus.collection.wording import count, counted, lasting, pace, size
 
 from ..consoles import can_draw, one_line, stdout_console
 from ..crawl.live import Row, View, host_rows, hosts
-from ..simulate.output import Column, Sheet, say
+from ..simulate.output import Sheet, say
 
 if TYPE_CHECKING:
     from .command import DomainList
@@ -191,7 +191,7 @@ def _sheet(table: SurveyTable) -> Sheet:
     is_whole = table.name == "summary"
     rows = [list(row) for row in table.shown(None if is_whole else _SHOWN)]
     more = len(table.rows) - len(rows)
-    columns = tuple(Column(column.name.replace("_", " "), column.kind != "text") for column in table.columns)
+    columns = tuple("<" * (each.kind == "text") + each.name.replace("_", " ") for each in table.columns)
     return Sheet(table.title, columns, rows, (f"and {more:,} more rows",) if more > 0 else ())
 
 

@@ -62,11 +62,11 @@ def test_the_same_plot_gives_the_same_bytes_wherever_it_is_drawn(tmp_path: Path)
     blocked.write_text("")
     code = (
         "import sys\n"
-        "from periplus.apps.simulate.findings import Curve\n"
+        "from periplus.apps.simulate.findings import PlotCurve\n"
         "from periplus.apps.simulate.plots import Plot, draw\n"
         "assert 'matplotlib' not in sys.modules\n"
         "y = [0.0, 2.0, 1.0]\n"
-        "print(draw(Plot('t', 'x', 'y', (Curve('a', [1.0, 2.0, 3.0], y, y, y),))), end='')\n"
+        "print(draw(Plot('t', 'x', 'y', (PlotCurve('a', [1.0, 2.0, 3.0], y, y, y),))), end='')\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     env = {**os.environ, "MPLCONFIGDIR": str(blocked / "none"), "HOME": str(blocked), "PYTHONWARNINGS": "error"}
