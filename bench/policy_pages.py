@@ -21,7 +21,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from periplus.apps.simulate.findings import Curve
+from periplus.apps.simulate.findings import PlotCurve
 from periplus.apps.simulate.generated import WebSettings, generate, small_settings
 from periplus.apps.simulate.network import NetworkSettings
 from periplus.apps.simulate.orderings import OrderingSummary, compare_orderings, mean_curves, summarise
@@ -50,7 +50,7 @@ class Measured(Struct, frozen=True):
     """Every ordering on one kind of web: rows by policy and budget (`None`: the mean of all), and curves by policy."""
 
     rows: dict[tuple[str, float | None], OrderingSummary]
-    curves: dict[str, Curve]
+    curves: dict[str, PlotCurve]
 
 
 class Findings(Struct, frozen=True):

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bench.policy_pages import write_page
-from periplus.apps.simulate.findings import Curve
+from periplus.apps.simulate.findings import PlotCurve
 from periplus.apps.simulate.freshness import FreshnessResult, freshness_curves, run_freshness
 from periplus.apps.simulate.histories import Histories, HistorySettings, generate_histories
 from periplus.apps.simulate.plots import Plot
@@ -39,7 +39,7 @@ class Measured(Struct, frozen=True):
     """Every policy: rows by name and budget, and curves; and a row each with signals, and where changes are regular."""
 
     rows: dict[tuple[str, float], FreshnessRow]
-    curves: dict[str, Curve]
+    curves: dict[str, PlotCurve]
     told: dict[str, FreshnessRow]
     regular: dict[str, FreshnessRow]
 

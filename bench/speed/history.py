@@ -21,7 +21,7 @@ from bench.speed import answers
 from bench.speed.guard import LIMIT, lines
 from bench.speed.pairs import Comparison, compare
 from bench.speed.reference import CACHE, ROOT, Reference, full_hash, pin, pinned, tree_of
-from periplus.apps.simulate.findings import Curve
+from periplus.apps.simulate.findings import PlotCurve
 from periplus.apps.simulate.plots import Mark, Plot, save
 
 HISTORY = ROOT / "bench" / "history.csv"
@@ -67,7 +67,7 @@ def draw_history(history: Path, picture: Path) -> None:
         "CPU time of a page at each reference of make speed",
         "reference",
         "beside the first reference",
-        (Curve("CPU time of a page", numbers, costs, costs, costs),),
+        (PlotCurve("CPU time of a page", numbers, costs, costs, costs),),
         y_from_zero=True,
         y_as="share",
         marks=tuple(marks[-12:]),

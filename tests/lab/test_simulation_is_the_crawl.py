@@ -49,6 +49,7 @@ from periplus.collection.config.settings import Config
 from periplus.collection.seeds import seeds_from
 from periplus.model import Event, FetchEnded, Url
 from periplus.parts.dust.renames import Renames
+from periplus.parts.dust.settings import DustTables
 from periplus.policy.filters import Scope, screening_chain, standard_chain
 from periplus.policy.ordering import RandomOrder
 
@@ -134,7 +135,7 @@ def simulate(lab: Lab, known: WorldWeb, options: Options) -> list[Step]:
         rules=RealRules(
             config.politeness,
             config.retries,
-            standard_chain(scope, config.filters, learning=[partial(Renames, settings=config.dust)]),
+            standard_chain(scope, config.filters, learning=[partial(Renames, settings=config.some(DustTables).dust)]),
             known.robots,
         ),
         events=diary,

@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 
 from periplus.apps.search.indexing import Indexed, follow_index, update_index
-from periplus.collection.collection import Collection, existing
+from periplus.collection.collection import CollectionSetup, existing
 from periplus.collection.wording import count, counted, lasting
 
 from . import options
@@ -54,7 +54,7 @@ def _wait() -> bool:
     return True
 
 
-def _print(collection: Collection, done: Indexed, seconds: float, *, is_json: bool) -> None:
+def _print(collection: CollectionSetup, done: Indexed, seconds: float, *, is_json: bool) -> None:
     if is_json:
         typer.echo(msgspec.json.encode(done))
         sys.stdout.flush()

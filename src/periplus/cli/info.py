@@ -18,6 +18,7 @@ from rich.text import Text
 
 from periplus.collection.collection import existing
 from periplus.collection.control import ControlClient
+from periplus.collection.facts.balance import BalanceFacts, EpochFacts
 from periplus.collection.facts.lines import MOVES_BY_WORD, Lines, collection_lines, reasons_of, site_lines, url_lines
 from periplus.collection.facts.lookup import (
     CollectionFacts,
@@ -28,7 +29,6 @@ from periplus.collection.facts.lookup import (
     site_facts,
     url_facts,
 )
-from periplus.collection.facts.sources import BalanceFacts, EpochFacts
 from periplus.collection.wording import count, counted, lasting, pace, size, top
 from periplus.insight.reasons import explained
 from periplus.model import UsageError

@@ -16,9 +16,9 @@ import typer
 from rich.text import Text
 
 from periplus.apps.report.making import check_report_file, report_of, write_report
-from periplus.collection.collection import Collection, existing
-from periplus.collection.facts.freshness import SignalFacts
+from periplus.collection.collection import CollectionSetup, existing
 from periplus.collection.facts.freshness_words import TELLERS, trust
+from periplus.model import SignalFacts
 
 from . import options
 from .consoles import stderr_console, stdout_console
@@ -56,7 +56,9 @@ def report(
     stdout_console().print(Text(f"{file}"), soft_wrap=True)
 
 
-def written_report(collection: Collection, out: Path | None = None, cluster: str | None = None) -> tuple[Report, Path]:
+def written_report(
+    collection: CollectionSetup, out: Path | None = None, cluster: str | None = None
+) -> tuple[Report, Path]:
     """The report of a collection, and the file that it was written to."""
     file = out or collection.folder / NAME
     check_report_file(file)
@@ -65,7 +67,7 @@ def written_report(collection: Collection, out: Path | None = None, cluster: str
     return made, file
 
 
-def reported(collection: Collection, cluster: str | None = None) -> Report:
+def reported(collection: CollectionSetup, cluster: str | None = None) -> Report:
     """The report of a collection as data."""
     with executor_at(cluster) as executor, _progress() as say:
         return report_of(collection, _described, say=say, on_step=lambda what: say(f"{_STEP}{what}"), executor=executor)

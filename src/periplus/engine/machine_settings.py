@@ -9,7 +9,6 @@ from msgspec import Struct, field
 from periplus.content import ChurnSettings
 from periplus.model import Filter, Ordering, Site, Url
 from periplus.policy.filters import Guard, MediaSettings, Scope, SiteFilterState
-from periplus.policy.settings import RefreshSettings
 from periplus.policy.weights import PageWeights
 from periplus.store import WarcEnd
 
@@ -61,7 +60,6 @@ class MachineSettings(FrontierRules, frozen=True):
     shard: int = 0
     random_seed: str = ""
     learning_ordering: str = ""
-    refresh: RefreshSettings = RefreshSettings()
     churn: ChurnSettings = ChurnSettings()
     reading: ReadingSettings = ReadingSettings()
     media: MediaSettings = MediaSettings()

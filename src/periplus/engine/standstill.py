@@ -15,7 +15,7 @@ from typing import Final
 
 from periplus.model import CrawlStalled, InvariantError
 
-from .frontier import ActiveSite, Stage
+from .frontier import ActiveSite, SiteStage
 from .inputs import Effect, Emit, Fetch
 from .machine import Machine
 
@@ -114,7 +114,7 @@ def stands_still(machine: Machine, now: float) -> bool:
 
 def _will_be_due(active: ActiveSite, now: float) -> bool:
     """Whether a site rests until a later time: one that is due may wait for it, as spam waits for other sites."""
-    return active.stage is Stage.RESTING and active.ready_at > now
+    return active.stage is SiteStage.RESTING and active.ready_at > now
 
 
 def what_waits(machine: Machine) -> list[str]:

@@ -11,15 +11,15 @@ from xml.etree import ElementTree
 
 from tests.apps.audit.test_finding_kinds import audit_of
 
-from periplus.apps.audit import KINDS, Audit, Example, Finding, Severity, compare, to_csv, to_junit, to_sarif
-from periplus.apps.audit.finding_kinds import Kind
+from periplus.apps.audit import KINDS, Audit, FaultyUrl, Finding, Severity, compare, to_csv, to_junit, to_sarif
+from periplus.apps.audit.finding_kinds import FindingKind
 
 EVIL = 'http://a.test/"><script>&\x00'
 
 
 def finding(name: str, *urls: str, note: str = "", count: int = 0) -> Finding:
-    kind: Kind = KINDS[name]
-    examples = tuple(Example(url, note, "http://a.test/") for url in urls)
+    kind: FindingKind = KINDS[name]
+    examples = tuple(FaultyUrl(url, note, "http://a.test/") for url in urls)
     return Finding(name, kind.area, kind.severity, count or len(urls) or 1, 9, "a title", "why", "do", examples)
 
 

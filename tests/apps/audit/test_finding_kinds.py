@@ -15,7 +15,7 @@ from periplus.apps.audit import (
     Audit,
     Cost,
     Dates,
-    Example,
+    FaultyUrl,
     Finding,
     Mark,
     Severity,
@@ -63,7 +63,7 @@ def audit_of(*findings: Finding) -> Audit:
 
 
 def found(url: str, note: str = "") -> Finding:
-    return Finding("orphans", Area.LINKS, Severity.WARNING, 1, 2, "1 of 2", "why", "do", (Example(url, note, url),))
+    return Finding("orphans", Area.LINKS, Severity.WARNING, 1, 2, "1 of 2", "why", "do", (FaultyUrl(url, note, url),))
 
 
 def test_what_sites_wrote_is_text() -> None:

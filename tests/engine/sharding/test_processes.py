@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from periplus.engine.shard import Controls, Question, Status
-from periplus.engine.sharding.crawl import Crawl
+from periplus.engine.shard import Controls, ShardQuestion, ShardStatus
+from periplus.engine.sharding.crawl import ShardedCrawl
 from periplus.engine.sharding.messages import Asked, Orders, StatusReport
 from periplus.engine.sharding.processes import ProcessTeam
 from periplus.engine.stats import CrawlStats, FrontierStats
@@ -45,7 +45,7 @@ class Played(ProcessTeam):
 
     def report(self, number: int, bid: Bid | None) -> None:
         """A shard reports."""
-        status = Status(number, FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), CrawlStats(), False, True, bid=bid)
+        status = ShardStatus(number, FrontierStats(0, 0, 0, 0, 0, 0, 0, 0), CrawlStats(), False, True, bid=bid)
         self.ends[number].send(StatusReport(status))
         self.poll(1.0)
 
@@ -103,8 +103,8 @@ def test_a_crawl_without_a_watch_has_no_visit_budgets() -> None:
 def test_controls_from_before_the_crawl_are_among_the_first_orders() -> None:
     """A crawl that was paused, and is opened again, makes no request before it is resumed."""
     team = Played(2)
-    crawl = Crawl(cast("Any", None), 2, gather=lambda *_: team)
-    asked, paused = crawl.ask(Question(sites=1)), crawl.control(Controls(is_paused=True))
+    crawl = ShardedCrawl(cast("Any", None), 2, gather=lambda *_: team)
+    asked, paused = crawl.ask(ShardQuestion(sites=1)), crawl.control(Controls(is_paused=True))
     progress = crawl.progress()
     next(progress)
     for number in range(2):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from html import escape
 from importlib.resources import files
 
-from .results import Audit, Cost, Example, Finding, Mark
+from .results import Audit, Cost, FaultyUrl, Finding, Mark
 
 _STYLE = files(__package__).joinpath("html_page.css").read_text()
 SIGNS = {"error": "✗", "warning": "!", "notice": "i", "good": "✓", "unknown": "?"}
@@ -126,7 +126,7 @@ def _finding(found: Finding) -> str:
     )
 
 
-def _example(example: Example) -> str:
+def _example(example: FaultyUrl) -> str:
     note = f" <span class=soft>{escape(example.note)}</span>" if example.note else ""
     via = f" <span class=soft>(on {_link(example.at)})</span>" if example.at else ""
     return f"<li>{_link(example.url)}{note}{via}</li>"

@@ -19,7 +19,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from .embedded_files import SitemapLook
-from .results import Dates, Example, Finding
+from .results import Dates, FaultyUrl, Finding
 from .site_table import Found, SiteTable, finding
 
 _MIN_DATES: Final = 10
@@ -146,7 +146,7 @@ def _uniform(table: SiteTable, shape: dict[str, object], name: str) -> list[Find
     when = table.row(
         "select strftime(to_timestamp($minute), '%Y-%m-%d %H:%M UTC') as said", minute=_number(shape, "minute")
     )
-    return finding(name, Found(uniform, (Example("", f"all are {when.get('said')}"),)), dated)
+    return finding(name, Found(uniform, (FaultyUrl("", f"all are {when.get('said')}"),)), dated)
 
 
 def _by_visits(table: SiteTable, entries: int, dated: int, *, is_judged: bool) -> tuple[list[Finding], Dates]:

@@ -46,7 +46,7 @@ QUESTIONS = {
 """The question that each area answers, in the order of a report."""
 
 
-class Example(Struct, frozen=True):
+class FaultyUrl(Struct, frozen=True):
     """A URL with a fault. `note` describes the fault; `at` is a page that links to the URL, if one does."""
 
     url: str
@@ -68,7 +68,7 @@ class Finding(Struct, frozen=True):
     title: str
     why: str
     advice: str
-    examples: tuple[Example, ...] = ()
+    examples: tuple[FaultyUrl, ...] = ()
     parts: dict[str, int] = {}
 
 

@@ -23,11 +23,11 @@ import msgspec
 from msgspec import Struct
 
 from periplus import __version__
-from periplus.engine.shard import Status
+from periplus.collection.crawl_parts import make_market
+from periplus.engine.shard import ShardStatus
 from periplus.engine.sharding import Coordinator
 from periplus.engine.sharding.messages import ShardFailure, StatusReport
 from periplus.model import CollectionDamaged, CollectionError
-from periplus.parts.revisit.market import Market
 from periplus.store.durable import write_file
 
 from .links import Lease, Overview, Renewal, Wait
@@ -154,10 +154,11 @@ class LeasedCoordinator:
         self._lease = lease
         held = [number for number, is_held in enumerate(remembered.is_held[:shards]) if is_held]
         self._holds = [_Hold(now + INHERITED * lease if number in held else 0.0) for number in range(shards)]
+        make = make_market()
         self._coordinator = Coordinator(
             shards,
             limit=limit,
-            market=Market(shards),
+            market=None if make is None else make(shards),
             incarnation=incarnation,
             granted=remembered.granted[:shards],
             running=held,
@@ -204,7 +205,7 @@ class LeasedCoordinator:
         self._remembered.granted = granted
         return self._save(self._remembered)
 
-    def end(self, number: int, epoch: int, status: Status) -> None:
+    def end(self, number: int, epoch: int, status: ShardStatus) -> None:
         """A holder has committed everything and ends: its sites are free."""
         if self._is_held_by(number, epoch):
             self._coordinator.stopped(number, status)

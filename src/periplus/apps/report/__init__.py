@@ -9,14 +9,24 @@ every part.
 
 from .gather import ReportSettings, gather_report
 from .page import page
-from .values import Budget, Column, CrawlState, KnownFreshness, Part, Question, Report, Trust, UsefulLinks
+from .values import (
+    AnsweredQuestion,
+    Budget,
+    CrawlState,
+    Header,
+    KnownFreshness,
+    Question,
+    Report,
+    Trust,
+    UsefulLinks,
+)
 
 __all__ = [
+    "AnsweredQuestion",
     "Budget",
-    "Column",
     "CrawlState",
+    "Header",
     "KnownFreshness",
-    "Part",
     "Question",
     "Report",
     "ReportSettings",

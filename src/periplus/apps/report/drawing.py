@@ -14,7 +14,7 @@ from typing import Final
 
 from . import bar_figures as bars
 from .figures import SHARES, Curve, Point, Scale, line_plot, linear, logarithmic, scatter_plot
-from .values import Part, Row
+from .values import AnsweredQuestion, Row
 from .wording import count, share, short
 
 Draw = Callable[[Sequence[Row], str], str]
@@ -24,7 +24,7 @@ _WILD: Final = 50
 """A plot over time is logarithmic if its highest value is this many times the median: else all but one lie at 0."""
 
 
-def drawn(part: Part) -> str:
+def drawn(part: AnsweredQuestion) -> str:
     """The figure of a part as SVG; empty if there is none or it has no rows."""
     draw = FIGURES.get(part.figure)
     return draw(part.rows, part.title) if draw is not None and part.rows else ""

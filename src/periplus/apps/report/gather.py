@@ -23,7 +23,7 @@ from .few_sites import FEW_SITES, RATE
 from .figures import STEPS
 from .questions import WAITS, questions_for
 from .summary import PROBLEMS, problems_of
-from .values import Column, CrawlState, Part, Question, Report, Row, UsefulLinks
+from .values import AnsweredQuestion, CrawlState, Header, Question, Report, Row, UsefulLinks
 
 _MOST_STEPS: Final = 60
 """Steps of a plot over time at most: as many as can be distinguished on a phone."""
@@ -53,7 +53,7 @@ def gather_report(
     folder = shlex.quote(str(views.folder))
     sites = [(str(row["site"]), int(row["urls"])) for row in views.rows(_SITES)]
     groups = list(grouped(sites).values())
-    parts: dict[str, Part] = {}
+    parts: dict[str, AnsweredQuestion] = {}
     for question in questions_for(len(groups)):
         report_step(question.title.lower())
         parts[question.name] = _answered(views, question, state)
@@ -66,14 +66,14 @@ def gather_report(
     return Report(name, folder, made_at, parts, useful, state.freshness)
 
 
-def _answered(views: Views, question: Question, state: CrawlState) -> Part:
+def _answered(views: Views, question: Question, state: CrawlState) -> AnsweredQuestion:
     sql = question.sql or _OVER_TIME[question.name](views)
     rows = [{key: _plain(value) for key, value in row.items()} for row in views.rows(sql)]
     if any(column.name == "meaning" for column in question.columns):
         rows = [row | {"meaning": _meaning(str(row["reason"]), state)} for row in rows]
     kept = rows[: question.most]
     is_cut = len(rows) > question.most or sql.endswith(f"limit {len(rows)}")
-    return Part(
+    return AnsweredQuestion(
         name=question.name,
         chapter=question.chapter,
         title=question.title,
@@ -126,7 +126,7 @@ _OVER_TIME: Final[dict[str, Callable[[Views], str]]] = {"new_urls": _new_urls, "
 """Questions whose SQL has steps that fit the collection, by name."""
 
 
-def _parts_of_state(state: CrawlState, folder: str) -> list[Part]:
+def _parts_of_state(state: CrawlState, folder: str) -> list[AnsweredQuestion]:
     """The budgets and the reliability of signals, which only the crawl's state has."""
     budgets: list[Row] = [
         {"site": each.site, "sitemaps": each.sitemaps, "links": each.links, "epochs": each.epochs}
@@ -135,9 +135,9 @@ def _parts_of_state(state: CrawlState, folder: str) -> list[Part]:
     trusts: list[Row] = [
         {"site": each.site, "signal": each.signal, "verdict": each.verdict, "says": each.says} for each in state.trusts
     ]
-    site, command = Column("site", "site", "text"), f"periplus info {folder} SITE"
+    site, command = Header("site", "site", "text"), f"periplus info {folder} SITE"
     return [
-        Part(
+        AnsweredQuestion(
             name="budgets",
             chapter="budget",
             title="How the next fetches are divided",
@@ -145,15 +145,15 @@ def _parts_of_state(state: CrawlState, folder: str) -> list[Part]:
             advice="The crawl adjusts this itself; set `[balance]` in `periplus.toml` to fix it.",
             columns=(
                 site,
-                Column("sitemaps", "from sitemaps"),
-                Column("links", "from links"),
-                Column("epochs", "evaluations"),
+                Header("sitemaps", "from sitemaps"),
+                Header("links", "from links"),
+                Header("epochs", "evaluations"),
             ),
             rows=budgets,
             command=command,
             figure="budgets",
         ),
-        Part(
+        AnsweredQuestion(
             name="trusts",
             chapter="freshness",
             title="Which signals are reliable",
@@ -161,9 +161,9 @@ def _parts_of_state(state: CrawlState, folder: str) -> list[Part]:
             advice="Unreliable signals are ignored; `periplus audit` shows the owner of the site what to fix.",
             columns=(
                 site,
-                Column("signal", "signal", "text"),
-                Column("verdict", "verdict", "text"),
-                Column("says", "why", "text"),
+                Header("signal", "signal", "text"),
+                Header("verdict", "verdict", "text"),
+                Header("says", "why", "text"),
             ),
             rows=trusts,
             command=command,

@@ -16,7 +16,7 @@ from typing import Any
 from .drawing import drawn
 from .questions import CHAPTERS
 from .summary import sentences
-from .values import Column, Part, Report, Row, UsefulLinks
+from .values import AnsweredQuestion, Header, Report, Row, UsefulLinks
 from .wording import byte_size, clean, count, duration, link, moment, number_of, prose, share, written
 
 _STYLE = files(__package__).joinpath("page.css").read_text()
@@ -83,7 +83,7 @@ def _chapters(report: Report) -> list[str]:
     return [chapter for chapter in CHAPTERS if chapter in known]
 
 
-def _glance(report: Report) -> list[Part]:
+def _glance(report: Report) -> list[AnsweredQuestion]:
     return [part for part in report.parts.values() if part.chapter == "glance" and part.rows]
 
 
@@ -132,7 +132,7 @@ def _fresh(report: Report) -> Iterator[str]:
     yield " shows the current estimate.</p>\n"
 
 
-def _figure(part: Part, figure: str, report: Report) -> str:
+def _figure(part: AnsweredQuestion, figure: str, report: Report) -> str:
     return "".join(
         [
             f'<figure id="{part.name}" class="card"><figcaption><h3>{escape(part.title)}</h3></figcaption>{figure}',
@@ -143,7 +143,7 @@ def _figure(part: Part, figure: str, report: Report) -> str:
     )
 
 
-def _table_card(part: Part, report: Report, style: str = "") -> str:
+def _table_card(part: AnsweredQuestion, report: Report, style: str = "") -> str:
     none = '<p class="none">Nothing to show here yet.</p>'
     return "".join(
         [
@@ -156,7 +156,7 @@ def _table_card(part: Part, report: Report, style: str = "") -> str:
     )
 
 
-def _details(title: str, content: str, parts: Iterable[Part], report: Report) -> Iterator[str]:
+def _details(title: str, content: str, parts: Iterable[AnsweredQuestion], report: Report) -> Iterator[str]:
     yield f"<details><summary>{title}</summary>{content}"
     for part in parts:
         asked = f"periplus query {report.folder} - <<'SQL'\n{part.sql}\nSQL" if part.sql else part.command
@@ -167,7 +167,7 @@ def _details(title: str, content: str, parts: Iterable[Part], report: Report) ->
 # tables
 
 
-def table_of(part: Part) -> str:
+def table_of(part: AnsweredQuestion) -> str:
     """The rows of a part as a table that can be sorted and filtered."""
     heads = "".join(f"<th{_side(column)} scope=col>{escape(column.title)}</th>" for column in part.columns)
     rows = "".join(f"<tr>{_cells(part.columns, row)}</tr>" for row in part.rows)
@@ -177,11 +177,11 @@ def table_of(part: Part) -> str:
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{table}</div>{more}'
 
 
-def _cells(columns: Iterable[Column], row: Row) -> str:
+def _cells(columns: Iterable[Header], row: Row) -> str:
     return "".join(_cell(column, row.get(column.name)) for column in columns)
 
 
-def _cell(column: Column, value: Any) -> str:
+def _cell(column: Header, value: Any) -> str:
     if column.kind == "url":
         return f'<td class="url">{link(str(value or ""))}</td>'
     if column.kind == "severity":
@@ -191,7 +191,7 @@ def _cell(column: Column, value: Any) -> str:
     return f"<td{_side(column)}{sorts}>{escape(written(value, column.kind))}</td>"
 
 
-def _side(column: Column) -> str:
+def _side(column: Header) -> str:
     return "" if column.kind in ("text", "url", "severity") else ' class="n"'
 
 

@@ -11,22 +11,22 @@ from msgspec import Struct
 from periplus.apps.audit import Audit, Severity, audit
 from periplus.insight.views import Views
 
-from .values import Column, CrawlState, Part, Report, Row
+from .values import AnsweredQuestion, CrawlState, Header, Report, Row
 from .wording import count, duration, number_of, share
 
 PROBLEMS: Final = "findings"
 """The name of the part."""
 
 _COLUMNS: Final = (
-    Column("severity", "severity", "severity"),
-    Column("title", "problem", "text"),
-    Column("count", "count"),
-    Column("advice", "what to do", "text"),
-    Column("example", "example", "url"),
+    Header("severity", "severity", "severity"),
+    Header("title", "problem", "text"),
+    Header("count", "count"),
+    Header("advice", "what to do", "text"),
+    Header("example", "example", "url"),
 )
 
 
-def problems_of(views: Views, groups: Sequence[Sequence[str]], state: CrawlState, folder: str) -> Part:
+def problems_of(views: Views, groups: Sequence[Sequence[str]], state: CrawlState, folder: str) -> AnsweredQuestion:
     """The findings of every site, each group being the names of one site; most severe first, then most frequent."""
     audits = [_audited(views, names, state) for names in groups]
     rows = [_row(found, place) for found in audits for place in range(len(found.findings))]
@@ -34,13 +34,13 @@ def problems_of(views: Views, groups: Sequence[Sequence[str]], state: CrawlState
     rows.sort(key=lambda row: (ranks.index(row["severity"]), -row["count"], row["site"], row["name"]))
     is_one = len(audits) == 1
     site = shlex.quote(audits[0].site) if is_one else "SITE"
-    return Part(
+    return AnsweredQuestion(
         name=PROBLEMS,
         chapter="problems",
         title="Problems by severity",
         says="Errors mislead crawlers, warnings waste their requests, notices could be better.",
         advice="Fix errors first; the command below shows every problem with why it matters and more examples.",
-        columns=_COLUMNS if is_one else (_COLUMNS[0], Column("site", "site", "text"), *_COLUMNS[1:]),
+        columns=_COLUMNS if is_one else (_COLUMNS[0], Header("site", "site", "text"), *_COLUMNS[1:]),
         rows=rows,
         command=f"periplus audit {folder} --site {site}",
     )

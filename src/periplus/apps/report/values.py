@@ -18,7 +18,7 @@ Kind = Literal["text", "url", "count", "share", "seconds", "bytes", "number", "m
 Row = dict[str, Any]
 
 
-class Column(Struct, frozen=True):
+class Header(Struct, frozen=True):
     """A column of an answer: its name in the query, its title in the report, and how its values are formatted."""
 
     name: str
@@ -38,12 +38,12 @@ class Question(Struct, frozen=True):
     says: str
     advice: str
     sql: str
-    columns: tuple[Column, ...]
+    columns: tuple[Header, ...]
     figure: str = ""
     most: int = 50
 
 
-class Part(Struct, frozen=True):
+class AnsweredQuestion(Struct, frozen=True):
     """A question with its answer. `sql` or `command` returns the same rows; `is_cut`: there are more rows."""
 
     name: str
@@ -51,7 +51,7 @@ class Part(Struct, frozen=True):
     title: str
     says: str
     advice: str
-    columns: tuple[Column, ...]
+    columns: tuple[Header, ...]
     rows: list[Row]
     sql: str = ""
     command: str = ""
@@ -116,7 +116,7 @@ class Report(Struct, frozen=True):
     name: str
     folder: str
     made_at: float
-    parts: dict[str, Part]
+    parts: dict[str, AnsweredQuestion]
     useful: list[UsefulLinks]
     freshness: KnownFreshness | None = None
 

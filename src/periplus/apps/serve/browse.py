@@ -29,7 +29,7 @@ from starlette.responses import Response, StreamingResponse
 from periplus.insight.plain_values import word
 
 from .browse_asked import Asked, asked_of, page_parameter
-from .browse_cells import MAX_EXPORT, BrowsePage, PageValue, Query, Table, cell, cell_style, figure, site_path
+from .browse_cells import MAX_EXPORT, BrowsePage, PageValue, Table, TableQuery, cell, cell_style, figure, site_path
 from .browse_lists import excluded, forms, freshness_page, runs, sitemaps
 from .browse_settings import report, report_file, settings
 from .browse_sites import overview, site, sites
@@ -185,7 +185,7 @@ def _data(spec: Spec) -> Callable[[Request], Response]:
     return respond
 
 
-def _read(asked: Asked, each: Query | Table) -> Table:
+def _read(asked: Asked, each: TableQuery | Table) -> Table:
     """A table with its rows."""
     if isinstance(each, Table):
         return each

@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from periplus.apps.report.few_sites import RATE
 from periplus.apps.report.figures import STEPS
-from periplus.collection.collection import Collection
+from periplus.collection.collection import CollectionSetup
 
 from .browse_cells import MAX_EXPORT, PER_PAGE
 from .browse_tables import TableProblem, TableReader, reader_of
@@ -39,7 +39,7 @@ class Asked(Struct, frozen=True):
     now: float = field(default_factory=time.time)
 
     @property
-    def found(self) -> Collection:
+    def found(self) -> CollectionSetup:
         """The collection with its settings."""
         return self.collection.collection
 

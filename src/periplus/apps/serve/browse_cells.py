@@ -1,7 +1,7 @@
 """Cells of tables and figures as HTML. What came from the web is escaped, cut to a bounded length, and never markup.
 
-A page and its twin in the API are made from the same `BrowsePage`. A `Query` is a table that is not read yet: its SQL
-has no limit, and stands on the page as it is, so that it can be typed into `periplus query`.
+A page and its twin in the API are made from the same `BrowsePage`. A `TableQuery` is a table that is not read yet: its
+SQL has no limit, and stands on the page as it is, so that it can be typed into `periplus query`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Column(Struct, frozen=True):
         return self.kind in ("count", "share", "seconds", "bytes", "number")
 
 
-class Query(Struct, frozen=True):
+class TableQuery(Struct, frozen=True):
     """A table to be read. Without `columns` all columns of the answer are shown.
 
     `figure` names a drawing of `apps.report`. `empty` is what the page says if there are no rows.
@@ -103,7 +103,7 @@ class BrowsePage(Struct, frozen=True, kw_only=True):
     about: str = ""
     why: tuple[str, ...] = ()
     lines: list[tuple[str, str]] = []
-    tables: tuple[Query | Table, ...] = ()
+    tables: tuple[TableQuery | Table, ...] = ()
     texts: tuple[Text, ...] = ()
     facts: Any = None
     form: str = ""

@@ -13,17 +13,17 @@ from starlette.exceptions import HTTPException
 
 from periplus.apps.ulinks import Sample, chosen_ulinks
 from periplus.apps.ulinks.titles import entitled, pages_of
+from periplus.collection.facts.balance import BalanceFacts
 from periplus.collection.facts.freshness_words import TELLERS, trust
 from periplus.collection.facts.lines import MOVES_BY_WORD, collection_lines, reasons_of, site_lines
 from periplus.collection.facts.lookup import CollectionFacts, SiteFacts, collection_facts, site_facts
 from periplus.collection.facts.site_list import SORTS, STATES, list_sites, robots_text
-from periplus.collection.facts.sources import BalanceFacts
 from periplus.insight.reasons import explained
 from periplus.model import Site
 from periplus.urls import canonical, site_of
 
 from .browse_asked import Asked
-from .browse_cells import BrowsePage, Column, Query, Table, Text, quoted
+from .browse_cells import BrowsePage, Column, Table, TableQuery, Text, quoted
 from .browse_state import read_state
 from .browse_tables import TableProblem
 
@@ -51,12 +51,12 @@ def overview(asked: Asked) -> BrowsePage:
     )
 
 
-def _figures(asked: Asked, where: str = "") -> tuple[Query, ...]:
+def _figures(asked: Asked, where: str = "") -> tuple[TableQuery, ...]:
     """Status, depth, types, response times and rate, as the report draws them, of all sites or of some."""
     last = f"({LAST.replace('qualify', f'{where} qualify')})" if where else f"({LAST})"
     count = Column("urls", "URLs", "count")
     return (
-        Query(
+        TableQuery(
             "status",
             "Status codes",
             "select coalesce(status::varchar, 'no response') as status, count(*) as urls,\n"
@@ -65,14 +65,14 @@ def _figures(asked: Asked, where: str = "") -> tuple[Query, ...]:
             (Column("status", "status"), count, Column("reason", "reason", "reason")),
             figure="status",
         ),
-        Query(
+        TableQuery(
             "depth",
             "Depth",
             f"select depth as clicks, count(*) as urls from {last}\ngroup by depth order by depth",
             (Column("clicks", "links from a seed", "count"), count),
             figure="page_depth",
         ),
-        Query(
+        TableQuery(
             "types",
             "Content types",
             "select coalesce(nullif(lower(trim(split_part(content_type, ';', 1))), ''), 'not given') as type,\n"
@@ -80,7 +80,7 @@ def _figures(asked: Asked, where: str = "") -> tuple[Query, ...]:
             (Column("type", "type"), count, Column("bytes", "size", "bytes")),
             figure="content_types",
         ),
-        Query(
+        TableQuery(
             "times",
             "Response times",
             "select case when duration <= 0.1 then 0.1 when duration <= 0.2 then 0.2 when duration <= 0.5 then 0.5\n"
@@ -90,7 +90,7 @@ def _figures(asked: Asked, where: str = "") -> tuple[Query, ...]:
             (Column("up_to", "up to", "seconds"), count),
             figure="response_times",
         ),
-        Query("rate", "Requests over time", asked.rate_sql(where), figure="rate", per_page=200),
+        TableQuery("rate", "Requests over time", asked.rate_sql(where), figure="rate", per_page=200),
     )
 
 
@@ -312,11 +312,11 @@ def _balance(facts: BalanceFacts, command: str) -> Table:
     )
 
 
-def _of_tables(name: str) -> tuple[Query, ...]:
+def _of_tables(name: str) -> tuple[TableQuery, ...]:
     site = quoted(name)
     urls = Column("urls", "URLs", "count")
     return (
-        Query(
+        TableQuery(
             "languages",
             "Languages",
             "select coalesce(nullif(language, ''), 'not declared') as language, count(distinct url) as pages\n"
@@ -324,7 +324,7 @@ def _of_tables(name: str) -> tuple[Query, ...]:
             (Column("language", "language"), Column("pages", "pages", "count")),
             empty="No page was read yet.",
         ),
-        Query(
+        TableQuery(
             "sitemaps",
             "Sitemaps and feeds",
             "select url, kind, origin, entries, outcome, problem_count, changes, visits, epoch(read_at) as read_at,\n"
@@ -332,7 +332,7 @@ def _of_tables(name: str) -> tuple[Query, ...]:
             FILES,
             empty="No sitemap or feed of this site is known.",
         ),
-        Query(
+        TableQuery(
             "troubles",
             "Troubles",
             "select coalesce(reason, 'http-' || status) as reason, count(*) as urls, max(url) as url,\n"
@@ -344,7 +344,7 @@ def _of_tables(name: str) -> tuple[Query, ...]:
             says="How the last request for a URL failed.",
             empty="None: the last request for every URL succeeded.",
         ),
-        Query(
+        TableQuery(
             "pages",
             "Pages",
             "select url, arg_max(title, read_at) as title, arg_max(language, read_at) as language,\n"

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from periplus.model import UsageError
 
 from .browse_asked import Asked
-from .browse_cells import MAX_EXPORT, BrowsePage, Column, Query, Table, quoted
+from .browse_cells import MAX_EXPORT, BrowsePage, Column, Table, TableQuery, quoted
 from .browse_tables import MAX_BYTES, MAX_SECONDS, TableProblem, columns_of
 
 SHOWN: Final = 200
@@ -58,8 +58,8 @@ def table(asked: Asked) -> BrowsePage:
         title=name,
         about=view.says,
         tables=(
-            Query("rows", "Rows", f"select * from {name}{where}{_order(asked, name, sort)}", empty="No rows."),
-            Query("columns", "Columns", f"select column_name, column_type from (describe {name})", per_page=200),
+            TableQuery("rows", "Rows", f"select * from {name}{where}{_order(asked, name, sort)}", empty="No rows."),
+            TableQuery("columns", "Columns", f"select column_name, column_type from (describe {name})", per_page=200),
         ),
         facts={"name": view.name, "says": view.says, "sql": view.sql},
         form="table",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .facts import Fact, FileFact, RobotsFact, agent_name, robots_fact
     from .figures import Figure, FigureCurve, figures_of
     from .survey import Distribution, NameCounts, Survey
-    from .tables import Column, Table
+    from .tables import Column, SurveyTable
     from .writing import summary_of, tables_of, write_survey
 else:
     __getattr__ = lazy_exports(__name__)
@@ -35,7 +35,7 @@ __all__ = [
     "NameCounts",
     "RobotsFact",
     "Survey",
-    "Table",
+    "SurveyTable",
     "agent_name",
     "facts_of_collection",
     "figures_of",

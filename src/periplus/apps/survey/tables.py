@@ -35,7 +35,7 @@ class Column(Struct, frozen=True):
     kind: str = TEXT
 
 
-class Table(Struct, frozen=True):
+class SurveyTable(Struct, frozen=True):
     """One complete table. `note` is shown above it."""
 
     name: str
@@ -140,10 +140,10 @@ class PreferenceCounts:
             self._files[tld] += 1
             self._counts.update((tld, use, preference) for use, preference in statements)
 
-    def table(self) -> Table:
+    def table(self) -> SurveyTable:
         """A row for each use and preference: all domains first, then those with most files."""
         ranked = sorted(self._counts.items(), key=lambda item: (item[0][0] != ALL, -self._files[item[0][0]], item[0]))
-        return Table(
+        return SurveyTable(
             "preferences",
             "What robots.txt files say about the use of pages",
             columns(tld=TEXT, use=TEXT, says=TEXT, domains=WHOLE, share=SHARE),

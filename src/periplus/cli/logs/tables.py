@@ -7,7 +7,7 @@ from html import escape
 
 from periplus.apps.logs import CrawlerReport, LogFinding, LogReport
 from periplus.apps.logs.findings import needless_of
-from periplus.apps.report import Column, Part
+from periplus.apps.report import AnsweredQuestion, Header
 from periplus.apps.report.page import html_file, table_of
 from periplus.apps.report.wording import byte_size, clean, count, moment, share
 
@@ -15,7 +15,7 @@ MOST_ROWS = 200
 """Crawlers, or days, in a table of the HTML page; `--json` has all."""
 
 
-def crawlers(report: LogReport) -> Part:
+def crawlers(report: LogReport) -> AnsweredQuestion:
     """The crawlers that came, and how often."""
     rows = [
         {
@@ -35,16 +35,16 @@ def crawlers(report: LogReport) -> Part:
         for each in report.crawlers[:MOST_ROWS]
     ]
     columns = (
-        Column("name", "crawler", "text"), Column("operator", "operator", "text"), Column("purpose", "purpose", "text"),
-        Column("requests", "requests"), Column("share", "of all", "share"), Column("bytes", "bytes", "bytes"),
-        Column("verified", "genuine", "text"), Column("not_modified", "304", "share"),
-        Column("needless", "needless"), Column("saved", "wasted", "bytes"), Column("errors", "errors"),
-        Column("robots", "robots.txt", "text"),
+        Header("name", "crawler", "text"), Header("operator", "operator", "text"), Header("purpose", "purpose", "text"),
+        Header("requests", "requests"), Header("share", "of all", "share"), Header("bytes", "bytes", "bytes"),
+        Header("verified", "genuine", "text"), Header("not_modified", "304", "share"),
+        Header("needless", "needless"), Header("saved", "wasted", "bytes"), Header("errors", "errors"),
+        Header("robots", "robots.txt", "text"),
     )  # fmt: skip
     return _part("crawlers", "Crawlers", rows, columns, is_cut=len(report.crawlers) > MOST_ROWS)
 
 
-def coverage(report: LogReport) -> Part:
+def coverage(report: LogReport) -> AnsweredQuestion:
     """How well each crawler follows the published site."""
     rows = [
         {
@@ -59,28 +59,28 @@ def coverage(report: LogReport) -> Part:
         for each in report.crawlers[:MOST_ROWS]
     ]
     columns = (
-        Column("name", "crawler", "text"), Column("urls", "URLs asked for"), Column("never", "published, never asked"),
-        Column("median", "change to visit, median", "seconds"), Column("p90", "90 %", "seconds"),
-        Column("sitemaps", "sitemap reads"), Column("robots", "robots.txt reads"),
+        Header("name", "crawler", "text"), Header("urls", "URLs asked for"), Header("never", "published, never asked"),
+        Header("median", "change to visit, median", "seconds"), Header("p90", "90 %", "seconds"),
+        Header("sitemaps", "sitemap reads"), Header("robots", "robots.txt reads"),
     )  # fmt: skip
     return _part("coverage", "What they read", rows, columns, is_cut=len(report.crawlers) > MOST_ROWS)
 
 
-def days(report: LogReport) -> Part:
+def days(report: LogReport) -> AnsweredQuestion:
     """The share of crawlers by day, as in figure 5 of the paper."""
     rows = [
         {"day": each.at, "requests": each.requests, "crawlers": each.crawlers / each.requests}
         for each in report.days[-MOST_ROWS:]
     ]
-    columns = (Column("day", "day", "moment"), Column("requests", "requests"), Column("crawlers", "crawlers", "share"))
+    columns = (Header("day", "day", "moment"), Header("requests", "requests"), Header("crawlers", "crawlers", "share"))
     return _part("days", "Share of crawlers by day", rows, columns, is_cut=len(report.days) > MOST_ROWS)
 
 
-def kinds(report: LogReport) -> Part:
+def kinds(report: LogReport) -> AnsweredQuestion:
     """What crawlers ask for, as in figure 4 of the paper."""
     total = sum(report.kinds.values()) or 1
     rows = [{"kind": kind, "requests": number, "share": number / total} for kind, number in report.kinds.items()]
-    columns = (Column("kind", "kind", "text"), Column("requests", "requests"), Column("share", "share", "share"))
+    columns = (Header("kind", "kind", "text"), Header("requests", "requests"), Header("share", "share", "share"))
     return _part("kinds", "What crawlers ask for", rows, columns)
 
 
@@ -121,9 +121,9 @@ def _obeys(each: CrawlerReport) -> str:
 
 
 def _part(
-    name: str, title: str, rows: Sequence[Mapping[str, object]], columns: tuple[Column, ...], *, is_cut: bool = False
-) -> Part:
-    return Part(
+    name: str, title: str, rows: Sequence[Mapping[str, object]], columns: tuple[Header, ...], *, is_cut: bool = False
+) -> AnsweredQuestion:
+    return AnsweredQuestion(
         name, name, title, "", "", columns, [dict(row) for row in rows], command="periplus logs --json", is_cut=is_cut
     )
 
@@ -178,7 +178,7 @@ def _finding(found: LogFinding) -> str:
     )
 
 
-def _section(part: Part) -> str:
+def _section(part: AnsweredQuestion) -> str:
     content = table_of(part) if part.rows else '<p class="none">Nothing to show here.</p>'
     return (
         f'<section id="{part.name}"><h2>{escape(part.title)}</h2><article class="card">{content}</article></section>\n'

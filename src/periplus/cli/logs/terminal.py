@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from periplus.apps.logs import LogReport
-from periplus.apps.report import Part
+from periplus.apps.report import AnsweredQuestion
 from periplus.apps.report.wording import byte_size, clean, written
 from periplus.collection.wording import count, counted
 
@@ -96,7 +96,7 @@ def _open_questions(report: LogReport) -> list[str]:
     return lines
 
 
-def _table(part: Part) -> Table:
+def _table(part: AnsweredQuestion) -> Table:
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
     shown = [column for column in part.columns if column.name not in _HIDDEN]
     for column in shown:

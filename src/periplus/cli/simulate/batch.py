@@ -10,7 +10,7 @@ from .ordering import seeds_words
 from .output import Column, ExperimentProgress, Files, Sheet, per_cent, print_json, say, stoppable, warn, write
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.findings import Curve
+    from periplus.apps.simulate.findings import PlotCurve
     from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.results import BatchRow
     from periplus.apps.simulate.scenario import Scenario
@@ -68,7 +68,7 @@ def batch(
             say(_sheet(scenario, rows, curves))
 
 
-def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
+def _run(scenario: Scenario) -> tuple[list[BatchRow], list[PlotCurve]]:
     """The rows, and the robots at work in the first repetition."""
     from periplus.apps.simulate.batches import BANDWIDTHS, PAGES_PER_VISIT, batch_activity
     from periplus.apps.simulate.results import batch_rows
@@ -91,7 +91,7 @@ def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
     return rows, [activity.active for activity in runs[0][1]]
 
 
-def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Plot:
+def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[PlotCurve]) -> Plot:
     from periplus.apps.simulate.plots import Plot
 
     return Plot(
@@ -106,7 +106,7 @@ def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curv
     )
 
 
-def _sheet(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Sheet:
+def _sheet(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[PlotCurve]) -> Sheet:
     from periplus.apps.simulate.plots import sparkline
     from periplus.collection.wording import lasting
 

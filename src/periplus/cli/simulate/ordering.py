@@ -31,7 +31,7 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.findings import Curve
+    from periplus.apps.simulate.findings import PlotCurve
     from periplus.apps.simulate.focused import FocusedRow
     from periplus.apps.simulate.network import NetworkSettings
     from periplus.apps.simulate.plots import Plot
@@ -98,7 +98,7 @@ def ordering(
             _record(scenario, tables, files)
 
 
-def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
+def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[PlotCurve]]:
     from periplus.apps.simulate.orderings import compare_orderings, mean_curves
     from periplus.apps.simulate.results import Setting, ordering_rows
     from periplus.apps.simulate.scenario import ORDERING_BUDGETS
@@ -127,7 +127,7 @@ def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
     return rows, mean_curves(results)
 
 
-def _picture(scenario: Scenario, curves: Sequence[Curve]) -> Plot:
+def _picture(scenario: Scenario, curves: Sequence[PlotCurve]) -> Plot:
     from periplus.apps.simulate.plots import Plot
 
     return Plot(
@@ -142,7 +142,7 @@ def _picture(scenario: Scenario, curves: Sequence[Curve]) -> Plot:
     )
 
 
-def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[Curve]) -> Sheet:
+def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[PlotCurve]) -> Sheet:
     from periplus.apps.simulate.plots import sparkline
     from periplus.collection.wording import lasting
 

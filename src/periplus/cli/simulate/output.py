@@ -27,9 +27,9 @@ from ..consoles import stderr_console, stdout_console
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.plots import Plot
-    from periplus.apps.simulate.results import Row
+    from periplus.apps.simulate.results import ResultRow
 
-R = TypeVar("R", bound="Row")
+R = TypeVar("R", bound="ResultRow")
 
 _GAP = "  "
 
@@ -93,7 +93,7 @@ def _table(sheet: Sheet) -> Table:
     return table
 
 
-def print_json(rows: Sequence[Row]) -> None:
+def print_json(rows: Sequence[ResultRow]) -> None:
     """Print a JSON line for each result."""
     from periplus.apps.simulate.results import json_line
 
@@ -166,7 +166,9 @@ class Files:
             console.print(Text(f"wrote {path}"), soft_wrap=True)
 
 
-def write(rows: Sequence[Row], picture: Callable[[], Plot], csv: Path | None, plot: Path | None, files: Files) -> None:
+def write(
+    rows: Sequence[ResultRow], picture: Callable[[], Plot], csv: Path | None, plot: Path | None, files: Files
+) -> None:
     """Put results into the files that were asked for."""
     from periplus.apps.simulate.results import csv_text, write_whole
 

@@ -24,7 +24,7 @@ from .options import Paper
 from .output import Column, ExperimentProgress, Files, Sheet, print_json, say, stoppable
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.findings import Finding
+    from periplus.apps.simulate.findings import ReplicatedValue
     from periplus.apps.simulate.plots import Plot
 
 PAGES = 100_000
@@ -52,7 +52,7 @@ class ReproduceOptions(Struct, frozen=True):
 class Outcome(Struct, frozen=True):
     """The findings of a paper, its plots and its measurements."""
 
-    findings: list[Finding]
+    findings: list[ReplicatedValue]
     plots: list[Plot]
     rows: list[dict[str, Any]]
 
@@ -80,7 +80,7 @@ def run(paper: Paper, out: Path | None, asked: ReproduceOptions, *, is_json: boo
         )
 
 
-def sheet(paper: Paper, findings: Sequence[Finding]) -> Sheet:
+def sheet(paper: Paper, findings: Sequence[ReplicatedValue]) -> Sheet:
     """The paper's value, ours and the verdict in each row; notes are below the table, each once."""
     columns = (
         Column("what", is_number=False),
@@ -110,7 +110,7 @@ def sheet(paper: Paper, findings: Sequence[Finding]) -> Sheet:
     return Sheet(_TITLES[paper], columns, lines, (*(f"[{number}] {note}" for note, number in notes.items()), count))
 
 
-def _spread(found: Finding) -> str:
+def _spread(found: ReplicatedValue) -> str:
     if found.low is None or found.high is None or found.high - found.low < 1e-9 * abs(found.ours):
         return ""
     return f" ±{(found.high - found.low) / 2:.2g}"

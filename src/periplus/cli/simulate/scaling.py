@@ -113,7 +113,7 @@ def _settings(config: Path | None, asked: dict[str, object]) -> ScalingSettings:
 
 
 def _picture(rows: Sequence[ScalingRow]) -> Plot:
-    from periplus.apps.simulate.findings import Curve
+    from periplus.apps.simulate.findings import PlotCurve
     from periplus.apps.simulate.plots import Plot
 
     x = [float(row.shards) for row in rows]
@@ -127,7 +127,7 @@ def _picture(rows: Sequence[ScalingRow]) -> Plot:
         title="How much sooner does a crawl end that shards divide?",
         x_label="shards",
         y_label="speed-up over one shard",
-        curves=tuple(Curve(name, x, y, y, y) for name, y in named),
+        curves=tuple(PlotCurve(name, x, y, y, y) for name, y in named),
         caption=f"{_circumstances(first)}.",
         log_x=True,
         log_y=True,

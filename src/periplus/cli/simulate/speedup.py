@@ -104,7 +104,7 @@ def _run(scenario: Scenario, policy: PolicyChoice) -> list[SpeedupRow]:
 
 
 def _picture(scenario: Scenario, rows: Sequence[SpeedupRow]) -> Plot:
-    from periplus.apps.simulate.findings import Curve
+    from periplus.apps.simulate.findings import PlotCurve
     from periplus.apps.simulate.plots import Plot
 
     curves = []
@@ -112,7 +112,7 @@ def _picture(scenario: Scenario, rows: Sequence[SpeedupRow]) -> Plot:
         own = [row for row in rows if row.bandwidth == line]
         x = [float(row.connections) for row in own]
         columns = ([getattr(row, name) for row in own] for name in ("speedup", "low", "high"))
-        curves.append(Curve(f"{line:,.0f} bytes/s", x, *columns))
+        curves.append(PlotCurve(f"{line:,.0f} bytes/s", x, *columns))
     return Plot(
         title="How much sooner does a crawl end with more connections?",
         x_label="connections",

@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from periplus.model import Discovery, Purpose, Site, Source, Url
 from periplus.policy.filters.patterns import compiled
-from periplus.store import Inbox, Pushed
+from periplus.store import MessageInbox, Pushed
 from periplus.urls import site_of
 
 from ..frontier.politeness import MAX_SETBACKS, NO_SERVER
-from ..shard import Controls, MakeShard, Question, ShardView, Status
+from ..part import MakeMarket
+from ..shard import Controls, MakeShard, ShardQuestion, ShardStatus, ShardView
 from ..stats import FrontierStats
 from . import requests
-from .coordinator import MakeMarket
 from .messages import GRACE, STATUS_INTERVAL
 from .processes import ProcessTeam
 from .requests import Announce, Requests, TeamRequests, answer_alone
@@ -37,7 +37,7 @@ Discover = Callable[[Sequence[Discovery]], Future[None]]
 class PushedUrls:
     """The inbox as the crawl reads it, a part at a time. Used by the thread that runs the crawl."""
 
-    def __init__(self, inbox: Inbox | None, discover: Discover) -> None:
+    def __init__(self, inbox: MessageInbox | None, discover: Discover) -> None:
         self._inbox = inbox
         self._discover = discover
         self._taken: tuple[Pushed, Future[None]] | None = None
@@ -71,7 +71,7 @@ class PushedUrls:
             self._inbox.close()
 
 
-def are_unreachable(sites: Collection[Site], statuses: Sequence[Status]) -> bool:
+def are_unreachable(sites: Collection[Site], statuses: Sequence[ShardStatus]) -> bool:
     """Whether the sites of all seeds failed because there is no such server, and nothing else is left to do.
 
     Then the crawl ends at once instead of waiting for retries. The state of no shard changes: the seeds stay in their
@@ -113,7 +113,7 @@ class Team(requests.Team, Protocol):
     def is_finished(self) -> bool:
         """Whether the crawl is finished, with everything that was announced."""
 
-    def statuses(self) -> list[Status]:
+    def statuses(self) -> list[ShardStatus]:
         """The last status of each shard that has reported."""
 
     def stop(self, grace: float, /) -> None:
@@ -141,14 +141,14 @@ class CrawlLimits(Struct, frozen=True):
 UNLIMITED = CrawlLimits()
 
 
-class Crawl:
+class ShardedCrawl:
     """A crawl: `run` it, or iterate over its `progress`.
 
-    `gather` makes the team of shards; by default, processes of
-    this machine, whose coordinator divides visits by the market that `make_market` makes. `stop` may be called by a
-    signal handler; the crawl then ends its requests and keeps everything. `inbox` has URLs that sites pushed: the crawl
-    looks there several times a second, and removes what the shards have committed. With `ends_unreachable`, the crawl
-    ends without retries if none of its seeds can be reached (`are_unreachable`).
+    `gather` makes the team of shards; by default, processes of this machine, whose coordinator divides visits by the
+    market that `make_market` makes. `stop` may be called by a signal handler; the crawl then ends its requests and
+    keeps everything. `inbox` has URLs that sites pushed: the crawl looks there several times a second, and removes what
+    the shards have committed. With `ends_unreachable`, the crawl ends without retries if none of its
+    seeds can be reached (`are_unreachable`).
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class Crawl:
         limits: CrawlLimits = UNLIMITED,
         gather: Gather | None = None,
         make_market: MakeMarket | None = None,
-        inbox: Inbox | None = None,
+        inbox: MessageInbox | None = None,
         ends_unreachable: bool = False,
     ) -> None:
         self._gather: Gather = gather or partial(ProcessTeam, make_market=make_market)
@@ -206,28 +206,28 @@ class Crawl:
             compiled(pattern)
         return self._requests.put(controls)
 
-    def ask(self, question: Question) -> Future[list[ShardView]]:
+    def ask(self, question: ShardQuestion) -> Future[list[ShardView]]:
         """Ask every shard; the future has their answers."""
         return self._requests.put(question)
 
-    def run(self) -> list[Status]:
+    def run(self) -> list[ShardStatus]:
         """Crawl to the end; returns the last status of every shard."""
-        last: list[Status] = []
+        last: list[ShardStatus] = []
         for statuses in self.progress():
             last = statuses
         return last
 
-    def progress(self) -> Iterator[list[Status]]:
+    def progress(self) -> Iterator[list[ShardStatus]]:
         """Crawl, and yield the status of every shard several times a second."""
         return self._alone() if self._is_alone else self._together()
 
-    def _start_clock(self, statuses: Sequence[Status]) -> None:
+    def _start_clock(self, statuses: Sequence[ShardStatus]) -> None:
         """Start the duration of the crawl with the first request, or when there is none to make yet."""
         seconds = self._limits.seconds
         if seconds is not None and self._until is None and has_begun(statuses, self._workers):
             self._until = time.monotonic() + seconds
 
-    def _look_for_servers(self, statuses: Sequence[Status]) -> None:
+    def _look_for_servers(self, statuses: Sequence[ShardStatus]) -> None:
         """End the crawl if no seed can be reached."""
         if self._is_all_taken and len(statuses) == self._workers and are_unreachable(self._seed_sites, statuses):
             self.is_stopping = self.is_unreachable = True
@@ -247,7 +247,7 @@ class Crawl:
         left = STATUS_INTERVAL if self._until is None else self._until - time.monotonic()
         return min(max(left, 0.0), STATUS_INTERVAL)
 
-    def _alone(self) -> Iterator[list[Status]]:
+    def _alone(self) -> Iterator[list[ShardStatus]]:
         shard = self._make(0, 1)
         self._requests.wake = shard.wake
         try:
@@ -274,7 +274,7 @@ class Crawl:
             self._pushed.close()
             shard.close()
 
-    def _together(self) -> Iterator[list[Status]]:
+    def _together(self) -> Iterator[list[ShardStatus]]:
         team = self._gather(self._make, self._workers, self._limits.pages)
         asked = TeamRequests(team)
         try:
@@ -300,7 +300,7 @@ class Crawl:
             team.close()
 
 
-def has_begun(statuses: Sequence[Status], workers: int) -> bool:
+def has_begun(statuses: Sequence[ShardStatus], workers: int) -> bool:
     """Whether a shard has made a request, or no shard has one to make now; workers that start are waited for."""
     parts = [status.frontier for status in statuses]
     if any(part.visited or part.leases for part in parts):

@@ -14,7 +14,7 @@ from periplus.engine.frontier import file_name, robots_url
 from periplus.engine.part import Desk
 from periplus.formats import robots
 from periplus.formats.metadata_archive import ListedArchive, lists_named, needed, read_list, read_name
-from periplus.model import Discovery, FetchTask, Lane, Page, Purpose, Site, Source, Url
+from periplus.model import Discovery, FetchTask, Lane, ParsedPage, Purpose, Site, Source, Url
 from periplus.policy.filters import MediaTypes
 from periplus.urls import canonical, site_of
 
@@ -220,7 +220,7 @@ class SitemapDiscovery:
             if url is not None:
                 self.named([url], url, Origin.SUBMITTED, now)
 
-    def linked(self, page: Page, now: float) -> None:
+    def linked(self, page: ParsedPage, now: float) -> None:
         """A page may name feeds; and sitemaps of its site are wanted now."""
         if not self._settings.follow:
             return

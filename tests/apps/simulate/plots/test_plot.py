@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 from tests.hypothesis_depth import examples
 
-from periplus.apps.simulate.findings import Curve
+from periplus.apps.simulate.findings import PlotCurve
 from periplus.apps.simulate.plots import Mark, Plot, draw, save, sparkline
 from periplus.apps.simulate.plots.axes import rounded_text, spread, text_width, time_step, value_text, wrapped
 from periplus.apps.simulate.plots.plot import COLOURS, GROUND, pen
@@ -30,17 +30,17 @@ SVG = "{http://www.w3.org/2000/svg}"
 MOST_BYTES = 60_000
 
 
-def curve(name: str, x: object, y: object, width: float = 0.0) -> Curve:
+def curve(name: str, x: object, y: object, width: float = 0.0) -> PlotCurve:
     across, up = np.asarray(x, float), np.asarray(y, float)
-    return Curve(name, across.tolist(), up.tolist(), (up - width).tolist(), (up + width).tolist())
+    return PlotCurve(name, across.tolist(), up.tolist(), (up - width).tolist(), (up + width).tolist())
 
 
-def shares(names: list[str], points: int = 500) -> tuple[Curve, ...]:
+def shares(names: list[str], points: int = 500) -> tuple[PlotCurve, ...]:
     x = np.linspace(0, 1, points)
     return tuple(curve(name, x, x ** (0.4 + 0.05 * number)) for number, name in enumerate(names))
 
 
-def plot(curves: tuple[Curve, ...], **fields: object) -> Plot:
+def plot(curves: tuple[PlotCurve, ...], **fields: object) -> Plot:
     return Plot("A title", "pages", "PageRank", curves, **fields)  # type: ignore[arg-type]
 
 
@@ -260,7 +260,7 @@ def test_long_words_stay_on_the_page() -> None:
     [
         plot(tuple(curve(str(n), [0], [0]) for n in range(29))),
         plot((), marks=tuple(Mark("m", 0, 0) for _ in range(25))),
-        plot((Curve("a", [1.0, 2.0], [1.0], [1.0], [1.0]),)),
+        plot((PlotCurve("a", [1.0, 2.0], [1.0], [1.0], [1.0]),)),
     ],
 )
 def test_what_cannot_be_read_is_refused(wrong: Plot) -> None:
@@ -277,7 +277,7 @@ def test_saving_is_all_or_nothing(tmp_path: Path) -> None:
     assert save(good, path) == path
     assert path.read_text(encoding="utf-8") == draw(good)
     with pytest.raises(UsageError):
-        save(plot((Curve("a", [1.0], [], [], []),)), path)
+        save(plot((PlotCurve("a", [1.0], [], [], []),)), path)
     assert path.read_text(encoding="utf-8") == draw(good)
     assert list(tmp_path.iterdir()) == [path]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from periplus.model import UsageError
 
-from ..findings import Curve
+from ..findings import PlotCurve
 
 Scale = Literal["number", "share", "time"]
 """What an axis counts: plain numbers, shares of one (shown as per cent), or seconds (shown as minutes, hours, days)."""
@@ -44,7 +44,7 @@ class Plot(Struct, frozen=True):
     title: str
     x_label: str
     y_label: str
-    curves: tuple[Curve, ...]
+    curves: tuple[PlotCurve, ...]
     caption: str = ""
     kind: Literal["line", "bars", "steps"] = "line"
     log_x: bool = False

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from ..findings import Curve
+from ..findings import PlotCurve
 from .plot import Plot
 
 Indexes = NDArray[np.intp]
@@ -108,7 +108,7 @@ def traces_of(plot: Plot) -> list[Trace]:
     return [trace for trace in traces if trace.known.any()]
 
 
-def _trace(curve: Curve, plot: Plot) -> Trace:
+def _trace(curve: PlotCurve, plot: Plot) -> Trace:
     x, y = _clean(curve.x, plot.log_x), _clean(curve.y, plot.log_y)
     low, high = _bounds(curve, y, plot.log_y)
     return Trace(curve.name, x, y, low, high)
@@ -122,7 +122,7 @@ def _clean(values: Sequence[float], log: bool) -> Floats:
     return column
 
 
-def _bounds(curve: Curve, y: Floats, log: bool) -> tuple[Floats, Floats] | tuple[None, None]:
+def _bounds(curve: PlotCurve, y: Floats, log: bool) -> tuple[Floats, Floats] | tuple[None, None]:
     """The interval, unless it is nowhere wider than its point."""
     given: tuple[Sequence[float] | None, Sequence[float] | None] = (curve.low, curve.high)
     if given[0] is None or given[1] is None or not len(given[0]):
