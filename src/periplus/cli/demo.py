@@ -26,7 +26,7 @@ from periplus.collection.collection import Collection, held, planned
 from periplus.collection.facts.lookup import collection_facts
 from periplus.collection.options import with_fixed
 from periplus.collection.summary import Summary
-from periplus.collection.wording import counted, lasting, pace
+from periplus.view.wording import counted, lasting, pace
 
 from .consoles import stderr_console, stdout_console
 from .crawl.running import exit_code, run

@@ -19,10 +19,10 @@ from periplus.bridges.bulk import BulkTarget
 from periplus.collection.collection import Collection, existing
 from periplus.collection.exporting import ARCHIVE_FORMATS, committed_of, export_archive_format, export_file, write_urls
 from periplus.collection.typed_values import moment_of
-from periplus.collection.wording import count, top
 from periplus.model import PeriplusError, UsageError
 from periplus.store.export import FOLDERS, Exported, PageFilter, Selection, export_folder, export_stream
 from periplus.store.export.bulk import mapping
+from periplus.view.wording import count, top
 
 from . import options
 from .consoles import stderr_console

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from periplus.collection.collection import existing
 from periplus.collection.facts.forms import FormFacts, form_facts, form_lines
-from periplus.collection.wording import counted
 from periplus.model import UsageError
+from periplus.view.wording import counted
 
 from . import options
 from .consoles import stdout_console

@@ -15,9 +15,9 @@ from rich.text import Text
 from periplus.collection.collection import held, planned
 from periplus.collection.importing import Imported, import_archives
 from periplus.collection.seeds import read_seeds
-from periplus.collection.wording import count, counted, top
 from periplus.engine.sharding import tune_garbage_collection
 from periplus.model import UsageError
+from periplus.view.wording import count, counted, top
 
 from . import INTERRUPTED, options
 from .consoles import stderr_console

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from periplus.apps.search.indexing import Indexed, follow_index, update_index
 from periplus.collection.collection import Collection, existing
-from periplus.collection.wording import count, counted, lasting
+from periplus.view.wording import count, counted, lasting
 
 from . import options
 from .consoles import stderr_console, stdout_console

@@ -29,10 +29,10 @@ from periplus.collection.facts.lookup import (
     url_facts,
 )
 from periplus.collection.facts.sources import BalanceFacts, EpochFacts
-from periplus.collection.wording import count, counted, lasting, pace, size, top
 from periplus.insight.reasons import explained
 from periplus.model import UsageError
 from periplus.urls import canonical, site_of
+from periplus.view.wording import count, counted, lasting, pace, size, top
 
 from . import options
 from .consoles import stdout_console

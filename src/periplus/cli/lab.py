@@ -26,8 +26,8 @@ from periplus.apps.lab.log import DEFAULT_CAPACITY, RequestLog
 from periplus.apps.lab.server import HOME, RunningClock, Server
 from periplus.apps.lab.sites import DOMAIN
 from periplus.apps.lab.spam_web import HostileWorld
-from periplus.collection.wording import counted
 from periplus.model import UsageError
+from periplus.view.wording import counted
 
 from .consoles import stderr_console, stdout_console
 

@@ -28,11 +28,11 @@ from periplus.collection.collection import Collection, held, planned, states
 from periplus.collection.facts.listed_urls import Judging, MapFile, MapFiles, SiteCost, Verdict
 from periplus.collection.mapping import map_folder, map_settings
 from periplus.collection.summary import Summary
-from periplus.collection.wording import count, counted, lasting, size, top
 from periplus.insight.listed import Listed, listed_urls
 from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.urls import site_of
+from periplus.view.wording import count, counted, lasting, size, top
 
 from . import NOTHING_FETCHED, options
 from .app import INTERRUPTED

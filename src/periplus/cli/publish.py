@@ -17,9 +17,9 @@ from periplus.apps.publish import Published, Publisher, PublishSettings
 from periplus.apps.publish.collections import inventories, load_settings, save_settings, scans_of_changes, settings_path
 from periplus.apps.publish.push import PushResult
 from periplus.apps.publish.trial_server import folder_app, trial_server
-from periplus.collection.wording import count, counted
 from periplus.model import UsageError
 from periplus.store.folders import FolderLocked
+from periplus.view.wording import count, counted
 
 from . import options
 from .consoles import stderr_console, stdout_console

@@ -26,9 +26,9 @@ from periplus.apps.changes.refreshing import (
 from periplus.collection.collection import Collection, existing, held, planned, states, tally_of
 from periplus.collection.progress import Progress
 from periplus.collection.typed_values import duration
-from periplus.collection.wording import count, lasting, pace, top
 from periplus.engine.stats import CrawlStats
 from periplus.model import UsageError
+from periplus.view.wording import count, lasting, pace, top
 
 from . import options
 from .app import INTERRUPTED

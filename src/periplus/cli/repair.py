@@ -16,8 +16,8 @@ from periplus.collection.inspecting import Part
 from periplus.collection.repairing import Repaired
 from periplus.collection.repairing import repair as repair_collection
 from periplus.collection.resizing import check_whole
-from periplus.collection.wording import count
 from periplus.model import CollectionDamaged
+from periplus.view.wording import count
 
 from . import options
 from .consoles import stderr_console, stdout_console

@@ -13,7 +13,7 @@ from rich.text import Text
 from periplus.apps.search.indexing import open_index
 from periplus.collection.collection import existing
 from periplus.collection.facts.site_list import is_collection
-from periplus.collection.wording import count, counted
+from periplus.view.wording import count, counted
 
 from . import options
 from .consoles import stdout_console

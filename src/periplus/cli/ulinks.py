@@ -21,8 +21,8 @@ from periplus.apps.ulinks.titles import entitled
 from periplus.collection.collection import Collection, existing, held, planned
 from periplus.collection.facts.site_list import is_collection
 from periplus.collection.options import with_fixed
-from periplus.collection.wording import count, counted
 from periplus.urls import canonical, site_of
+from periplus.view.wording import count, counted
 
 from . import NOTHING_FETCHED, options
 from .consoles import one_line, stderr_console, stdout_console

@@ -26,12 +26,12 @@ from periplus.collection.collection import Collection, existing, held, planned, 
 from periplus.collection.facts.freshness_words import share, when, why
 from periplus.collection.opening import budget as budget_of
 from periplus.collection.progress import Progress
-from periplus.collection.wording import count, counted, lasting, top
 from periplus.engine.sharding import Gather
 from periplus.engine.stats import CrawlStats
 from periplus.model import Freshness, NextVisit, Url, UsageError
 from periplus.parts.revisit.evidence import DAY
 from periplus.parts.revisit.objectives import objective as check_objective
+from periplus.view.wording import count, counted, lasting, top
 
 from . import options
 from .app import INTERRUPTED

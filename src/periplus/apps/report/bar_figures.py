@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from periplus.view.charts import Bar, horizontal_bars, vertical_bars
+from periplus.view.values import Row
+from periplus.view.wording import count, counted, duration, share, short, size
+
 from .few_sites import FEW_SITES, NOT_LINKED
-from .figures import Bar, horizontal_bars, vertical_bars
-from .values import Row
-from .wording import byte_size, count, duration, number_of, share, short
 
 _BARS: Final = 8
 """Horizontal bars of a figure at most: the table has the rest."""
@@ -33,7 +34,7 @@ _SLOWEST_BIN: Final = 1e8
 
 
 def _fetched(rows: Sequence[Row]) -> str:
-    return f"all {number_of(sum(row['urls'] for row in rows), 'fetched URL')}"
+    return f"all {counted(sum(row['urls'] for row in rows), 'fetched URL')}"
 
 
 def status(rows: Sequence[Row], label: str) -> str:
@@ -64,14 +65,14 @@ def page_depth(rows: Sequence[Row], label: str) -> str:
 
 
 def _depth_bar(name: str, urls: int) -> Bar:
-    return Bar(name, (urls,), short(urls), f"{name}: {number_of(urls, 'URL')}")
+    return Bar(name, (urls,), short(urls), f"{name}: {counted(urls, 'URL')}")
 
 
 def content_types(rows: Sequence[Row], label: str) -> str:
     """A bar for each content type, of all fetched URLs."""
     total = sum(row["urls"] for row in rows) or 1
     bars = [
-        Bar(row["type"], (row["urls"],), f"{number_of(row['urls'], 'URL')} · {byte_size(row['bytes'] or 0)}")
+        Bar(row["type"], (row["urls"],), f"{counted(row['urls'], 'URL')} · {size(row['bytes'] or 0)}")
         for row in rows[:_BARS]
     ]
     return horizontal_bars(bars, (("accent", "URLs"),), label, _fetched(rows), of=total)
@@ -83,7 +84,7 @@ def response_times(rows: Sequence[Row], label: str) -> str:
     for row in rows:
         bound = duration(row["up_to"])
         name = f"> {below}" if row["up_to"] > _SLOWEST_BIN else f"≤ {bound}"
-        bars.append(Bar(name, (row["urls"],), short(row["urls"]), f"{name}: {number_of(row['urls'], 'URL')}"))
+        bars.append(Bar(name, (row["urls"],), short(row["urls"]), f"{name}: {counted(row['urls'], 'URL')}"))
         below = bound
     return vertical_bars(bars, "accent", label, ("response time", f"URLs, of {_fetched(rows)}"))
 
@@ -124,7 +125,7 @@ def classes(rows: Sequence[Row], label: str) -> str:
         )
         for row in rows[:_BARS]
     ]
-    whole = f"all {number_of(total, 'fetched URL')} that no sitemap lists"
+    whole = f"all {counted(total, 'fetched URL')} that no sitemap lists"
     return horizontal_bars(bars, (("accent", "URLs"),), label, whole, of=total)
 
 
@@ -140,7 +141,7 @@ def efficiency(rows: Sequence[Row], label: str) -> str:
     ]
     styles = (("good", "unique pages"), ("even", "copies, errors, redirects"))
     most = max((row["crawled"] for row in rows), default=0)
-    return horizontal_bars(bars, styles, label, f"{number_of(most, 'fetched URL')}, the source with the most")
+    return horizontal_bars(bars, styles, label, f"{counted(most, 'fetched URL')}, the source with the most")
 
 
 def fetches(rows: Sequence[Row], label: str) -> str:
@@ -156,7 +157,7 @@ def fetches(rows: Sequence[Row], label: str) -> str:
 
 def _most(number: float, thing: str, rows: Sequence[Row], things: str = "") -> str:
     """The full width where the longest bar has it: all of the only site, or what the largest has."""
-    amount = f"{count(number)} {things}" if things and number != 1 else number_of(number, thing)
+    amount = counted(number, thing, things)
     return f"all {amount} of the site" if len(rows) == 1 else f"{amount}, the site with the most"
 
 
@@ -174,12 +175,12 @@ def formats(rows: Sequence[Row], label: str) -> str:
     """Sitemap files of each format, with those that have problems."""
     bars = [
         Bar(row["format"], (row["files"] - row["with_problems"], row["with_problems"]),
-            f"{number_of(row['files'], 'file')} · {short(row['entries'] or 0)} entries")
+            f"{counted(row['files'], 'file')} · {short(row['entries'] or 0)} entries")
         for row in rows[:_BARS]
     ]  # fmt: skip
     total = sum(row["files"] for row in rows)
     styles = (("accent", "files"), ("bad", "with problems"))
-    return horizontal_bars(bars, styles, label, f"all {number_of(total, 'file')}", of=total)
+    return horizontal_bars(bars, styles, label, f"all {counted(total, 'file')}", of=total)
 
 
 def fields(rows: Sequence[Row], label: str) -> str:
@@ -191,7 +192,7 @@ def fields(rows: Sequence[Row], label: str) -> str:
         having = sum(1 for row in rows if row[name] > 0.5)
         bars.append(Bar(name, (having, len(rows) - having), f"{having} of {len(rows)} sites"))
     styles = (("accent", "most of its entries have it"), ("track", "few or none"))
-    return horizontal_bars(bars, styles, label, f"{number_of(len(rows), 'site')} with sitemaps", is_whole=True)
+    return horizontal_bars(bars, styles, label, f"{counted(len(rows), 'site')} with sitemaps", is_whole=True)
 
 
 def _fields_of_entries(rows: Sequence[Row], label: str) -> str:
@@ -260,11 +261,11 @@ def clusters(rows: Sequence[Row], label: str) -> str:
     known = {row["up_to"]: row for row in rows}
     total = sum(row["pages"] for row in rows)
     bars = []
-    for size, name in _CLUSTERS.items():
-        pages, number = (known[size]["pages"], known[size]["clusters"]) if size in known else (0, 0)
-        hint = f"{number_of(pages, 'page')} in {number_of(number, 'cluster')}"
+    for most, name in _CLUSTERS.items():
+        pages, number = (known[most]["pages"], known[most]["clusters"]) if most in known else (0, 0)
+        hint = f"{counted(pages, 'page')} in {counted(number, 'cluster')}"
         bars.append(Bar(name, (pages,), count(pages) if pages < 100_000 else short(pages), hint))
-    titles = ("pages with the same text", f"pages, of all {number_of(total, 'page')}")
+    titles = ("pages with the same text", f"pages, of all {counted(total, 'page')}")
     return vertical_bars(bars, "accent", label, titles)
 
 
@@ -272,7 +273,7 @@ def sites(rows: Sequence[Row], label: str) -> str:
     """PageRank of the best sites."""
     known = [row for row in rows if row["pagerank"] is not None]
     bars = [
-        Bar(row["site"], (row["pagerank"],), f"{share(row['pagerank'])} · {number_of(row['pages'], 'page')}")
+        Bar(row["site"], (row["pagerank"],), f"{share(row['pagerank'])} · {counted(row['pages'], 'page')}")
         for row in known[:_BARS]
     ]
     most = max((row["pagerank"] for row in known), default=0.0)
@@ -285,13 +286,13 @@ def errors(rows: Sequence[Row], label: str) -> str:
         Bar(
             row["reason"],
             (row["urls"],),
-            f"{number_of(row['urls'], 'URL')} · {number_of(row['sites'], 'site')}",
+            f"{counted(row['urls'], 'URL')} · {counted(row['sites'], 'site')}",
             row["meaning"],
         )
         for row in rows[:_BARS]
     ]
     total = sum(row["urls"] for row in rows)
-    return horizontal_bars(bars, (("bad", "URLs"),), label, f"all {number_of(total, 'URL')} with an error", of=total)
+    return horizontal_bars(bars, (("bad", "URLs"),), label, f"all {counted(total, 'URL')} with an error", of=total)
 
 
 def slow(rows: Sequence[Row], label: str) -> str:

@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final
 
+from periplus.view.charts import SHARES, Curve, Point, Scale, line_plot, linear, logarithmic, scatter_plot
+from periplus.view.values import Row, Table
+from periplus.view.wording import count, share, short
+
 from . import bar_figures as bars
-from .figures import SHARES, Curve, Point, Scale, line_plot, linear, logarithmic, scatter_plot
-from .values import Part, Row
-from .wording import count, share, short
 
 Draw = Callable[[Sequence[Row], str], str]
 Line = tuple[str, str, str]
@@ -24,10 +25,10 @@ _WILD: Final = 50
 """A plot over time is logarithmic if its highest value is this many times the median: else all but one lie at 0."""
 
 
-def drawn(part: Part) -> str:
-    """The figure of a part as SVG; empty if there is none or it has no rows."""
-    draw = FIGURES.get(part.figure)
-    return draw(part.rows, part.title) if draw is not None and part.rows else ""
+def drawn(table: Table) -> str:
+    """The figure of a table as SVG; empty if there is none or it has no rows."""
+    draw = FIGURES.get(table.figure)
+    return draw(table.rows, table.title) if draw is not None and table.rows else ""
 
 
 def _over_time(lines: Sequence[Line], what: str) -> Draw:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from .values import Column, Question
+from periplus.view.values import Column, counts
+
+from .values import Question
 
 FEW_SITES: Final = 5
 """Sites. A collection with fewer is shown by status, depth, type, time and rate; four points are not a distribution."""
@@ -52,7 +54,7 @@ FEW: Final = (
         "status", "responses", "Status codes",
         "The status of the last response of each fetched URL.",
         "4xx are stale links; 5xx and missing responses are the server's. The URLs are in the table of problems.",
-        _STATUS, (Column("status", "status", "text"), Column("urls", "URLs"), Column("reason", "reason", "text")),
+        _STATUS, (Column("status", "status"), counts("urls", "URLs"), Column("reason", "reason")),
         "status",
     ),
     Question(
@@ -60,26 +62,26 @@ FEW: Final = (
         "The number of clicks from a seed to each fetched URL.",
         "Pages more than four clicks deep, or not linked at all, are hard to find: link them from higher up.",
         "select clicks, count(*) as urls from crawled group by clicks order by clicks nulls last\nlimit 50",
-        (Column("clicks", "clicks"), Column("urls", "URLs")), "page_depth",
+        (counts("clicks", "clicks"), counts("urls", "URLs")), "page_depth",
     ),
     Question(
         "content_types", "responses", "Content types",
         "The content type of each fetched URL, and the bytes downloaded.",
         "If a type is of no use to you, leave it out with `--exclude`.",
-        _TYPES, (Column("type", "type", "text"), Column("urls", "URLs"), Column("bytes", "downloaded", "bytes")),
+        _TYPES, (Column("type", "type"), counts("urls", "URLs"), Column("bytes", "downloaded", "bytes")),
         "content_types",
     ),
     Question(
         "response_times", "responses", "Response times",
         "The time from request to the end of the response, for each fetched URL.",
         "A slow server should be crawled with a longer delay (`--delay`); the slowest URLs are listed below.",
-        _SECONDS, (Column("up_to", "at most", "seconds"), Column("urls", "URLs")), "response_times",
+        _SECONDS, (Column("up_to", "at most", "seconds"), counts("urls", "URLs")), "response_times",
     ),
     Question(
         "request_rate", "responses", "Requests over time",
         "The number of requests sent, and of those that failed or answered 4xx or 5xx.",
         "A rise of errors at a high rate means the server is overloaded: use a longer delay (`--delay`).",
-        "", (Column("since", "from", "moment"), Column("requests", "requests"), Column("errors", "errors")),
+        "", (Column("since", "from", "moment"), counts("requests", "requests"), counts("errors", "errors")),
         "rate", 200,
     ),
     Question(
@@ -87,7 +89,7 @@ FEW: Final = (
         "The share of fetched URLs, unique pages, indexable pages and PageRank that sitemaps and feeds list.",
         "If unique pages are listed less than fetched URLs are, the sitemap lists copies.",
         _COVERAGE,
-        (Column("what", "of", "text"), Column("listed", "listed"), Column("total", "all"),
+        (Column("what", "of"), counts("listed", "listed"), counts("total", "all"),
          Column("share", "share", "share")),
         "coverage",
     ),

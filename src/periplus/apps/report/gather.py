@@ -18,12 +18,13 @@ from msgspec import Struct
 from periplus.apps.ulinks import Sample, chosen_ulinks
 from periplus.apps.ulinks.titles import entitled_sites, grouped, pages_of, sites_of
 from periplus.insight.views import Views
+from periplus.view.charts import STEPS
+from periplus.view.values import Column, Row, counts
 
 from .few_sites import FEW_SITES, RATE
-from .figures import STEPS
 from .questions import WAITS, questions_for
 from .summary import PROBLEMS, problems_of
-from .values import Column, CrawlState, Part, Question, Report, Row, UsefulLinks
+from .values import CrawlState, Part, Question, Report, UsefulLinks
 
 _MOST_STEPS: Final = 60
 """Steps of a plot over time at most: as many as can be distinguished on a phone."""
@@ -72,7 +73,7 @@ def _answered(views: Views, question: Question, state: CrawlState) -> Part:
     if any(column.name == "meaning" for column in question.columns):
         rows = [row | {"meaning": _meaning(str(row["reason"]), state)} for row in rows]
     kept = rows[: question.most]
-    is_cut = len(rows) > question.most or sql.endswith(f"limit {len(rows)}")
+    has_more = len(rows) > question.most or sql.endswith(f"limit {len(rows)}")
     return Part(
         name=question.name,
         chapter=question.chapter,
@@ -83,7 +84,7 @@ def _answered(views: Views, question: Question, state: CrawlState) -> Part:
         rows=kept,
         sql=sql,
         figure=question.figure,
-        is_cut=is_cut,
+        has_more=has_more,
     )
 
 
@@ -135,7 +136,7 @@ def _parts_of_state(state: CrawlState, folder: str) -> list[Part]:
     trusts: list[Row] = [
         {"site": each.site, "signal": each.signal, "verdict": each.verdict, "says": each.says} for each in state.trusts
     ]
-    site, command = Column("site", "site", "text"), f"periplus info {folder} SITE"
+    site, command = Column("site", "site"), f"periplus info {folder} SITE"
     return [
         Part(
             name="budgets",
@@ -145,9 +146,9 @@ def _parts_of_state(state: CrawlState, folder: str) -> list[Part]:
             advice="The crawl adjusts this itself; set `[balance]` in `periplus.toml` to fix it.",
             columns=(
                 site,
-                Column("sitemaps", "from sitemaps"),
-                Column("links", "from links"),
-                Column("epochs", "evaluations"),
+                counts("sitemaps", "from sitemaps"),
+                counts("links", "from links"),
+                counts("epochs", "evaluations"),
             ),
             rows=budgets,
             command=command,
@@ -161,9 +162,9 @@ def _parts_of_state(state: CrawlState, folder: str) -> list[Part]:
             advice="Unreliable signals are ignored; `periplus audit` shows the owner of the site what to fix.",
             columns=(
                 site,
-                Column("signal", "signal", "text"),
-                Column("verdict", "verdict", "text"),
-                Column("says", "why", "text"),
+                Column("signal", "signal"),
+                Column("verdict", "verdict"),
+                Column("says", "why"),
             ),
             rows=trusts,
             command=command,

@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Final
 
 from periplus.insight.views import QUESTIONS
+from periplus.view.values import Column, counts
 
 from .few_sites import BY_SITE, FEW, FEW_SITES
-from .values import Column, Question
+from .values import Question
 
 MOST_SITES: Final = 200
 """Sites in a figure at most, the largest first: more points cover each other."""
@@ -53,7 +54,7 @@ CHAPTERS: Final = {
 }
 """Name: title and subject, in the order of the page; useful links come last."""
 
-_SITE = Column("site", "site", "text")
+_SITE = Column("site", "site")
 _URL = Column("url", "URL", "url")
 
 
@@ -75,8 +76,8 @@ GLANCE: Final = (
     Question(
         "glance", "glance", "The collection", "", "", QUESTIONS["glance"].sql,
         (
-            Column("seen", "URLs discovered"), Column("crawled", "fetched"), Column("unique", "unique pages"),
-            Column("indexed", "of these indexable"), Column("coverage", "of the fetched are listed", "share"),
+            counts("seen", "URLs discovered"), counts("crawled", "fetched"), counts("unique", "unique pages"),
+            counts("indexed", "of these indexable"), Column("coverage", "of the fetched are listed", "share"),
             Column("unique_coverage", "of the unique pages are listed", "share"),
             Column("index_coverage", "of the indexable are listed", "share"),
             Column("pagerank_coverage", "of PageRank is listed", "share"),
@@ -87,14 +88,14 @@ GLANCE: Final = (
         "select count(*) filter (where relevance >= 0.5) as relevant,\n"
         "    count(*) filter (where relevance >= 0.5) / count(relevance) as harvest\n"
         "from pages having count(relevance) > 0",
-        (Column("relevant", "pages on the topic"), Column("harvest", "of the pages are on the topic", "share")),
+        (counts("relevant", "pages on the topic"), Column("harvest", "of the pages are on the topic", "share")),
     ),
     Question(
         "requests", "glance", "The requests", "", "",
         "select count(*) as requests, sum(bytes)::bigint as bytes, count(distinct site) as sites,\n"
         "    epoch(min(started_at)) as began, epoch(max(ended_at)) as ended\nfrom fetches where outcome <> 'excluded'",
         (
-            Column("requests", "requests"), Column("bytes", "downloaded", "bytes"), Column("sites", "sites"),
+            counts("requests", "requests"), Column("bytes", "downloaded", "bytes"), counts("sites", "sites"),
             Column("began", "from", "moment"), Column("ended", "to", "moment"),
         ),
     ),
@@ -106,7 +107,7 @@ BY_CHAPTER: Final = (
         "new_urls", "sources", "New URLs over time",
         "How many URLs each source was the first to list, and when.",
         "Peaks of the blue line are sitemaps that were read or rebuilt; fetching them more often than that is a waste.",
-        "", (Column("since", "from", "moment"), Column("sitemaps", "by sitemaps"), Column("discovery", "by links")),
+        "", (Column("since", "from", "moment"), counts("sitemaps", "by sitemaps"), counts("discovery", "by links")),
         "times", 200,
     ),
     Question(
@@ -115,8 +116,8 @@ BY_CHAPTER: Final = (
         "Where links are first, the sitemap is fetched too rarely or updated too late.",
         QUESTIONS["first_seen"].sql,
         (
-            Column("is_pinged", "pinged", "text"), Column("sitemaps_first", "sitemaps first"),
-            Column("discovery_first", "links first"), Column("together", "together"),
+            Column("is_pinged", "pinged"), counts("sitemaps_first", "sitemaps first"),
+            counts("discovery_first", "links first"), counts("together", "together"),
             Column("mean_seconds_earlier", "sitemaps earlier by", "seconds"),
         ),
         "first",
@@ -127,7 +128,7 @@ BY_CHAPTER: Final = (
         "Low points to the right are large sites with incomplete sitemaps: follow links there.",
         "select site, seen, \"unique\", unique_coverage from site_measures where \"unique\" > 0"
         f" order by seen desc, site\nlimit {MOST_SITES}",
-        (_SITE, Column("seen", "URLs discovered"), Column("unique", "unique pages"),
+        (_SITE, counts("seen", "URLs discovered"), counts("unique", "unique pages"),
          Column("unique_coverage", "of these listed", "share")),
         "size", MOST_SITES,
     ),
@@ -136,7 +137,7 @@ BY_CHAPTER: Final = (
         "Each point is a site: the listed share of its fetched URLs against that of its unique pages.",
         "Sitemaps of sites below the line list copies: their owners should list one URL of each page.",
         _bounded("unique_against_coverage"),
-        (_SITE, Column("crawled", "fetched"), Column("coverage", "of the fetched listed", "share"),
+        (_SITE, counts("crawled", "fetched"), Column("coverage", "of the fetched listed", "share"),
          Column("unique_coverage", "of the unique listed", "share")),
         "copies_line", MOST_SITES,
     ),
@@ -164,8 +165,8 @@ BY_CHAPTER: Final = (
         "If pages you want are refused, change the rule in periplus.toml; `periplus info DIR URL` names it.",
         f"select coalesce(refused, '{WAITS}') as reason, count(*) as urls, count(distinct site) as sites\n"
         "from urls where not is_crawled group by all order by urls desc, reason\nlimit 20",
-        (Column("reason", "reason", "text"), Column("urls", "URLs"), Column("sites", "sites"),
-         Column("meaning", "meaning", "text")),
+        (Column("reason", "reason"), counts("urls", "URLs"), counts("sites", "sites"),
+         Column("meaning", "meaning")),
     ),
     Question(
         "sources", "budget", "New pages per fetch",
@@ -173,8 +174,8 @@ BY_CHAPTER: Final = (
         "The crawl moves its budget to the source with more new pages per fetch by itself, site by site.",
         QUESTIONS["sources"].sql + "\norder by source desc",
         (
-            Column("source", "source", "text"), Column("seen", "URLs discovered"), Column("crawled", "fetched"),
-            Column("unique", "unique pages"), Column("indexed", "indexable"),
+            Column("source", "source"), counts("seen", "URLs discovered"), counts("crawled", "fetched"),
+            counts("unique", "unique pages"), counts("indexed", "indexable"),
             Column("signal_to_noise", "unique per discovered URL", "share"),
             Column("efficiency", "unique per fetched URL", "share"),
         ),
@@ -189,8 +190,8 @@ BY_CHAPTER: Final = (
         "    count(*) filter (where lane = 'refresh') as again, count(*) as visits\n"
         "from fetches where purpose = 'page' and outcome <> 'excluded'\n"
         "group by site order by visits desc, site\nlimit 50",
-        (_SITE, Column("visits", "fetches"), Column("sitemaps", "from sitemaps"), Column("discovery", "from links"),
-         Column("again", "again")),
+        (_SITE, counts("visits", "fetches"), counts("sitemaps", "from sitemaps"), counts("discovery", "from links"),
+         counts("again", "again")),
         "visits",
     ),
     Question(
@@ -198,8 +199,8 @@ BY_CHAPTER: Final = (
         "The formats of sitemaps and feeds, and how many entries each has.",
         "Files with problems are read as far as possible; `periplus read FILE` shows each problem.",
         _bounded("sitemap_formats", _ROWS),
-        (Column("format", "format", "text"), Column("files", "files"), Column("entries", "entries"),
-         Column("bytes", "size", "bytes"), Column("with_problems", "with problems")),
+        (Column("format", "format"), counts("files", "files"), counts("entries", "entries"),
+         Column("bytes", "size", "bytes"), counts("with_problems", "with problems")),
         "formats",
     ),
     Question(
@@ -207,7 +208,7 @@ BY_CHAPTER: Final = (
         "How many listed pages have a lastmod, a changefreq, a priority.",
         "Without lastmod a page has to be fetched to see whether it changed.",
         _bounded("sitemap_fields", 50),
-        (_SITE, Column("entries", "entries"), Column("lastmod", "with lastmod", "share"),
+        (_SITE, counts("entries", "entries"), Column("lastmod", "with lastmod", "share"),
          Column("changefreq", "with changefreq", "share"), Column("priority", "with priority", "share")),
         "fields",
     ),
@@ -215,7 +216,7 @@ BY_CHAPTER: Final = (
         "missed", "sitemaps", "What sitemaps omit",
         "The fetched URLs that no sitemap lists, by what they are.",
         "Only pages really missing are a gap; errors, redirects, copies and lists of links need not be listed.",
-        QUESTIONS["missed"].sql + ', "class"', (Column("class", "class", "text"), Column("urls", "URLs")),
+        QUESTIONS["missed"].sql + ', "class"', (Column("class", "class"), counts("urls", "URLs")),
         "classes",
     ),
     Question(
@@ -223,7 +224,7 @@ BY_CHAPTER: Final = (
         "How many records the queries of a form led to, against pages of results and records fetched for them.",
         "A curve far from the fewest possible requests: give the form fewer requests (`forms.max_requests`).",
         _FORM_RECORDS,
-        (_SITE, Column("requests", "requests"), Column("records", "records"), Column("fewest", "fewest possible")),
+        (_SITE, counts("requests", "requests"), counts("records", "records"), counts("fewest", "fewest possible")),
         "form_records", 300,
     ),
     Question(
@@ -231,15 +232,15 @@ BY_CHAPTER: Final = (
         "The search forms with what their queries led to, and how many records there are by estimate.",
         "`periplus crawl -o DIR --forms` submits search forms; `periplus forms DIR` shows what comes next.",
         QUESTIONS["forms"].sql,
-        (_SITE, Column("status", "status", "text"), Column("queries", "queries"), Column("records", "records"),
-         Column("estimate", "of about")),
+        (_SITE, Column("status", "status"), counts("queries", "queries"), counts("records", "records"),
+         counts("estimate", "of about")),
     ),
     Question(
         "depth", "ranks", "PageRank by distance",
         "Share of all PageRank by the number of clicks from a seed.",
         "If deep pages have much of it, breadth-first reaches them late: try `periplus crawl --order opic`.",
         QUESTIONS["pagerank_by_depth"].sql + "\nlimit 50",
-        (Column("clicks", "clicks"), Column("urls", "URLs"), Column("pagerank", "PageRank", "share"),
+        (counts("clicks", "clicks"), counts("urls", "URLs"), Column("pagerank", "PageRank", "share"),
          Column("mean", "mean", "number"), Column("median", "median", "number")),
         "depth",
     ),
@@ -247,7 +248,7 @@ BY_CHAPTER: Final = (
         "cumulative", "ranks", "PageRank over the crawl",
         "The share of all PageRank after each number of fetches; in random order it would be a straight line.",
         "The faster it rises, the better the order; `periplus simulate ordering --collection` compares others.",
-        QUESTIONS["cumulative_pagerank"].sql, (Column("pages", "fetches"), Column("share", "PageRank", "share")),
+        QUESTIONS["cumulative_pagerank"].sql, (counts("pages", "fetches"), Column("share", "PageRank", "share")),
         "cumulative", 200,
     ),
     Question(
@@ -256,7 +257,7 @@ BY_CHAPTER: Final = (
         "A site whose pages have much and that few others link to inflates its own rank: look at its links.",
         QUESTIONS["best_sites"].sql,
         (_SITE, Column("pagerank", "PageRank of the site", "share"), Column("held", "of its pages", "share"),
-         Column("urls", "URLs discovered"), Column("pages", "pages")),
+         counts("urls", "URLs discovered"), counts("pages", "pages")),
         "sites",
     ),
     Question(
@@ -264,22 +265,22 @@ BY_CHAPTER: Final = (
         "The pages with the most links from pages that are themselves linked to.",
         "If these are not the pages you want, the seeds or the scope are not what you meant.",
         QUESTIONS["best_pages"].sql,
-        (_URL, Column("pagerank", "PageRank", "share"), Column("inlinks", "links to it"), Column("clicks", "clicks")),
+        (_URL, Column("pagerank", "PageRank", "share"), counts("inlinks", "links to it"), counts("clicks", "clicks")),
     ),
     Question(
         "hubs", "ranks", "Pages that link to new URLs",
         "Pages on which the most URLs were first found, and how many of these appeared after the first fetch.",
         "Fetch pages with many new URLs a day often: one fetch finds all that is new.",
         QUESTIONS["hubs"].sql,
-        (Column("page", "page", "url"), Column("introduced", "new URLs"), Column("readings", "fetches"),
-         Column("spawned", "after the first fetch"), Column("spawned_a_day", "new a day", "number")),
+        (Column("page", "page", "url"), counts("introduced", "new URLs"), counts("readings", "fetches"),
+         counts("spawned", "after the first fetch"), Column("spawned_a_day", "new a day", "number")),
     ),
     Question(
         "change_rates", "freshness", "How often pages change",
         "Of fetches of pages fetched before: how many found a change, and the changes a day this means.",
         "Sites that never change can be fetched rarely; `periplus watch` learns this page by page.",
         _bounded("change_rates", 50),
-        (_SITE, Column("comparisons", "fetched again"), Column("changed", "had changed"),
+        (_SITE, counts("comparisons", "fetched again"), counts("changed", "had changed"),
          Column("share", "share", "share"),
          Column("days_between", "days between", "number"), Column("changes_a_day", "changes a day", "number")),
         "changes",
@@ -289,9 +290,9 @@ BY_CHAPTER: Final = (
         "Of pages whose lastmod was updated between two fetches: how many had changed. Below: fetches in vain.",
         "A low share is a site that writes dates of files or builds; `periplus publish` writes those of real changes.",
         _bounded("lastmod_trust", 50),
-        (_SITE, Column("moved", "updates of lastmod"), Column("justified", "had changed"),
+        (_SITE, counts("moved", "updates of lastmod"), counts("justified", "had changed"),
          Column("precision", "right", "share"), Column("recall", "of all changes", "share"),
-         Column("revisits", "fetched again"), Column("needless", "in vain"),
+         counts("revisits", "fetched again"), counts("needless", "in vain"),
          Column("needless_share", "share in vain", "share")),
         "lastmod_trust",
     ),
@@ -307,8 +308,8 @@ BY_CHAPTER: Final = (
         "from (select *, coalesce(outcome in ('fetched', 'not-modified') and status < 400, false) as is_ok\n"
         "    from crawled)\n"
         "group by site order by visited desc, site\nlimit 50",
-        (_SITE, Column("visited", "fetched"), Column("pages", "pages"), Column("redirects", "redirects"),
-         Column("gone", "4xx"), Column("broken", "5xx"), Column("no_answer", "no response")),
+        (_SITE, counts("visited", "fetched"), counts("pages", "pages"), counts("redirects", "redirects"),
+         counts("gone", "4xx"), counts("broken", "5xx"), counts("no_answer", "no response")),
         "statuses",
     ),
     Question(
@@ -318,8 +319,8 @@ BY_CHAPTER: Final = (
         "select coalesce(reason, 'http-' || status) as reason, count(*) as urls, count(distinct site) as sites\n"
         "from crawled where outcome = 'failed' or status >= 400 or reason is not null\n"
         "group by all order by urls desc, reason\nlimit 20",
-        (Column("reason", "reason", "text"), Column("urls", "URLs"), Column("sites", "sites"),
-         Column("meaning", "meaning", "text")),
+        (Column("reason", "reason"), counts("urls", "URLs"), counts("sites", "sites"),
+         Column("meaning", "meaning")),
         "errors",
     ),
     Question(
@@ -327,15 +328,15 @@ BY_CHAPTER: Final = (
         "Sites, domains and URLs that judges found wanting (spam, mirrors, soft 404s, ...), and the requests they had.",
         "They get less from now on; name those judged wrongly in `[spam] trusted`.",
         _bounded("wasted", 50),
-        (Column("subject", "site, domain or URL", "text"), Column("verdict", "verdict", "text"),
-         Column("requests", "requests"), Column("why", "why", "text")),
+        (Column("subject", "site, domain or URL"), Column("verdict", "verdict"),
+         counts("requests", "requests"), Column("why", "why")),
     ),
     Question(
         "scripts", "troubles", "Templates that need scripts",
         "Kinds of URLs whose pages cannot be read without their scripts, as far as pages of them were fetched.",
         "Crawl with `--render when-needed`, so that a browser opens them.",
         _bounded("scripts", 50),
-        (Column("subject", "template", "text"), Column("score", "sure", "share"), Column("why", "why", "text")),
+        (Column("subject", "template"), Column("score", "sure", "share"), Column("why", "why")),
     ),
     Question(
         "slow_sites", "troubles", "Slowest sites",
@@ -344,7 +345,7 @@ BY_CHAPTER: Final = (
         "select site, count(*) as visited, median(seconds) as middle, quantile_cont(seconds, .95) as slow\n"
         "from crawled where seconds is not null group by site having count(*) >= 5\n"
         "order by middle desc, site\nlimit 20",
-        (_SITE, Column("visited", "fetched"), Column("middle", "median", "seconds"),
+        (_SITE, counts("visited", "fetched"), Column("middle", "median", "seconds"),
          Column("slow", "95th percentile", "seconds")),
         "slow",
     ),
@@ -353,13 +354,13 @@ BY_CHAPTER: Final = (
         "If they are of one kind that you do not need, leave them out with `--exclude`.",
         QUESTIONS["slowest"].sql,
         (_URL, Column("seconds", "time", "seconds"), Column("bytes", "size", "bytes"),
-         Column("status", "status")),
+         counts("status", "status")),
     ),
     Question(
         "largest", "troubles", "Largest URLs", "The URLs with the most bytes downloaded, over all fetches.",
         "Large files that are not pages can be left out with `--exclude`.",
         QUESTIONS["largest"].sql,
-        (_URL, Column("bytes", "bytes", "bytes"), Column("visits", "fetches"), Column("content_type", "type", "text")),
+        (_URL, Column("bytes", "bytes", "bytes"), counts("visits", "fetches"), Column("content_type", "type")),
     ),
     Question(
         "cluster_sizes", "copies", "Cluster sizes",
@@ -368,14 +369,14 @@ BY_CHAPTER: Final = (
         "select case when n = 1 then 1 when n = 2 then 2 when n <= 5 then 5 when n <= 10 then 10\n"
         "    when n <= 100 then 100 else 101 end as up_to, count(*) as clusters, sum(n)::bigint as pages\n"
         "from (select count(*) as n from urls where is_page group by cluster) group by up_to order by up_to",
-        (Column("up_to", "pages in a cluster, up to"), Column("clusters", "clusters"), Column("pages", "pages")),
+        (counts("up_to", "pages in a cluster, up to"), counts("clusters", "clusters"), counts("pages", "pages")),
         "clusters",
     ),
     Question(
         "duplicates", "copies", "Largest clusters", "The pages with the most copies; each is the one to keep.",
         "Many URLs of one path in a cluster: a parameter that changes nothing. Leave it out with `--exclude`.",
         QUESTIONS["duplicates"].sql,
-        (_URL, Column("pages", "pages"), Column("sites", "on sites"), Column("listed", "listed in sitemaps")),
+        (_URL, counts("pages", "pages"), counts("sites", "on sites"), counts("listed", "listed in sitemaps")),
     ),
 )  # fmt: skip
 """In the order of the page."""

@@ -7,23 +7,12 @@ the SQL or command that returns the same rows again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
 
 from msgspec import Struct
 
 from periplus.apps.ulinks import Ulink
 from periplus.model import RobotsFile
-
-Kind = Literal["text", "url", "count", "share", "seconds", "bytes", "number", "moment", "severity"]
-Row = dict[str, Any]
-
-
-class Column(Struct, frozen=True):
-    """A column of an answer: its name in the query, its title in the report, and how its values are formatted."""
-
-    name: str
-    title: str
-    kind: Kind = "count"
+from periplus.view.values import Column, Row, Table
 
 
 class Question(Struct, frozen=True):
@@ -43,20 +32,11 @@ class Question(Struct, frozen=True):
     most: int = 50
 
 
-class Part(Struct, frozen=True):
-    """A question with its answer. `sql` or `command` returns the same rows; `is_cut`: there are more rows."""
+class Part(Table, frozen=True, kw_only=True):
+    """A question with its answer, in a chapter of the report."""
 
-    name: str
     chapter: str
-    title: str
-    says: str
     advice: str
-    columns: tuple[Column, ...]
-    rows: list[Row]
-    sql: str = ""
-    command: str = ""
-    figure: str = ""
-    is_cut: bool = False
 
 
 class UsefulLinks(Struct, frozen=True):

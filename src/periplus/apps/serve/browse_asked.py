@@ -11,10 +11,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from periplus.apps.report.few_sites import RATE
-from periplus.apps.report.figures import STEPS
 from periplus.collection.collection import Collection
+from periplus.view.charts import STEPS
+from periplus.view.values import PER_PAGE
 
-from .browse_cells import MAX_EXPORT, PER_PAGE
+from .browse_cells import MAX_EXPORT
 from .browse_tables import TableProblem, TableReader, reader_of
 from .served import ServedCollection, chosen_collection
 

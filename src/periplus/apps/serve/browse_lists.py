@@ -14,13 +14,14 @@ from periplus.collection.collection import Collection, states
 from periplus.collection.facts import freshness
 from periplus.collection.facts.freshness import SignalFacts
 from periplus.collection.facts.freshness_words import TELLERS, fresh_words, trust
-from periplus.collection.wording import counted, lasting
 from periplus.insight.reasons import explained
 from periplus.model import Freshness
 from periplus.parts.revisit.records import RevisitState
+from periplus.view.values import Column, Table
+from periplus.view.wording import counted, lasting
 
 from .browse_asked import Asked
-from .browse_cells import BrowsePage, Column, Query, Table, quoted
+from .browse_cells import BrowsePage, Query, quoted
 from .browse_sites import FILES
 from .browse_state import read_state, spooled_of
 

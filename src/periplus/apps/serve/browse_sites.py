@@ -21,9 +21,10 @@ from periplus.collection.facts.sources import BalanceFacts
 from periplus.insight.reasons import explained
 from periplus.model import Site
 from periplus.urls import canonical, site_of
+from periplus.view.values import Column, Table
 
 from .browse_asked import Asked
-from .browse_cells import BrowsePage, Column, Query, Table, Text, quoted
+from .browse_cells import BrowsePage, Query, Text, quoted
 from .browse_state import read_state
 from .browse_tables import TableProblem
 

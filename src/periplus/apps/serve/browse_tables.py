@@ -25,8 +25,9 @@ from periplus.insight.views.catalogue import needs_computed, tables_in
 from periplus.model import PeriplusError
 from periplus.store.tables import Spooled
 from periplus.store.tables.reader import intact_files_of
+from periplus.view.values import Column, Row, Table
 
-from .browse_cells import Column, Query, Row, Table
+from .browse_cells import Query
 from .browse_state import read_state, spooled_of
 
 if TYPE_CHECKING:

@@ -29,9 +29,9 @@ from periplus.apps.audit.html_page import SIGNS, limits, seen, sized, summary
 from periplus.apps.report.making import audited, judged, still_referred
 from periplus.collection.collection import Collection, existing, held, planned, tally_of
 from periplus.collection.facts.site_list import is_collection
-from periplus.collection.wording import count, counted
 from periplus.model import UsageError
 from periplus.policy.settings import nearest
+from periplus.view.wording import count, counted
 
 from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED

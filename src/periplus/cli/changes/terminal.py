@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.apps.changes import Change, Detail, Difference, Kind, Mark, Passage
-from periplus.collection.wording import count, counted
 from periplus.insight.reasons import explained
+from periplus.view.wording import count, counted
 
 _PROBLEMS = {
     "not-kept": "its bytes were not kept",

@@ -21,12 +21,13 @@ from rich.text import Text
 
 from periplus.collection.progress import Progress
 from periplus.collection.summary import failure_of
-from periplus.collection.wording import by_source, count, counted, harvest, lasting, pace, size, top
+from periplus.collection.wording import by_source, harvest
 from periplus.engine.frontier import Setback
 from periplus.engine.stats import CrawlStats
 from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.urls import site_of
+from periplus.view.wording import count, counted, lasting, pace, size, top
 
 MAX_WATCHED = 50
 """Seeds whose sites are watched for failures: with more of them, single failures are noise."""

@@ -19,10 +19,10 @@ from rich.text import Text
 from periplus.collection.collection import Collection
 from periplus.collection.layout import Layout
 from periplus.collection.resizing import MAX_SHARDS, Resized, Step, requested, resize
-from periplus.collection.wording import counted, lasting
 from periplus.engine.shard import Status
 from periplus.engine.sharding import Crawl, Gather
 from periplus.model import CollectionInUse
+from periplus.view.wording import counted, lasting
 
 from ..consoles import stderr_console
 from .live import PLAIN_EVERY

@@ -13,8 +13,9 @@ from rich.text import Text
 from periplus.collection.collection import Collection
 from periplus.collection.mapping import CrawlCost
 from periplus.collection.summary import Summary
-from periplus.collection.wording import by_source, count, counted, lasting, pace, size, top
+from periplus.collection.wording import by_source
 from periplus.insight.reasons import explained
+from periplus.view.wording import count, counted, lasting, pace, size, top
 
 from ..consoles import stdout_console
 

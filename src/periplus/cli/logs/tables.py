@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from html import escape
 
 from periplus.apps.logs import CrawlerReport, LogFinding, LogReport
 from periplus.apps.logs.findings import needless_of
-from periplus.apps.report import Column, Part
-from periplus.apps.report.page import html_file, table_of
-from periplus.apps.report.wording import byte_size, clean, count, moment, share
+from periplus.apps.report.page import table_of
+from periplus.view.html import html_file
+from periplus.view.values import Column, Row, Table, counts
+from periplus.view.wording import clean, count, moment, share, size
 
 MOST_ROWS = 200
 """Crawlers, or days, in a table of the HTML page; `--json` has all."""
 
 
-def crawlers(report: LogReport) -> Part:
+def crawlers(report: LogReport) -> Table:
     """The crawlers that came, and how often."""
-    rows = [
+    rows: list[Row] = [
         {
             "name": each.name,
             "operator": each.operator or "–",
@@ -35,18 +36,18 @@ def crawlers(report: LogReport) -> Part:
         for each in report.crawlers[:MOST_ROWS]
     ]
     columns = (
-        Column("name", "crawler", "text"), Column("operator", "operator", "text"), Column("purpose", "purpose", "text"),
-        Column("requests", "requests"), Column("share", "of all", "share"), Column("bytes", "bytes", "bytes"),
-        Column("verified", "genuine", "text"), Column("not_modified", "304", "share"),
-        Column("needless", "needless"), Column("saved", "wasted", "bytes"), Column("errors", "errors"),
-        Column("robots", "robots.txt", "text"),
+        Column("name", "crawler"), Column("operator", "operator"), Column("purpose", "purpose"),
+        counts("requests", "requests"), Column("share", "of all", "share"), Column("bytes", "bytes", "bytes"),
+        Column("verified", "genuine"), Column("not_modified", "304", "share"),
+        counts("needless", "needless"), Column("saved", "wasted", "bytes"), counts("errors", "errors"),
+        Column("robots", "robots.txt"),
     )  # fmt: skip
     return _part("crawlers", "Crawlers", rows, columns, is_cut=len(report.crawlers) > MOST_ROWS)
 
 
-def coverage(report: LogReport) -> Part:
+def coverage(report: LogReport) -> Table:
     """How well each crawler follows the published site."""
-    rows = [
+    rows: list[Row] = [
         {
             "name": each.name,
             "urls": each.urls,
@@ -59,28 +60,34 @@ def coverage(report: LogReport) -> Part:
         for each in report.crawlers[:MOST_ROWS]
     ]
     columns = (
-        Column("name", "crawler", "text"), Column("urls", "URLs asked for"), Column("never", "published, never asked"),
+        Column("name", "crawler"), counts("urls", "URLs asked for"), counts("never", "published, never asked"),
         Column("median", "change to visit, median", "seconds"), Column("p90", "90 %", "seconds"),
-        Column("sitemaps", "sitemap reads"), Column("robots", "robots.txt reads"),
+        counts("sitemaps", "sitemap reads"), counts("robots", "robots.txt reads"),
     )  # fmt: skip
     return _part("coverage", "What they read", rows, columns, is_cut=len(report.crawlers) > MOST_ROWS)
 
 
-def days(report: LogReport) -> Part:
+def days(report: LogReport) -> Table:
     """The share of crawlers by day, as in figure 5 of the paper."""
-    rows = [
+    rows: list[Row] = [
         {"day": each.at, "requests": each.requests, "crawlers": each.crawlers / each.requests}
         for each in report.days[-MOST_ROWS:]
     ]
-    columns = (Column("day", "day", "moment"), Column("requests", "requests"), Column("crawlers", "crawlers", "share"))
+    columns = (
+        Column("day", "day", "moment"),
+        counts("requests", "requests"),
+        Column("crawlers", "crawlers", "share"),
+    )
     return _part("days", "Share of crawlers by day", rows, columns, is_cut=len(report.days) > MOST_ROWS)
 
 
-def kinds(report: LogReport) -> Part:
+def kinds(report: LogReport) -> Table:
     """What crawlers ask for, as in figure 4 of the paper."""
     total = sum(report.kinds.values()) or 1
-    rows = [{"kind": kind, "requests": number, "share": number / total} for kind, number in report.kinds.items()]
-    columns = (Column("kind", "kind", "text"), Column("requests", "requests"), Column("share", "share", "share"))
+    rows: list[Row] = [
+        {"kind": kind, "requests": number, "share": number / total} for kind, number in report.kinds.items()
+    ]
+    columns = (Column("kind", "kind"), counts("requests", "requests"), Column("share", "share", "share"))
     return _part("kinds", "What crawlers ask for", rows, columns)
 
 
@@ -120,12 +127,8 @@ def _obeys(each: CrawlerReport) -> str:
     return ", ".join(parts) or "obeyed"
 
 
-def _part(
-    name: str, title: str, rows: Sequence[Mapping[str, object]], columns: tuple[Column, ...], *, is_cut: bool = False
-) -> Part:
-    return Part(
-        name, name, title, "", "", columns, [dict(row) for row in rows], command="periplus logs --json", is_cut=is_cut
-    )
+def _part(name: str, title: str, rows: list[Row], columns: tuple[Column, ...], *, is_cut: bool = False) -> Table:
+    return Table(name=name, title=title, columns=columns, rows=rows, command="periplus logs --json", has_more=is_cut)
 
 
 def page(report: LogReport, made_at: float, *, paper: bool) -> str:
@@ -163,8 +166,8 @@ def _tiles(report: LogReport) -> Iterator[tuple[str, str]]:
     yield count(report.unnamed.addresses), "addresses behave as crawlers and do not say so"
     needless = report.needless
     yield count(needless.same if needless.exact is None else needless.exact), "needless requests"
-    yield byte_size(needless.bytes), "304s would have saved"
-    yield byte_size(needless.archive_bytes), "archives would have saved"
+    yield size(needless.bytes), "304s would have saved"
+    yield size(needless.archive_bytes), "archives would have saved"
     yield share(report.robots_readers.share_with_304), "of readers of robots.txt ever got a 304"
 
 
@@ -178,7 +181,7 @@ def _finding(found: LogFinding) -> str:
     )
 
 
-def _section(part: Part) -> str:
+def _section(part: Table) -> str:
     content = table_of(part) if part.rows else '<p class="none">Nothing to show here.</p>'
     return (
         f'<section id="{part.name}"><h2>{escape(part.title)}</h2><article class="card">{content}</article></section>\n'

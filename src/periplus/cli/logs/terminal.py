@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from periplus.apps.logs import LogReport
-from periplus.apps.report import Part
-from periplus.apps.report.wording import byte_size, clean, written
-from periplus.collection.wording import count, counted
+from periplus.view.terminal import print_table
+from periplus.view.values import Table
+from periplus.view.wording import clean, count, counted, size
 
 from .tables import crawlers, days, kinds, paper_lines
 
@@ -26,7 +26,7 @@ _HIDDEN = frozenset({"operator", "purpose"})
 def print_report(console: Console, report: LogReport, failed: list[str], *, paper: bool, html: str) -> None:
     """Print a report."""
     _print(console, _facts(report), "bold")
-    console.print(_table(crawlers(report)))
+    print_table(console, _shown(crawlers(report)))
     if len(report.crawlers) > _SHOWN:
         _print(console, f"  and {counted(len(report.crawlers) - _SHOWN, 'crawler')} more: --html or --json", "dim")
     _print(console, _savings(report))
@@ -37,8 +37,8 @@ def print_report(console: Console, report: LogReport, failed: list[str], *, pape
     if paper:
         for name, says in paper_lines(report):
             _print(console, f"  {name}: {says}")
-        console.print(_table(kinds(report)))
-        console.print(_table(days(report)))
+        print_table(console, _shown(kinds(report)))
+        print_table(console, _shown(days(report)))
     _print_findings(console, report)
     for line in _open_questions(report):
         _print(console, line, "dim")
@@ -53,7 +53,7 @@ def _facts(report: LogReport) -> str:
     return (
         f"{counted(report.requests, 'request')} in {counted(len(report.files), 'file')}:"
         f" {100 * report.crawler_requests / requests:.1f} % of them and"
-        f" {100 * report.crawler_bytes / (report.bytes or 1):.1f} % of {byte_size(report.bytes)}"
+        f" {100 * report.crawler_bytes / (report.bytes or 1):.1f} % of {size(report.bytes)}"
         f" by {counted(len(report.crawlers), 'known crawler')}"
     )
 
@@ -64,7 +64,7 @@ def _savings(report: LogReport) -> str:
         found = f"{count(needless.same)} of {count(needless.repeated)} repeated requests brought a 304 or the same size"
     else:
         found = f"{count(needless.exact)} of {count(needless.judged or 0)} repeated downloads were of unchanged pages"
-    saved = f"304s would have saved {byte_size(needless.bytes)}, archives {byte_size(needless.archive_bytes)}"
+    saved = f"304s would have saved {size(needless.bytes)}, archives {size(needless.archive_bytes)}"
     return f"{found}; {saved}"
 
 
@@ -96,14 +96,9 @@ def _open_questions(report: LogReport) -> list[str]:
     return lines
 
 
-def _table(part: Part) -> Table:
-    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-    shown = [column for column in part.columns if column.name not in _HIDDEN]
-    for column in shown:
-        table.add_column(column.title, justify="left" if column.kind == "text" else "right", overflow="fold")
-    for row in part.rows[:_SHOWN]:
-        table.add_row(*(Text(written(row[column.name], column.kind)) for column in shown))
-    return table
+def _shown(table: Table) -> Table:
+    columns = tuple(column for column in table.columns if column.name not in _HIDDEN)
+    return replace(table, title="", columns=columns, rows=table.rows[:_SHOWN])
 
 
 def _print(console: Console, text: str, style: str = "") -> None:

@@ -108,7 +108,7 @@ def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curv
 
 def _sheet(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Sheet:
     from periplus.apps.simulate.plots import sparkline
-    from periplus.collection.wording import lasting
+    from periplus.view.wording import lasting
 
     columns = (
         Column("k"),

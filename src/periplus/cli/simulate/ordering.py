@@ -144,7 +144,7 @@ def _picture(scenario: Scenario, curves: Sequence[Curve]) -> Plot:
 
 def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[Curve]) -> Sheet:
     from periplus.apps.simulate.plots import sparkline
-    from periplus.collection.wording import lasting
+    from periplus.view.wording import lasting
 
     pictures = {curve.name: sparkline(curve.y, _WIDTH, low=0.0, high=1.0) for curve in curves}
     budgets = sorted({row.budget for row in rows})

@@ -138,7 +138,7 @@ class ExperimentProgress:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total)
             return
-        from periplus.collection.wording import lasting
+        from periplus.view.wording import lasting
 
         from ..crawl.live import PLAIN_EVERY
 

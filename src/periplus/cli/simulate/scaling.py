@@ -165,7 +165,7 @@ def _sheet(settings: ScalingSettings, rows: Sequence[ScalingRow]) -> Sheet:
 
 
 def _cells(row: ScalingRow) -> list[str]:
-    from periplus.collection.wording import lasting
+    from periplus.view.wording import lasting
 
     return [
         f"{row.shards:,}",

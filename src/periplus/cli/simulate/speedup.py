@@ -124,7 +124,7 @@ def _picture(scenario: Scenario, rows: Sequence[SpeedupRow]) -> Plot:
 
 
 def _sheet(scenario: Scenario, policy: PolicyChoice, rows: Sequence[SpeedupRow]) -> Sheet:
-    from periplus.collection.wording import lasting
+    from periplus.view.wording import lasting
 
     columns = (
         Column("bytes/s"),

@@ -16,7 +16,7 @@ from periplus.apps.survey.tables import Table, Value
 from periplus.collection.collection import Collection, states, tally_of
 from periplus.collection.progress import Progress
 from periplus.collection.summary import Summary
-from periplus.collection.wording import count, counted, lasting, pace, size
+from periplus.view.wording import count, counted, lasting, pace, size
 
 from ..consoles import can_draw, one_line, stdout_console
 from ..crawl.live import Row, View, host_rows, hosts

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from periplus.model import Freshness, NextVisit
 from periplus.parts.revisit.evidence import DAY
+from periplus.view.wording import count, counted, lasting
 
-from ..wording import count, counted, lasting
 from .freshness import PageFreshness, SignalFacts, SiteFreshness
 
 _CENTURY = 36_525.0

@@ -21,11 +21,11 @@ from periplus.model import Lane, RobotsFile, Site, Url, UsageError
 from periplus.policy.balance import SiteBalance
 from periplus.store import DiskState, SiteState
 from periplus.urls import canonical, site_of
+from periplus.view.wording import counted, lasting
 
 from ..collection import Collection, states
 from ..config.settings import Config
 from ..layout import Layout
-from ..wording import counted, lasting
 
 _WWW = "www."
 

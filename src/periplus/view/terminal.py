@@ -1,0 +1,80 @@
+"""Tables and facts on a terminal, with rich; elsewhere a line a row, however long, for programs that read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from .values import Column, Facts, Table
+from .wording import written
+
+_STYLES = {"url": "cyan", "site": "cyan", "picture": "cyan", "reason": "yellow"}
+_GAP = "  "
+_LONGEST = 10_000
+"""Letters of a cell: a URL is shown whole."""
+
+
+def print_lines(console: Console, lines: Sequence[str], style: str = "") -> None:
+    """Print lines that are never broken, however long they are."""
+    for line in lines:
+        console.print(Text(line, style=style), soft_wrap=True)
+
+
+def print_facts(console: Console, facts: Facts) -> None:
+    """Print a title, and a line for each label that has a text."""
+    console.print(Text(facts.title, style="bold"), soft_wrap=True)
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in facts.lines:
+        if value:
+            grid.add_row(f"  {name}", Text(value))
+    console.print(grid)
+
+
+def print_table(console: Console, table: Table, *, has_head: bool = True) -> None:
+    """Print a table as wide as the terminal, below its title; elsewhere as wide as it needs to be, without pictures."""
+    if table.title:
+        console.print(Text(table.title, style="bold"), soft_wrap=True)
+    indent = 2 if table.title else 0
+    columns = [each for each in table.columns if console.is_terminal or each.kind != "picture"]
+    cells = [[_word(row.get(column.name), column) for column in columns] for row in table.rows]
+    if not console.is_terminal:
+        heads = [[column.title or column.name for column in columns]] if has_head else []
+        lines = aligned([*heads, *cells], [column.is_number for column in columns])
+        print_lines(console, [" " * indent + line for line in lines])
+    else:
+        grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="dim", show_header=has_head)
+        for column in columns:
+            grid.add_column(
+                column.title or column.name,
+                justify="right" if column.is_number else "left",
+                style=_STYLES.get(column.kind, ""),
+                no_wrap=column.is_number,
+                overflow="fold",
+            )
+        for row in cells:
+            grid.add_row(*map(Text, row))
+        console.print(Padding(grid, (0, 0, 0, indent), expand=False))
+    if table.says:
+        print_lines(console, table.says.splitlines(), "dim")
+
+
+def _word(value: object, column: Column) -> str:
+    return "" if value is None else written(value, column.kind, _LONGEST)
+
+
+def aligned(rows: Sequence[Sequence[str]], to_right: Sequence[bool]) -> list[str]:
+    """Rows of cells as lines, each column as wide as its widest cell."""
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    return [_GAP.join(map(_padded, row, widths, to_right)).rstrip() for row in rows]
+
+
+def _padded(text: str, width: int, to_right: bool) -> str:
+    blanks = " " * (width - cell_len(text))
+    return blanks + text if to_right else text + blanks

@@ -1,0 +1,92 @@
+"""What is shown, as values: tables, facts, and findings with what to do about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Any, Literal
+
+from msgspec import Struct
+
+PER_PAGE = 25
+"""Rows of a table on a page: what fits on a screen or two."""
+
+Kind = Literal[
+    "text", "url", "site", "table", "reason", "code", "severity", "count", "share", "seconds", "bytes", "number",
+    "moment", "picture",
+]  # fmt: skip
+"""How a value is shown. `moment` is POSIX seconds; a `picture` is made of letters, for terminals alone."""
+Row = dict[str, Any]
+Lines = list[tuple[str, str]]
+"""Labels with their texts; those without a text are not shown."""
+
+
+class Column(Struct, frozen=True):
+    """A column: its name in the data, its title, and how its values are shown. A text is shown as it is."""
+
+    name: str
+    title: str = ""
+    kind: Kind = "text"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether values are aligned to the right."""
+        return self.kind in ("count", "share", "seconds", "bytes", "number")
+
+
+def counts(name: str, title: str = "") -> Column:
+    """A column of whole numbers."""
+    return Column(name, title, "count")
+
+
+class Table(Struct, frozen=True, kw_only=True):
+    """A table as it is shown: rows from number `first` on (0 is the first row); `has_more`: there are more.
+
+    The same rows come from `sql`, or from `command` where only the state of the crawl has them. `figure` names a chart
+    of them. `problem` is why the table could not be read, `empty` what is shown if it has no rows.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: list[Row]
+    says: str = ""
+    sql: str = ""
+    command: str = ""
+    figure: str = ""
+    first: int = 0
+    per_page: int = PER_PAGE
+    has_more: bool = False
+    sorts: tuple[str, ...] = ()
+    problem: str = ""
+    empty: str = "Nothing."
+
+
+def sheet(title: str, columns: Sequence[Column], cells: Iterable[Sequence[Any]], says: str = "") -> Table:
+    """A table from rows of cells in the order of the columns."""
+    rows = [{column.name: cell for column, cell in zip(columns, row, strict=True)} for row in cells]
+    return Table(name="", title=title, columns=tuple(columns), rows=rows, says=says)
+
+
+class Facts(Struct, frozen=True):
+    """What is known of one thing."""
+
+    title: str
+    lines: Lines
+
+
+class Severity(StrEnum):
+    """How much a finding matters: errors mislead crawlers or visitors, warnings waste visits, notices are minor."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTICE = "notice"
+
+    @property
+    def rank(self) -> int:
+        """0 for the most severe."""
+        return list(Severity).index(self)
+
+
+SIGNS = {"error": "✗", "warning": "!", "notice": "i", "good": "✓", "unknown": "?"}
+"""The sign of each verdict, for readers who do not see the colours."""
