@@ -8,12 +8,13 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from periplus.collection.collection import existing
 from periplus.collection.facts.forms import FormFacts, form_facts, form_lines
 from periplus.model import UsageError
+from periplus.view.terminal import print_facts
+from periplus.view.values import Facts
 from periplus.view.wording import counted
 
 from . import options
@@ -42,13 +43,7 @@ def forms(
     console = stdout_console()
     console.print(Text(_summary(found), style="bold"), soft_wrap=True)
     for each in found[: None if site else _SHOWN]:
-        grid = Table.grid(padding=(0, 2, 0, 0))
-        grid.add_column(style="dim", no_wrap=True)
-        grid.add_column(overflow="fold")
-        for name, value in form_lines(each):
-            grid.add_row(f"  {name}", Text(value))
-        console.print(Text(f"\n{each.site}", style="bold"), soft_wrap=True)
-        console.print(grid)
+        print_facts(console, Facts(f"\n{each.site}", form_lines(each)))
     folder = shlex.quote(str(collection))
     if not site and len(found) > _SHOWN:
         console.print(Text(f"\nperiplus forms {folder} SITE shows the others", style="dim"), soft_wrap=True)

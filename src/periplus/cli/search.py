@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from periplus.apps.search.indexing import open_index
 from periplus.collection.collection import existing
 from periplus.collection.facts.site_list import is_collection
+from periplus.view.terminal import print_table
+from periplus.view.values import Column, sheet_of
 from periplus.view.wording import count, counted
 
 from . import options
@@ -89,10 +90,9 @@ def _evaluate(folder: Path, *, is_json: bool) -> None:
     console = stdout_console()
     facts = f"{counted(found.queries, 'query', 'queries')} made from links and titles of {counted(found.pages, 'page')}"
     console.print(Text(facts), soft_wrap=True)
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("ranking", "MRR", "success at 1", "success at 10"):
-        table.add_column(name, justify="left" if name == "ranking" else "right")
-    for name, measured in found.rankings.items():
-        figures = (measured.reciprocal_rank, measured.success_1, measured.success_10)
-        table.add_row(name, *(f"{figure:.3f}" for figure in figures))
-    console.print(table)
+    columns = (Column("ranking"), *(Column(name, kind="number") for name in ("MRR", "success at 1", "success at 10")))
+    rows = [
+        (name, *(f"{figure:.3f}" for figure in (each.reciprocal_rank, each.success_1, each.success_10)))
+        for name, each in found.rankings.items()
+    ]
+    print_table(console, sheet_of("", columns, rows))

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from periplus.collection.collection import existing
@@ -15,6 +14,8 @@ from periplus.collection.judging import judge_spam, labels_of, model_of, spam_jo
 from periplus.model import UsageError
 from periplus.parts.spam.model import encoded, loudest, probability
 from periplus.urls import canonical, site_of
+from periplus.view.terminal import print_table
+from periplus.view.values import Column, sheet_of
 
 from . import options
 from .consoles import stdout_console
@@ -79,13 +80,12 @@ def explain(
     if json:
         typer.echo(msgspec.json.encode({"host": facts.host, "score": score, "pages": facts.page_count, "parts": parts}))
         return
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for part in sorted(parts, key=lambda each: -abs(each.weight))[:_SHOWN]:
-        table.add_row(f"  {part.weight:+.2f}", Text(part.words))
+    largest = sorted(parts, key=lambda each: -abs(each.weight))[:_SHOWN]
+    rows = [(f"  {part.weight:+.2f}", part.words) for part in largest]
     console = stdout_console()
     console.print(Text(f"{facts.host}: probability of spam {score:.2f}, from {facts.page_count} pages"), soft_wrap=True)
     console.print(Text(f"  raised most by: {'; '.join(loudest(parts))}"), soft_wrap=True)
-    console.print(table)
+    print_table(console, sheet_of("", (Column("weight"), Column("words")), rows), has_head=False)
 
 
 @spam.command()

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from typing import Any
 
-from .values import Column, Severity, Table
+from .values import Column, Severity, Sheet
 from .wording import clean, written
 
 Link = Callable[[str], str]
@@ -71,9 +71,9 @@ LINKS: Mapping[str, Link] = {
 """How values of a kind are written in a file by itself; pages of a server have links to each other, too."""
 
 
-def html_table(table: Table, links: Mapping[str, Link] = LINKS, sort: Link | None = None) -> str:
-    """The rows of a table. `sort` makes the target of the title of a column that the table can be sorted by."""
-    heads = "".join(_head(column, sort if column.name in table.sorts else None) for column in table.columns)
+def html_table(table: Sheet, links: Mapping[str, Link] = LINKS, sorts: Collection[str] = (), sort: Link = str) -> str:
+    """The rows of a table. `sort` makes the target of the titles of the columns in `sorts`."""
+    heads = "".join(_head(column, sort if column.name in sorts else None) for column in table.columns)
     rows = "".join(
         f"<tr>{''.join(_cell(column, row.get(column.name), links) for column in table.columns)}</tr>\n"
         for row in table.rows

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from .values import Column, Facts, Table
+from .values import Column, Facts, Sheet
 from .wording import written
 
 _STYLES = {"url": "cyan", "site": "cyan", "picture": "cyan", "reason": "yellow"}
@@ -37,7 +37,7 @@ def print_facts(console: Console, facts: Facts) -> None:
     console.print(grid)
 
 
-def print_table(console: Console, table: Table, *, has_head: bool = True) -> None:
+def print_table(console: Console, table: Sheet, *, has_head: bool = True) -> None:
     """Print a table as wide as the terminal, below its title; elsewhere as wide as it needs to be, without pictures."""
     if table.title:
         console.print(Text(table.title, style="bold"), soft_wrap=True)

@@ -39,11 +39,11 @@ def counts(name: str, title: str = "") -> Column:
     return Column(name, title, "count")
 
 
-class Table(Struct, frozen=True, kw_only=True):
-    """A table as it is shown: rows from number `first` on (0 is the first row); `has_more`: there are more.
+class Sheet(Struct, frozen=True, kw_only=True):
+    """Rows with their columns, a title, and a sentence on what they show.
 
     The same rows come from `sql`, or from `command` where only the state of the crawl has them. `figure` names a chart
-    of them. `problem` is why the table could not be read, `empty` what is shown if it has no rows.
+    of them.
     """
 
     name: str
@@ -54,6 +54,14 @@ class Table(Struct, frozen=True, kw_only=True):
     sql: str = ""
     command: str = ""
     figure: str = ""
+
+
+class Table(Sheet, frozen=True, kw_only=True):
+    """A part of a sheet: rows from number `first` on (0 is the first row); `has_more`: there are more.
+
+    `problem` is why the table could not be read, `empty` what is shown if it has no rows.
+    """
+
     first: int = 0
     per_page: int = PER_PAGE
     has_more: bool = False
@@ -62,10 +70,10 @@ class Table(Struct, frozen=True, kw_only=True):
     empty: str = "Nothing."
 
 
-def sheet(title: str, columns: Sequence[Column], cells: Iterable[Sequence[Any]], says: str = "") -> Table:
-    """A table from rows of cells in the order of the columns."""
+def sheet_of(title: str, columns: Sequence[Column], cells: Iterable[Sequence[Any]], says: str = "") -> Sheet:
+    """A sheet from rows of cells in the order of the columns."""
     rows = [{column.name: cell for column, cell in zip(columns, row, strict=True)} for row in cells]
-    return Table(name="", title=title, columns=tuple(columns), rows=rows, says=says)
+    return Sheet(name="", title=title, columns=tuple(columns), rows=rows, says=says)
 
 
 class Facts(Struct, frozen=True):

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 from periplus.view.charts import SHARES, Curve, Point, Scale, line_plot, linear, logarithmic, scatter_plot
-from periplus.view.values import Row, Table
+from periplus.view.values import Row, Sheet
 from periplus.view.wording import count, share, short
 
 from . import bar_figures as bars
@@ -25,7 +25,7 @@ _WILD: Final = 50
 """A plot over time is logarithmic if its highest value is this many times the median: else all but one lie at 0."""
 
 
-def drawn(table: Table) -> str:
+def drawn(table: Sheet) -> str:
     """The figure of a table as SVG; empty if there is none or it has no rows."""
     draw = FIGURES.get(table.figure)
     return draw(table.rows, table.title) if draw is not None and table.rows else ""

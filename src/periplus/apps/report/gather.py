@@ -73,7 +73,7 @@ def _answered(views: Views, question: Question, state: CrawlState) -> Part:
     if any(column.name == "meaning" for column in question.columns):
         rows = [row | {"meaning": _meaning(str(row["reason"]), state)} for row in rows]
     kept = rows[: question.most]
-    has_more = len(rows) > question.most or sql.endswith(f"limit {len(rows)}")
+    is_cut = len(rows) > question.most or sql.endswith(f"limit {len(rows)}")
     return Part(
         name=question.name,
         chapter=question.chapter,
@@ -84,7 +84,7 @@ def _answered(views: Views, question: Question, state: CrawlState) -> Part:
         rows=kept,
         sql=sql,
         figure=question.figure,
-        has_more=has_more,
+        is_cut=is_cut,
     )
 
 

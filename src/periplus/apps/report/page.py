@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from periplus.view.html import html_file, html_table, link, prose
-from periplus.view.values import Table
 from periplus.view.wording import clean, count, counted, duration, moment, share, size
 
 from .drawing import drawn
@@ -134,12 +133,12 @@ def _details(title: str, content: str, parts: Iterable[Part], report: Report) ->
     yield "</details>"
 
 
-_MORE = '<p class="soft small">The first rows; the query without its limit returns all.</p>'
+MORE = '<p class="soft small">The first rows; the query without its limit returns all.</p>'
 
 
-def table_of(part: Table) -> str:
+def table_of(part: Part) -> str:
     """The rows of a part, and whether there are more."""
-    return html_table(part) + (_MORE if part.has_more else "")
+    return html_table(part) + (MORE if part.is_cut else "")
 
 
 # useful links

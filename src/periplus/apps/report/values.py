@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from periplus.apps.ulinks import Ulink
 from periplus.model import RobotsFile
-from periplus.view.values import Column, Row, Table
+from periplus.view.values import Column, Row, Sheet
 
 
 class Question(Struct, frozen=True):
@@ -32,11 +32,12 @@ class Question(Struct, frozen=True):
     most: int = 50
 
 
-class Part(Table, frozen=True, kw_only=True):
-    """A question with its answer, in a chapter of the report."""
+class Part(Sheet, frozen=True, kw_only=True):
+    """A question with its answer, in a chapter of the report. `is_cut`: there are more rows."""
 
     chapter: str
     advice: str
+    is_cut: bool = False
 
 
 class UsefulLinks(Struct, frozen=True):

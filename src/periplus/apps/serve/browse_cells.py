@@ -115,7 +115,7 @@ def site_path(site: str) -> str:
 
 def grid(table: Table, link: Callable[..., str], here: str, kept: dict[str, str]) -> Markup:
     """The rows of a table. Titles of columns sort it: they link to this page with the parameters it has."""
-    return Markup(html_table(table, links_of(link), lambda name: link(here, **kept | {"sort": name})))  # noqa: S704 - all values are escaped
+    return Markup(html_table(table, links_of(link), table.sorts, lambda name: link(here, **kept | {"sort": name})))  # noqa: S704 - all values are escaped
 
 
 def figure(table: Table) -> Markup | None:

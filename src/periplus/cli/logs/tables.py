@@ -7,8 +7,8 @@ from html import escape
 
 from periplus.apps.logs import CrawlerReport, LogFinding, LogReport
 from periplus.apps.logs.findings import needless_of
-from periplus.apps.report.page import table_of
-from periplus.view.html import html_file
+from periplus.apps.report.page import MORE
+from periplus.view.html import html_file, html_table
 from periplus.view.values import Column, Row, Table, counts
 from periplus.view.wording import clean, count, moment, share, size
 
@@ -182,7 +182,9 @@ def _finding(found: LogFinding) -> str:
 
 
 def _section(part: Table) -> str:
-    content = table_of(part) if part.rows else '<p class="none">Nothing to show here.</p>'
+    content = (
+        html_table(part) + (MORE if part.has_more else "") if part.rows else '<p class="none">Nothing to show here.</p>'
+    )
     return (
         f'<section id="{part.name}"><h2>{escape(part.title)}</h2><article class="card">{content}</article></section>\n'
     )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from periplus.model import Freshness, NextVisit
 from periplus.parts.revisit.evidence import DAY
+from periplus.view.values import Lines
 from periplus.view.wording import count, counted, lasting
 
 from .freshness import PageFreshness, SignalFacts, SiteFreshness
@@ -115,8 +116,6 @@ def fresh_words(known: Freshness | None) -> str:
 
 
 # a site
-
-Lines = list[tuple[str, str]]
 
 
 def site_lines(facts: SiteFreshness | None) -> Lines:

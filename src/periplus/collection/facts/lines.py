@@ -14,6 +14,7 @@ from typing import Final
 from periplus.insight.reasons import explained
 from periplus.model import Url, UrlRecord
 from periplus.policy.balance import Move
+from periplus.view.values import Lines
 from periplus.view.wording import count, counted, size, top, when
 
 from ..wording import by_source, harvest
@@ -110,8 +111,6 @@ def balance_line(facts: BalanceFacts | None) -> str:
     return f"of {counted(pages, 'page')} {shared}{moved}  {picture}"
 
 
-Lines = list[tuple[str, str]]
-"""Each a label and what is known; empty if nothing is known."""
 _REASONS_SHOWN = 4
 """Reasons named in a line."""
 
