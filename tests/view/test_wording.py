@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.each_case import each_case
 
 from periplus.view.html import link, prose
-from periplus.view.wording import clean, lasting, pace, share, size, top
+from periplus.view.wording import clean, lasting, one_line, pace, share, size, top
 
 
 @given(st.text())
@@ -49,3 +49,9 @@ def test_numbers_as_people_say_them() -> None:
     ]
     assert [pace(each) for each in (0.0, 1.25, 512.3)] == ["0.0/s", "1.2/s", "512/s"]
     assert top({"http-404": 5, "timeout": 9, "reset": 1, "tls": 1}) == "timeout 9 · 404 5 · reset 1 · …"
+
+
+def test_one_line_stays_one_line() -> None:
+    """Line ends are replaced where a text must not break a table."""
+    assert one_line("a\nb\x1bc") == "a\ufffdb\ufffdc"
+    assert one_line("ordinary é") == "ordinary é"

@@ -53,11 +53,6 @@ _OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What a terminal would obey instead of show: C0 without tab and line feed, DEL, C1, and marks of direction."""
 
 
-def one_line(text: str) -> str:
-    """Text of a page for one line of a terminal: what is not printable is replaced."""
-    return text if text.isprintable() else "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
-
-
 class _Output(Console):
     """A console whose reader may end before it does, and which prints nothing that a terminal would obey."""
 

@@ -51,7 +51,7 @@ def print_live(collection: Path, what: str | None, *, is_json: bool) -> None:
     console = stdout_console()
     print_facts(console, Facts(f"{status['collection']}: {status['kind']} in process {status['pid']}", _lines(status)))
     if status["sites"]:
-        print_table(console, _queues(status["sites"]))
+        print_table(console, _queues(status["sites"]), indent=2)
 
 
 def _lines(status: dict[str, Any]) -> list[tuple[str, str]]:
@@ -127,7 +127,7 @@ def info(
         case SiteFacts():
             print_facts(console, Facts(facts.site, site_lines(facts)))
             if all_ and facts.balance is not None and facts.balance.history:
-                print_table(console, balance_table(facts.balance, is_counted=True))
+                print_table(console, balance_table(facts.balance, is_counted=True), indent=2)
         case UrlFacts():
             print_facts(console, Facts(facts.url, url_lines(facts, str(collection))))
 
@@ -141,9 +141,9 @@ def print_collection(console: Console, facts: CollectionFacts, *, is_whole: bool
     print_facts(console, Facts(facts.collection, collection_lines(facts, is_whole=is_whole)))
     reasons = reason_tables(facts)
     for table in reasons if is_whole else ():
-        print_table(console, replace(table, title=table.name.replace("_", " ")), has_head=False)
+        print_table(console, replace(table, title=table.name.replace("_", " ")), has_head=False, indent=2)
     if facts.largest:
-        print_table(console, _site_table(facts, len(facts.largest) if is_whole else _SITES_SHOWN))
+        print_table(console, _site_table(facts, len(facts.largest) if is_whole else _SITES_SHOWN), indent=2)
     if not is_whole and (facts.sites > _SITES_SHOWN or reasons):
         more = f"periplus info {shlex.quote(facts.collection)} --all explains every reason and lists more sites"
         print_lines(console, [more], "dim")

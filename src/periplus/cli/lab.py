@@ -151,4 +151,4 @@ def _site_table(world: World) -> Sheet:
     ]
     rest = Counter(site.profile.value for site in sites[LARGEST_SHOWN:])
     smaller = ", ".join(f"{n} {name}" for name, n in rest.most_common())
-    return sheet_of(title, columns, rows, f"and {rest.total():,} smaller: {smaller}" if rest else "")
+    return sheet_of(title, columns, rows, [f"and {rest.total():,} smaller: {smaller}"] if rest else ())

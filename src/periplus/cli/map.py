@@ -32,12 +32,12 @@ from periplus.insight.listed import Listed, listed_urls
 from periplus.insight.reasons import explained
 from periplus.model import Url
 from periplus.urls import site_of
-from periplus.view.wording import count, counted, lasting, size, top
+from periplus.view.wording import count, counted, lasting, one_line, size, top
 
 from . import NOTHING_FETCHED, options
 from .app import INTERRUPTED
 from .closed_pipe import unless_closed
-from .consoles import one_line, stderr_console, stdout_console
+from .consoles import stderr_console, stdout_console
 from .crawl.running import run
 from .setting_options import takes_settings, typed_settings
 from .survey.output import FILES

@@ -7,7 +7,6 @@ folder `insight` of the collection.
 
 from __future__ import annotations
 
-import csv
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,10 +22,13 @@ from rich.text import Text
 from periplus.collection.collection import existing
 from periplus.insight.plain_values import plain, word
 from periplus.model import UsageError
+from periplus.view.csv_text import csv_chunks
+from periplus.view.terminal import aligned
+from periplus.view.wording import one_line
 
 from . import options
 from .closed_pipe import unless_closed
-from .consoles import one_line, stderr_console, stdout_console
+from .consoles import stderr_console, stdout_console
 from .options import JobsCluster, executor_at
 
 if TYPE_CHECKING:
@@ -139,10 +141,8 @@ def _write_json(names: Sequence[str], rows: Iterable[Row]) -> None:
 
 
 def _write_csv(names: Sequence[str], rows: Iterable[Row]) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow(["" if value is None else word(value) for value in row])
+    for chunk in csv_chunks(names, rows, word):
+        sys.stdout.write(chunk)
     sys.stdout.flush()
 
 
@@ -159,13 +159,8 @@ def _show(names: Sequence[str], rows: Iterator[Row], limit: int) -> None:
         all(isinstance(row[place], int | float | Decimal | None) for row in shown) for place in range(len(names))
     ]
     cells = [[_cell(value, widest) for value in row] for row in chain([names], shown)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for number, line in enumerate(cells):
-        aligned = [
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(line, widths, numeric, strict=True)
-        ]
-        console.print(Text("  ".join(aligned).rstrip(), style="" if number else "bold"), soft_wrap=True)
+    for number, line in enumerate(aligned(cells, numeric)):
+        console.print(Text(line, style="" if number else "bold"), soft_wrap=True)
     if not shown:
         console.print(Text("no rows", style="dim"))
     if is_cut:

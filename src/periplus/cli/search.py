@@ -13,7 +13,7 @@ from periplus.apps.search.indexing import open_index
 from periplus.collection.collection import existing
 from periplus.collection.facts.site_list import is_collection
 from periplus.view.terminal import print_table
-from periplus.view.values import Column, sheet_of
+from periplus.view.values import Column, counts, sheet_of
 from periplus.view.wording import count, counted
 
 from . import options
@@ -90,7 +90,7 @@ def _evaluate(folder: Path, *, is_json: bool) -> None:
     console = stdout_console()
     facts = f"{counted(found.queries, 'query', 'queries')} made from links and titles of {counted(found.pages, 'page')}"
     console.print(Text(facts), soft_wrap=True)
-    columns = (Column("ranking"), *(Column(name, kind="number") for name in ("MRR", "success at 1", "success at 10")))
+    columns = (Column("ranking"), counts("MRR"), counts("success at 1"), counts("success at 10"))
     rows = [
         (name, *(f"{figure:.3f}" for figure in (each.reciprocal_rank, each.success_1, each.success_10)))
         for name, each in found.rankings.items()

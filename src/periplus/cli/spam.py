@@ -81,11 +81,11 @@ def explain(
         typer.echo(msgspec.json.encode({"host": facts.host, "score": score, "pages": facts.page_count, "parts": parts}))
         return
     largest = sorted(parts, key=lambda each: -abs(each.weight))[:_SHOWN]
-    rows = [(f"  {part.weight:+.2f}", part.words) for part in largest]
+    rows = [(f"{part.weight:+.2f}", part.words) for part in largest]
     console = stdout_console()
     console.print(Text(f"{facts.host}: probability of spam {score:.2f}, from {facts.page_count} pages"), soft_wrap=True)
     console.print(Text(f"  raised most by: {'; '.join(loudest(parts))}"), soft_wrap=True)
-    print_table(console, sheet_of("", (Column("weight"), Column("words")), rows), has_head=False)
+    print_table(console, sheet_of("", (Column("weight"), Column("words")), rows), has_head=False, indent=2)
 
 
 @spam.command()

@@ -37,11 +37,10 @@ def print_facts(console: Console, facts: Facts) -> None:
     console.print(grid)
 
 
-def print_table(console: Console, table: Sheet, *, has_head: bool = True) -> None:
-    """Print a table as wide as the terminal, below its title; elsewhere as wide as it needs to be, without pictures."""
+def print_table(console: Console, table: Sheet, *, has_head: bool = True, indent: int = 0) -> None:
+    """Print a table as wide as the terminal; elsewhere as wide as it needs to be, without pictures."""
     if table.title:
         console.print(Text(table.title, style="bold"), soft_wrap=True)
-    indent = 2 if table.title else 0
     columns = [each for each in table.columns if console.is_terminal or each.kind != "picture"]
     cells = [[_word(row.get(column.name), column) for column in columns] for row in table.rows]
     if not console.is_terminal:

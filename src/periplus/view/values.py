@@ -70,10 +70,10 @@ class Table(Sheet, frozen=True, kw_only=True):
     empty: str = "Nothing."
 
 
-def sheet_of(title: str, columns: Sequence[Column], cells: Iterable[Sequence[Any]], says: str = "") -> Sheet:
-    """A sheet from rows of cells in the order of the columns."""
+def sheet_of(title: str, columns: Sequence[Column], cells: Iterable[Sequence[Any]], notes: Sequence[str] = ()) -> Sheet:
+    """A sheet from rows of cells in the order of the columns, with lines below it."""
     rows = [{column.name: cell for column, cell in zip(columns, row, strict=True)} for row in cells]
-    return Sheet(name="", title=title, columns=tuple(columns), rows=rows, says=says)
+    return Sheet(name="", title=title, columns=tuple(columns), rows=rows, says="\n".join(notes))
 
 
 class Facts(Struct, frozen=True):

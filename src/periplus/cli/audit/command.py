@@ -31,11 +31,11 @@ from periplus.collection.collection import Collection, existing, held, planned, 
 from periplus.collection.facts.site_list import is_collection
 from periplus.model import UsageError
 from periplus.policy.settings import nearest
-from periplus.view.wording import count, counted
+from periplus.view.wording import count, counted, one_line
 
 from .. import NOTHING_FETCHED, options
 from ..app import INTERRUPTED
-from ..consoles import one_line, stderr_console, stdout_console
+from ..consoles import stderr_console, stdout_console
 from ..setting_options import takes_settings, typed_settings
 
 if TYPE_CHECKING:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from periplus.view.terminal import print_table
+from periplus.view.values import Column, Sheet, counts, sheet_of
+
+from ..consoles import stdout_console
 from . import options
 from .ordering import seeds_words
-from .output import Column, ExperimentProgress, Files, Sheet, per_cent, print_json, say, stoppable, warn, write
+from .output import ExperimentProgress, Files, per_cent, print_json, stoppable, warn, write
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.findings import Curve
@@ -65,7 +69,7 @@ def batch(
         if json:
             print_json(rows)
         else:
-            say(_sheet(scenario, rows, curves))
+            print_table(stdout_console(), _sheet(scenario, rows, curves))
 
 
 def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
@@ -111,12 +115,12 @@ def _sheet(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]
     from periplus.view.wording import lasting
 
     columns = (
-        Column("k"),
-        Column("bytes/s"),
-        Column("robots at work", is_number=False, is_picture=True),
-        Column("idle"),
-        Column("mostly idle"),
-        Column("virtual time"),
+        counts("k"),
+        counts("bytes/s"),
+        Column("robots at work", kind="picture"),
+        counts("idle"),
+        counts("mostly idle"),
+        counts("virtual time"),
     )
     lines = [
         [
@@ -136,4 +140,4 @@ def _sheet(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]
         f"{first.top_tenth:.0%} of them on a tenth of the sites",
         "idle: the robots' time without work, in per cent; mostly idle: the time in which most of them had none",
     )
-    return Sheet(title, columns, lines, notes)
+    return sheet_of(title, columns, lines, notes)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from periplus.model import UsageError
+from periplus.view.values import Column, Sheet, counts, sheet_of
 
 from . import options
 from . import reproduce as simulate_reproduce
 from .batch import batch
 from .freshness import freshness, signals
 from .ordering import focused, ordering
-from .output import Column, Sheet, per_cent, run_small
+from .output import per_cent, run_small
 from .reproduce import ReproduceOptions
 from .scaling import scaling
 from .speedup import speedup
@@ -56,7 +57,7 @@ def _reputation_sheet(rows: Sequence[ReputationRow]) -> Sheet:
     first, plain = rows[0], FARMS[0]
     farms = list(dict.fromkeys(row.farm for row in rows))
     names = ("score", "honest", "farm", *farms)
-    columns = tuple(Column(name, is_number=number > 0) for number, name in enumerate(names))
+    columns = tuple(Column(name, kind="number" if number > 0 else "text") for number, name in enumerate(names))
     lines = []
     for row in (row for row in rows if row.farm == first.farm):
         shares = [per_cent(each.share, each.low, each.high) for each in rows if each.score == row.score]
@@ -70,7 +71,7 @@ def _reputation_sheet(rows: Sequence[ReputationRow]) -> Sheet:
         "addresses: one for each domain of the farm; domains: twice as many; bought: a link from a random honest "
         "domain for each; seed: a link from one seed; all: all of it",
     )
-    return Sheet(title, columns, lines, notes)
+    return sheet_of(title, columns, lines, notes)
 
 
 Pages = Annotated[int, typer.Option("--pages", metavar="N", min=10, max=1_000_000, help="Pages of each site.")]
@@ -104,11 +105,11 @@ def balance(
 def _sheet(rows: Sequence[BalanceRow]) -> Sheet:
     first = rows[0]
     columns = (
-        Column("site", is_number=False),
-        Column("way", is_number=False),
-        Column("unique pages"),
-        Column("of the best split"),
-        Column("from sitemaps"),
+        Column("site"),
+        Column("way"),
+        counts("unique pages"),
+        counts("of the best split"),
+        counts("from sitemaps"),
     )
     lines = [[row.kind, row.way, _pages(row), per_cent(row.of_best), per_cent(row.sitemaps)] for row in rows]
     last = first.seed + first.repetitions - 1
@@ -118,7 +119,7 @@ def _sheet(rows: Sequence[BalanceRow]) -> Sheet:
         "balance: as in a crawl; strict: Figure 8 of Schonfeld & Shivakumar as printed; best split: knows the queues",
         "the last two columns are in per cent: of the unique pages of the best split, and of all fetches",
     )
-    return Sheet(title, columns, lines, notes)
+    return sheet_of(title, columns, lines, notes)
 
 
 def _pages(row: BalanceRow) -> str:

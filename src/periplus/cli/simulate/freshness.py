@@ -9,9 +9,13 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from periplus.view.terminal import print_table
+from periplus.view.values import Column, Sheet, counts, sheet_of
+
+from ..consoles import stdout_console
 from . import options
 from .ordering import seeds_words
-from .output import Column, ExperimentProgress, Files, Sheet, per_cent, print_json, say, share_name, stoppable, write
+from .output import ExperimentProgress, Files, per_cent, print_json, share_name, stoppable, write
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.freshness import FreshnessResult
@@ -78,7 +82,7 @@ def signals(
         if json:
             print_json(rows)
         else:
-            say(_signals_sheet(rows))
+            print_table(stdout_console(), _signals_sheet(rows))
 
 
 def _signals_picture(rows: Sequence[SignalsRow]) -> Plot:
@@ -108,17 +112,17 @@ def _signals_sheet(rows: Sequence[SignalsRow]) -> Sheet:
         cells = [per_cent(row.freshness, row.low, row.high) for row in own]
         lines.append([policy, "good but for that" if varied else quality, *cells, per_cent(own[-1].useful)])
     columns = (
-        Column("policy", is_number=False),
-        Column("signals", is_number=False),
-        *(Column(_head(varied, at)) for at in places),
-        Column("useful"),
+        Column("policy"),
+        Column("signals"),
+        *(counts(_head(varied, at)) for at in places),
+        counts("useful"),
     )
     notes = (
         "fresh copies, in per cent, mean over time; useful: visits that found a change, in the last column",
         "learned: rates and trust from its own visits; deaf: the same without signals; informed: with the true ones; "
         "trusting: believes every signal",
     )
-    return Sheet(_world(rows), columns, lines, notes)
+    return sheet_of(_world(rows), columns, lines, notes)
 
 
 def _head(varied: str, at: float) -> str:
@@ -176,7 +180,7 @@ def freshness(
         if json:
             print_json(rows)
         else:
-            say(_sheet(scenario, rows, notes, against))
+            print_table(stdout_console(), _sheet(scenario, rows, notes, against))
 
 
 def _run(scenario: Scenario, against: str | None) -> tuple[list[FreshnessRow], list[FreshnessResult], tuple[str, ...]]:
@@ -237,10 +241,10 @@ def _sheet(scenario: Scenario, rows: Sequence[FreshnessRow], known: tuple[str, .
         most = max(own, key=lambda row: row.budget)
         lines.append([policy, picture, *cells, per_cent(most.needless)])
     columns = (
-        Column("policy", is_number=False),
-        Column("by budget", is_number=False, is_picture=True),
-        *(Column(f"at {share_name(at)}") for at in budgets),
-        Column("needless"),
+        Column("policy"),
+        Column("by budget", kind="picture"),
+        *(counts(f"at {share_name(at)}") for at in budgets),
+        counts("needless"),
     )
     first = rows[0]
     signals = f"; {first.signals} signals" if first.signals else ""
@@ -251,7 +255,7 @@ def _sheet(scenario: Scenario, rows: Sequence[FreshnessRow], known: tuple[str, .
         f"needless: fetches of pages that had not changed, in per cent, at {share_name(budgets[-1])}",
         *known,
     )
-    return Sheet(title, columns, lines, notes)
+    return sheet_of(title, columns, lines, notes)
 
 
 def _cells(own: Sequence[FreshnessRow], plain: Sequence[FreshnessRow]) -> list[str]:

@@ -14,21 +14,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from periplus.model import UsageError
+from periplus.view.terminal import print_table
+from periplus.view.values import Column, Sheet, counts, sheet_of
 
+from ..consoles import stdout_console
 from . import options
-from .output import (
-    Column,
-    ExperimentProgress,
-    Files,
-    Sheet,
-    per_cent,
-    print_json,
-    say,
-    share_name,
-    stoppable,
-    warn,
-    write,
-)
+from .output import ExperimentProgress, Files, per_cent, print_json, share_name, stoppable, warn, write
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.findings import Curve
@@ -93,7 +84,7 @@ def ordering(
         if json:
             print_json(rows)
         else:
-            say(_sheet(scenario, rows, curves))
+            print_table(stdout_console(), _sheet(scenario, rows, curves))
         if tables:
             _record(scenario, tables, files)
 
@@ -155,14 +146,14 @@ def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[Cur
         cells = [per_cent(own[at].pagerank, own[at].low, own[at].high) if at in own else "-" for at in budgets]
         lines.append([policy, pictures[policy], *cells, per_cent(any_row.mean_pagerank), lasting(any_row.makespan)])
     columns = (
-        Column("ordering", is_number=False),
-        Column("PageRank by pages", is_number=False, is_picture=True),
-        *(Column(f"at {share_name(at)}") for at in budgets),
-        Column("mean"),
-        Column("virtual time"),
+        Column("ordering"),
+        Column("PageRank by pages", kind="picture"),
+        *(counts(f"at {share_name(at)}") for at in budgets),
+        counts("mean"),
+        counts("virtual time"),
     )
     title = f"{scenario.web_name}; {network_words(scenario.network)}; {seeds_words(scenario)}"
-    return Sheet(title, columns, lines, ("share of all PageRank, in per cent, after that share of the pages",))
+    return sheet_of(title, columns, lines, ("share of all PageRank, in per cent, after that share of the pages",))
 
 
 def _record(scenario: Scenario, folder: Path, files: Files) -> None:
@@ -238,7 +229,7 @@ def focused(
         if json:
             print_json(rows)
         else:
-            say(_focused_sheet(rows))
+            print_table(stdout_console(), _focused_sheet(rows))
 
 
 def picture(rows: Sequence[FocusedRow]) -> Plot:
@@ -261,12 +252,12 @@ def picture(rows: Sequence[FocusedRow]) -> Plot:
 
 def _focused_sheet(rows: Sequence[FocusedRow]) -> Sheet:
     columns = (
-        Column("topic", is_number=False),
-        Column("ordering", is_number=False),
-        Column("harvest"),
-        Column("recall"),
-        Column("area"),
-        Column("pages"),
+        Column("topic"),
+        Column("ordering"),
+        counts("harvest"),
+        counts("recall"),
+        counts("area"),
+        counts("pages"),
     )
     lines = [
         [row.topic, row.policy, per_cent(row.harvest), per_cent(row.recall), per_cent(row.area), f"{row.pages:,}"]
@@ -277,4 +268,4 @@ def _focused_sheet(rows: Sequence[FocusedRow]) -> Sheet:
         "harvest: relevant pages among the first 500; recall: of all relevant pages, at the end; area: mean recall",
         "over the crawl; all in per cent",
     )
-    return Sheet(f"{first.total:,} pages, of which {first.relevant:,} are relevant", columns, lines, notes)
+    return sheet_of(f"{first.total:,} pages, of which {first.relevant:,} are relevant", columns, lines, notes)

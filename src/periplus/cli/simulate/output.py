@@ -15,12 +15,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import typer
-from msgspec import Struct
-from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
+
+from periplus.view.terminal import print_table
 
 from ..app import INTERRUPTED
 from ..consoles import stderr_console, stdout_console
@@ -28,69 +27,14 @@ from ..consoles import stderr_console, stdout_console
 if TYPE_CHECKING:
     from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.results import Row
+    from periplus.view.values import Sheet
 
 R = TypeVar("R", bound="Row")
-
-_GAP = "  "
-
-
-class Column(Struct, frozen=True):
-    """A column of a sheet: numbers stand to the right; a picture is for terminals alone."""
-
-    name: str
-    is_number: bool = True
-    is_picture: bool = False
-
-
-class Sheet(Struct, frozen=True):
-    """A title, columns, rows of texts, and the text below."""
-
-    title: str
-    columns: tuple[Column, ...]
-    rows: list[list[str]]
-    notes: tuple[str, ...] = ()
-
-
-def say(sheet: Sheet, console: Console | None = None) -> None:
-    """Print a table: as wide as the terminal; elsewhere as wide as needed."""
-    console = console or stdout_console()
-    console.print(Text(sheet.title, style="bold"), soft_wrap=True)
-    if console.is_terminal:
-        console.print(_table(sheet))
-    else:
-        for line in plain_lines(sheet):
-            console.print(Text(line), soft_wrap=True)
-    for note in sheet.notes:
-        console.print(Text(note, style="dim"), soft_wrap=True)
 
 
 def warn(text: str) -> None:
     """Print a warning on stderr."""
     stderr_console().print(Text(f"warning: {text}", style="yellow"), soft_wrap=True)
-
-
-def plain_lines(sheet: Sheet) -> list[str]:
-    """Every row on a line of its own, however long, without pictures."""
-    shown = [place for place, column in enumerate(sheet.columns) if not column.is_picture]
-    cells = [[sheet.columns[place].name for place in shown], *([row[place] for place in shown] for row in sheet.rows)]
-    widths = [max(cell_len(row[place]) for row in cells) for place in range(len(shown))]
-    numbers = [sheet.columns[place].is_number for place in shown]
-    return [_GAP.join(map(_padded, row, widths, numbers)).rstrip() for row in cells]
-
-
-def _padded(text: str, width: int, is_number: bool) -> str:
-    blanks = " " * (width - cell_len(text))
-    return blanks + text if is_number else text + blanks
-
-
-def _table(sheet: Sheet) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in sheet.columns:
-        style = "cyan" if column.is_picture else ""
-        table.add_column(column.name, justify="right" if column.is_number else "left", style=style, overflow="fold")
-    for row in sheet.rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return table
 
 
 def print_json(rows: Sequence[Row]) -> None:
@@ -197,7 +141,7 @@ def run_small(
         if json:
             print_json(rows)
         else:
-            say(sheet(rows))
+            print_table(stdout_console(), sheet(rows))
 
 
 @contextmanager

@@ -18,10 +18,12 @@ from msgspec import Struct
 from rich.text import Text
 
 from periplus.model import UsageError
+from periplus.view.terminal import print_table
+from periplus.view.values import Column, Sheet, counts, sheet_of
 
-from ..consoles import can_draw, print_left_out, stderr_console
+from ..consoles import can_draw, print_left_out, stderr_console, stdout_console
 from .options import Paper
-from .output import Column, ExperimentProgress, Files, Sheet, print_json, say, stoppable
+from .output import ExperimentProgress, Files, print_json, stoppable
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.findings import Finding
@@ -74,7 +76,7 @@ def run(paper: Paper, out: Path | None, asked: ReproduceOptions, *, is_json: boo
         if is_json:
             print_json(finding_rows(outcome.findings, paper.value))
         else:
-            say(sheet(paper, outcome.findings))
+            print_table(stdout_console(), sheet(paper, outcome.findings))
         files.add(
             _record_sitemaps(folder, asked) if paper is Paper.SITEMAPS else _record(folder / "tables", paper, asked)
         )
@@ -83,12 +85,12 @@ def run(paper: Paper, out: Path | None, asked: ReproduceOptions, *, is_json: boo
 def sheet(paper: Paper, findings: Sequence[Finding]) -> Sheet:
     """The paper's value, ours and the verdict in each row; notes are below the table, each once."""
     columns = (
-        Column("what", is_number=False),
-        Column("paper"),
-        Column("ours"),
-        Column("unit", is_number=False),
-        Column("verdict", is_number=False),
-        Column("note"),
+        Column("what"),
+        counts("paper"),
+        counts("ours"),
+        Column("unit"),
+        Column("verdict"),
+        counts("note"),
     )
     notes = {
         note: number for number, note in enumerate(dict.fromkeys(found.note for found in findings if found.note), 1)
@@ -107,7 +109,7 @@ def sheet(paper: Paper, findings: Sequence[Finding]) -> Sheet:
     agreeing = sum(found.verdict == "agrees" for found in findings)
     differing = sum(found.verdict.startswith("differs") for found in findings)
     count = f"{agreeing} agree, {differing} differ, {len(findings) - agreeing - differing} cannot be compared"
-    return Sheet(_TITLES[paper], columns, lines, (*(f"[{number}] {note}" for note, number in notes.items()), count))
+    return sheet_of(_TITLES[paper], columns, lines, (*(f"[{number}] {note}" for note, number in notes.items()), count))
 
 
 def _spread(found: Finding) -> str:

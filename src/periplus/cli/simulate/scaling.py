@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from periplus.view.terminal import print_table
+from periplus.view.values import Column, Sheet, sheet_of
+
+from ..consoles import stdout_console
 from . import options
-from .output import Column, ExperimentProgress, Files, Sheet, print_json, say, stoppable, write
+from .output import ExperimentProgress, Files, print_json, stoppable, write
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.plots import Plot
@@ -102,7 +106,7 @@ def scaling(
         if json:
             print_json(rows)
         else:
-            say(_sheet(settings, rows))
+            print_table(stdout_console(), _sheet(settings, rows))
 
 
 def _settings(config: Path | None, asked: dict[str, object]) -> ScalingSettings:
@@ -160,8 +164,8 @@ def _sheet(settings: ScalingSettings, rows: Sequence[ScalingRow]) -> Sheet:
         f"{saturated_at(replace(coordinator, status_seconds_a_shard=0.0)):,.0f}; a shard lets "
         f"{settings.exchange.windows} batches be on their way at once",
     )
-    columns = tuple(Column(name, is_number=name != "because of") for name in names)
-    return Sheet(_circumstances(rows[0]), columns, [_cells(row) for row in rows], notes)
+    columns = tuple(Column(name, kind="number" if name != "because of" else "text") for name in names)
+    return sheet_of(_circumstances(rows[0]), columns, [_cells(row) for row in rows], notes)
 
 
 def _cells(row: ScalingRow) -> list[str]:

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from periplus.model import UsageError
+from periplus.view.terminal import print_table
+from periplus.view.values import Column, Sheet, counts, sheet_of
 
+from ..consoles import stdout_console
 from . import options
 from .ordering import seeds_words
-from .output import Column, ExperimentProgress, Files, Sheet, print_json, say, stoppable, warn, write
+from .output import ExperimentProgress, Files, print_json, stoppable, warn, write
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.plots import Plot
@@ -71,7 +74,7 @@ def speedup(
         if json:
             print_json(rows)
         else:
-            say(_sheet(scenario, chosen, rows))
+            print_table(stdout_console(), _sheet(scenario, chosen, rows))
 
 
 def one_policy(scenario: Scenario) -> PolicyChoice:
@@ -127,14 +130,14 @@ def _sheet(scenario: Scenario, policy: PolicyChoice, rows: Sequence[SpeedupRow])
     from periplus.view.wording import lasting
 
     columns = (
-        Column("bytes/s"),
-        Column("connections"),
-        Column("speed-up"),
-        Column("per connection"),
-        Column("of the first half"),
-        Column("at most"),
-        Column("because of", is_number=False),
-        Column("virtual time"),
+        counts("bytes/s"),
+        counts("connections"),
+        counts("speed-up"),
+        counts("per connection"),
+        counts("of the first half"),
+        counts("at most"),
+        Column("because of"),
+        counts("virtual time"),
     )
     lines = [
         [
@@ -152,4 +155,4 @@ def _sheet(scenario: Scenario, policy: PolicyChoice, rows: Sequence[SpeedupRow])
     network = scenario.network
     title = f"{scenario.web_name}; {policy}; w = {network.delay:g} s, k = {network.pages_per_visit}"
     note = "speed-up of the whole crawl, and of its first half of pages; no scheduler can surpass what is in `at most`"
-    return Sheet(f"{title}; {seeds_words(scenario)}", columns, lines, (note,))
+    return sheet_of(f"{title}; {seeds_words(scenario)}", columns, lines, (note,))

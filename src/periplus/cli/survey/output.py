@@ -16,11 +16,12 @@ from periplus.apps.survey.tables import Table, Value
 from periplus.collection.collection import Collection, states, tally_of
 from periplus.collection.progress import Progress
 from periplus.collection.summary import Summary
-from periplus.view.wording import count, counted, lasting, pace, size
+from periplus.view.terminal import print_table
+from periplus.view.values import Column, Sheet, sheet_of
+from periplus.view.wording import count, counted, lasting, one_line, pace, size
 
-from ..consoles import can_draw, one_line, stdout_console
+from ..consoles import can_draw, stdout_console
 from ..crawl.live import Row, View, host_rows, hosts
-from ..simulate.output import Column, Sheet, say
 
 if TYPE_CHECKING:
     from .command import DomainList
@@ -148,7 +149,7 @@ def print_survey(summary: SurveySummary, surveyed: Survey | None = None, *, is_j
     if surveyed is not None:
         tables = {table.name: table for table in tables_of(surveyed)}
         for name in ("summary", "robots_outcomes", "fields", "sitemap_outcomes"):
-            say(_sheet(tables[name]), console)
+            print_table(console, _sheet(tables[name]))
     for line in _places(summary, is_counted=surveyed is not None):
         console.print(Text(line), soft_wrap=True)
 
@@ -189,10 +190,12 @@ def _places(summary: SurveySummary, *, is_counted: bool) -> list[str]:
 
 def _sheet(table: Table) -> Sheet:
     is_whole = table.name == "summary"
-    rows = [list(row) for row in table.shown(None if is_whole else _SHOWN)]
+    rows = table.shown(None if is_whole else _SHOWN)
     more = len(table.rows) - len(rows)
-    columns = tuple(Column(column.name.replace("_", " "), column.kind != "text") for column in table.columns)
-    return Sheet(table.title, columns, rows, (f"and {more:,} more rows",) if more > 0 else ())
+    columns = [
+        Column(each.name.replace("_", " "), kind="count" if each.kind != "text" else "text") for each in table.columns
+    ]
+    return sheet_of(table.title, columns, rows, (f"and {more:,} more rows",) if more > 0 else ())
 
 
 def drawn(figure: Figure) -> str:
