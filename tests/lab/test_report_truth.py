@@ -13,11 +13,12 @@ from tests.lab.chromium_page import Chromium, NoChromium
 from tests.lab.crawling import by_proxy, crawl, rows, standing
 from tests.markup import elements
 
-from periplus.apps.audit import Severity, audit
+from periplus.apps.audit import audit
 from periplus.apps.lab import World
 from periplus.apps.lab.sites import Profile
 from periplus.apps.report import Report, gather_report, page
 from periplus.insight.views import Views
+from periplus.view.findings import Severity
 from periplus.view.wording import count, share, size
 
 PROFILES = (Profile.SHOP, Profile.NEWS, Profile.PARTIAL, Profile.NONE, Profile.NEWS)

@@ -14,7 +14,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from .values import Column, Severity, Sheet
+from .findings import Example, Finding, Severity
+from .values import Column, Sheet
 from .wording import clean, written
 
 Link = Callable[[str], str]
@@ -34,8 +35,8 @@ _LONG = 24
 """Letters of a cell that is never broken within a word."""
 
 
-def html_file(title: str, content: Iterable[str]) -> str:
-    """A whole file; title and content are HTML."""
+def html_file(title: str, content: Iterable[str], *, has_tables: bool = True) -> str:
+    """A whole file; title and content are HTML. Without tables it has no script."""
     return "".join(
         [
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
@@ -43,7 +44,9 @@ def html_file(title: str, content: Iterable[str]) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{title}</title>\n<style>\n{_STYLE}</style></head>\n<body><main>\n",
             *content,
-            f"</main><script>{_SCRIPT}</script></body></html>\n",
+            "</main>",
+            f"<script>{_SCRIPT}</script>" if has_tables else "",
+            "</body></html>\n",
         ]
     )
 
@@ -104,3 +107,25 @@ def _cell(column: Column, value: Any, links: Mapping[str, Link]) -> str:
 
 def _class(name: str) -> str:
     return f' class="{name}"' if name else ""
+
+
+def html_finding(found: Finding) -> str:
+    """A finding as a card."""
+    kinds = ", ".join(f"{escape(name)}: {number:,}" for name, number in found.kinds.items())
+    examples = "".join(f"<li>{_example(each)}</li>" for each in found.evidence)
+    return (
+        f'<article class="card" id="{found.name}"><h3>{_severity(found.severity)} {escape(found.title)}'
+        f' <small class="soft"><code>{found.name}</code></small></h3>'
+        + (f'<p class="soft small">{kinds}</p>' if kinds else "")
+        + f'<p>{escape(found.why)} <span class="do">{escape(found.advice)}</span></p>'
+        + (f'<ul class="examples">{examples}</ul>' if examples else "")
+        + "</article>\n"
+    )
+
+
+def _example(example: Example) -> str:
+    if not example.url:
+        return f"<code>{escape(clean(example.note, LONGEST_LINK))}</code>"
+    note = f' <span class="soft">{escape(clean(example.note, LONGEST_LINK))}</span>' if example.note else ""
+    at = f' <span class="soft">(on {link(example.at)})</span>' if example.at else ""
+    return f"{link(example.url)}{note}{at}"

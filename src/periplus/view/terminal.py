@@ -10,10 +10,13 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+from .findings import SIGNS, Finding
 from .values import Column, Facts, Sheet
-from .wording import written
+from .wording import count, one_line, written
 
 _STYLES = {"url": "cyan", "site": "cyan", "picture": "cyan", "reason": "yellow"}
+SEVERITIES = {"error": "bold red", "warning": "yellow", "notice": "cyan", "good": "green", "unknown": "dim"}
+"""The style of each verdict."""
 _GAP = "  "
 _LONGEST = 10_000
 """Letters of a cell: a URL is shown whole."""
@@ -77,3 +80,18 @@ def aligned(rows: Sequence[Sequence[str]], to_right: Sequence[bool]) -> list[str
 def _padded(text: str, width: int, to_right: bool) -> str:
     blanks = " " * (width - cell_len(text))
     return blanks + text if to_right else text + blanks
+
+
+def print_finding(console: Console, found: Finding, most: int | None = None) -> None:
+    """Print a finding with at most `most` of its examples."""
+    title = Text(f"\n{SIGNS[found.severity]} {one_line(found.title)}", style=SEVERITIES[found.severity])
+    console.print(title + Text(f"  {found.name}", style="dim"), soft_wrap=True)
+    kinds = ", ".join(f"{one_line(name)}: {count(number)}" for name, number in found.kinds.items())
+    for text, style in ((kinds, "dim"), (one_line(found.why), ""), (f"→ {found.advice}", "bold")):
+        if text:
+            console.print(Padding(Text(text, style=style), (0, 0, 0, 2), expand=False))
+    for example in found.evidence[:most]:
+        line = Text("    ") + Text(one_line(example.url), style="cyan")
+        line += Text(("  " if example.url and example.note else "") + one_line(example.note), style="dim")
+        line += Text(f"  (on {one_line(example.at)})" if example.at else "", style="dim")
+        console.print(line, soft_wrap=True)

@@ -1,9 +1,8 @@
-"""What is shown, as values: tables, facts, and findings with what to do about them."""
+"""What is shown, as values: sheets, tables and facts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -81,20 +80,3 @@ class Facts(Struct, frozen=True):
 
     title: str
     lines: Lines
-
-
-class Severity(StrEnum):
-    """How much a finding matters: errors mislead crawlers or visitors, warnings waste visits, notices are minor."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTICE = "notice"
-
-    @property
-    def rank(self) -> int:
-        """0 for the most severe."""
-        return list(Severity).index(self)
-
-
-SIGNS = {"error": "✗", "warning": "!", "notice": "i", "good": "✓", "unknown": "?"}
-"""The sign of each verdict, for readers who do not see the colours."""

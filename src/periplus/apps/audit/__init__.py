@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from .ci_formats import to_csv, to_junit, to_sarif
     from .comparison import Change, Comparison, compare, load_last, save_last
     from .embedded_files import Checks, SitemapLook, UrlCheck, load_checks, save_checks
-    from .finding_kinds import KINDS, Kind
+    from .finding_kinds import KINDS, SiteFindingKind
     from .html_page import page
-    from .results import QUESTIONS, Area, Audit, Cost, Dates, Example, Finding, Mark, Severity
+    from .results import QUESTIONS, Area, Audit, Cost, Dates, Mark, SiteFinding
     from .site_audit import AuditSettings, Judged, audit, judge
 else:
     __getattr__ = lazy_exports(__name__)
@@ -37,12 +37,10 @@ __all__ = [
     "Comparison",
     "Cost",
     "Dates",
-    "Example",
-    "Finding",
     "Judged",
-    "Kind",
     "Mark",
-    "Severity",
+    "SiteFinding",
+    "SiteFindingKind",
     "SitemapLook",
     "UrlCheck",
     "audit",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .analysis import read_logs
     from .findings import KINDS, min_needless
     from .identity import Answer, Resolver, SystemResolver, Verdict
-    from .results import CrawlerReport, Identity, LogFinding, LogReport, Needless
+    from .results import CrawlerReport, Identity, LogReport, Needless
 else:
     __getattr__ = lazy_exports(__name__)
 
@@ -30,7 +30,6 @@ __all__ = [
     "Crawler",
     "CrawlerReport",
     "Identity",
-    "LogFinding",
     "LogReport",
     "Needless",
     "Resolver",

@@ -8,8 +8,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from periplus.apps.audit import Audit, Severity, audit
+from periplus.apps.audit import Audit, audit
 from periplus.insight.views import Views
+from periplus.view.findings import Severity
 from periplus.view.values import Column, Row, counts
 from periplus.view.wording import count, counted, duration, share
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from periplus.apps.logs import CrawlerReport, LogFinding, LogReport
+from periplus.apps.logs import CrawlerReport, LogReport
 from periplus.apps.logs.findings import needless_of
 from periplus.apps.report.page import MORE
-from periplus.view.html import html_file, html_table
+from periplus.view.html import html_file, html_finding, html_table
 from periplus.view.values import Column, Row, Table, counts
 from periplus.view.wording import clean, count, moment, share, size
 
@@ -146,7 +146,7 @@ def _content(report: LogReport, made_at: float, *, paper: bool) -> Iterator[str]
     yield from (f"<li><b>{value}</b><span>{words}</span></li>" for value, words in _tiles(report))
     yield "</ul>\n"
     yield '<section id="findings-list"><h2>Findings</h2>'
-    yield "".join(map(_finding, report.findings)) if report.findings else "<p>Nothing to act on was found.</p>"
+    yield "".join(map(html_finding, report.findings)) if report.findings else "<p>Nothing to act on was found.</p>"
     yield "</section>\n"
     if paper:
         yield '<section id="paper"><h2>Figures of the paper</h2><ul>'
@@ -169,16 +169,6 @@ def _tiles(report: LogReport) -> Iterator[tuple[str, str]]:
     yield size(needless.bytes), "304s would have saved"
     yield size(needless.archive_bytes), "archives would have saved"
     yield share(report.robots_readers.share_with_304), "of readers of robots.txt ever got a 304"
-
-
-def _finding(found: LogFinding) -> str:
-    examples = "".join(f"<li><code>{escape(clean(each))}</code></li>" for each in found.examples)
-    return (
-        f'<article class="card"><h3><span class="severity {found.severity}">{found.severity}</span>'
-        f' {escape(clean(found.title))} <small class="soft">{found.name}</small></h3>'
-        f'<p>{escape(clean(found.why))} <span class="do">{escape(found.advice)}</span></p>'
-        f"<ul>{examples}</ul></article>\n"
-    )
 
 
 def _section(part: Table) -> str:

@@ -9,13 +9,12 @@ from rich.console import Console
 from rich.text import Text
 
 from periplus.apps.logs import LogReport
-from periplus.view.terminal import print_table
+from periplus.view.terminal import print_finding, print_table
 from periplus.view.values import Table
-from periplus.view.wording import clean, count, counted, size
+from periplus.view.wording import count, counted, size
 
 from .tables import crawlers, days, kinds, paper_lines
 
-_STYLES = {"error": "bold red", "warning": "yellow", "notice": "cyan"}
 _SHOWN = 20
 """Crawlers in the table; `--html` and `--json` have more."""
 _EXAMPLES = 3
@@ -39,7 +38,8 @@ def print_report(console: Console, report: LogReport, failed: list[str], *, pape
             _print(console, f"  {name}: {says}")
         print_table(console, _shown(kinds(report)))
         print_table(console, _shown(days(report)))
-    _print_findings(console, report)
+    for found in report.findings:
+        print_finding(console, found, _EXAMPLES)
     for line in _open_questions(report):
         _print(console, line, "dim")
     if html:
@@ -66,16 +66,6 @@ def _savings(report: LogReport) -> str:
         found = f"{count(needless.exact)} of {count(needless.judged or 0)} repeated downloads were of unchanged pages"
     saved = f"304s would have saved {size(needless.bytes)}, archives {size(needless.archive_bytes)}"
     return f"{found}; {saved}"
-
-
-def _print_findings(console: Console, report: LogReport) -> None:
-    for found in report.findings:
-        title = Text(f"\n{found.severity}: {clean(found.title)}", style=_STYLES[found.severity])
-        console.print(title + Text(f"  {found.name}", style="dim"), soft_wrap=True)
-        _print(console, f"  {clean(found.why)}")
-        _print(console, f"  → {found.advice}", "bold")
-        for example in found.examples[:_EXAMPLES]:
-            _print(console, f"    {clean(example)}", "dim")
 
 
 def _open_questions(report: LogReport) -> list[str]:
