@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final
 
-from periplus.view.charts import SHARES, Curve, Point, Scale, line_plot, linear, logarithmic, scatter_plot
+from periplus.view.charts import SHARES, Point, Scale, Trace, line_plot, linear, logarithmic, scatter_plot
 from periplus.view.values import Row, Sheet
 from periplus.view.wording import count, share, short
 
@@ -40,7 +40,7 @@ def _over_time(lines: Sequence[Line], what: str) -> Draw:
         known = {row["since"]: row for row in rows}
         moments = [began + place * step for place in range(min(round((ended - began) / step) + 1, 500))]
         drawn_lines = [
-            Curve(name, style, tuple((at, float(known.get(at, {}).get(column, 0))) for at in moments))
+            Trace(name, style, tuple((at, float(known.get(at, {}).get(column, 0))) for at in moments))
             for column, style, name in lines
         ]
         values = [value for each in drawn_lines for _, value in each.points]
@@ -106,9 +106,9 @@ def _cumulative(rows: Sequence[Row], label: str) -> str:
     if not known:
         return ""
     last = known[-1]
-    mine = Curve("this crawl", "accent", ((0.0, 0.0), *((float(row["pages"]), row["share"]) for row in known)))
+    mine = Trace("this crawl", "accent", ((0.0, 0.0), *((float(row["pages"]), row["share"]) for row in known)))
     middle = (last["pages"] * 0.6, last["share"] * 0.6)
-    chance = Curve("random order", "even", ((0.0, 0.0), middle, (float(last["pages"]), last["share"])), named=1)
+    chance = Trace("random order", "even", ((0.0, 0.0), middle, (float(last["pages"]), last["share"])), named=1)
     x = linear([last["pages"]], whole=True)
     y = linear([min(math.ceil(last["share"] * 10) / 10, 1.0)], share)
     return line_plot((chance, mine), x, y, ("fetches", "share of all PageRank"), label)
@@ -121,13 +121,13 @@ def _form_records(rows: Sequence[Row], label: str) -> str:
         by_form.setdefault(row["form"], []).append(row)
     styles = ("accent", "links", "sitemaps")
     curves = [
-        Curve(each[0]["site"], style, ((0.0, 0.0), *((float(row["requests"]), float(row["records"])) for row in each)))
+        Trace(each[0]["site"], style, ((0.0, 0.0), *((float(row["requests"]), float(row["records"])) for row in each)))
         for each, style in zip(by_form.values(), styles, strict=False)
     ]
     most = max(rows, key=lambda row: int(row["records"]))
     middle = (most["fewest"] * 0.6, most["records"] * 0.6)
     end = (float(most["fewest"]), float(most["records"]))
-    fewest = Curve("fewest possible", "even", ((0.0, 0.0), middle, end), named=1)
+    fewest = Trace("fewest possible", "even", ((0.0, 0.0), middle, end), named=1)
     x, y = (linear([row[name] for row in rows], whole=True) for name in ("requests", "records"))
     return line_plot((fewest, *curves), x, y, ("requests: pages of results and records", "records"), label)
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from periplus.model import ConfigError
 from periplus.policy.ordering import LargestSite
+from periplus.view.figures import Curve
 
 from .crawl import Progress, SimulatedCrawl, Trace
-from .findings import Curve
 from .network import NetworkSettings
 from .web import Web
 

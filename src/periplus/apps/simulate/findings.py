@@ -12,6 +12,8 @@ import numpy as np
 from msgspec import Struct
 from scipy.special import stdtrit
 
+from periplus.view.figures import Curve
+
 AGREES = "agrees"
 NOT_COMPARABLE = "not comparable"
 
@@ -32,16 +34,6 @@ class Finding(Struct, frozen=True):
     tolerance: float = 0.0
     low: float | None = None
     high: float | None = None
-
-
-class Curve(Struct, frozen=True):
-    """A line of a plot, with the interval around each of its points."""
-
-    name: str
-    x: list[float]
-    y: list[float]
-    low: list[float]
-    high: list[float]
 
 
 def finding(

@@ -29,9 +29,9 @@ from periplus.parts.focus.topic import Nearness, TopicState, link_words, nearnes
 from periplus.parts.focus.words import TopicTerms, TopicWords, language_code, words_of
 from periplus.store.export.captures import latest_captures
 from periplus.store.export.documents import read_document
+from periplus.view.figures import Curve
 
 from .crawl import SimulatedCrawl, SimulatedPages
-from .findings import Curve
 from .network import NetworkSettings
 from .recording import page_of, web_of_collection
 from .runs import PolicyChoice

@@ -25,8 +25,9 @@ from periplus.model import ConfigError
 from periplus.parts.revisit.crawl_value import CrawlValue
 from periplus.parts.revisit.ledger import Ledger
 from periplus.policy.settings import nearest
+from periplus.view.figures import Curve
 
-from .findings import Curve, mean_interval
+from .findings import mean_interval
 from .histories import DAY
 from .workers import Progress, run_jobs
 

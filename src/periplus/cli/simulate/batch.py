@@ -14,10 +14,9 @@ from .ordering import seeds_words
 from .output import ExperimentProgress, Files, per_cent, print_json, stoppable, warn, write
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.findings import Curve
-    from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.results import BatchRow
     from periplus.apps.simulate.scenario import Scenario
+    from periplus.view.figures import Curve, Figure
 
 FIRST_WEB: dict[str, object] = {"web.pages": 20_000, "web.sites": 1_000, "web.largest_site": 200}
 """Sites: large enough that some have many pages of a batch, and enough of them that most robots find one."""
@@ -95,10 +94,10 @@ def _run(scenario: Scenario) -> tuple[list[BatchRow], list[Curve]]:
     return rows, [activity.active for activity in runs[0][1]]
 
 
-def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Plot:
-    from periplus.apps.simulate.plots import Plot
+def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Figure:
+    from periplus.view.figures import Figure
 
-    return Plot(
+    return Figure(
         title="How many robots does a batch keep busy?",
         x_label="virtual time",
         y_label="robots at work",
@@ -111,7 +110,7 @@ def _picture(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curv
 
 
 def _sheet(scenario: Scenario, rows: Sequence[BatchRow], curves: Sequence[Curve]) -> Sheet:
-    from periplus.apps.simulate.plots import sparkline
+    from periplus.view.figures import sparkline
     from periplus.view.wording import lasting
 
     columns = (

@@ -20,9 +20,9 @@ from .output import ExperimentProgress, Files, per_cent, print_json, share_name,
 if TYPE_CHECKING:
     from periplus.apps.simulate.freshness import FreshnessResult
     from periplus.apps.simulate.noisy_refresh import SignalsRow
-    from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.results import FreshnessRow
     from periplus.apps.simulate.scenario import Scenario
+    from periplus.view.figures import Figure
 
 _X_LABELS = {
     "": "visits a day, as a share of the pages",
@@ -85,13 +85,13 @@ def signals(
             print_table(stdout_console(), _signals_sheet(rows))
 
 
-def _signals_picture(rows: Sequence[SignalsRow]) -> Plot:
+def _signals_picture(rows: Sequence[SignalsRow]) -> Figure:
     from periplus.apps.simulate.noisy_refresh import signal_curves
-    from periplus.apps.simulate.plots import Plot
+    from periplus.view.figures import Figure
 
     varied = rows[0].varied
     at = f"; {share_name(rows[0].budget)} visited a day" if varied else ""
-    return Plot(
+    return Figure(
         title=f"What does {varied} of signals cost?" if varied else "What is the quality of signals worth?",
         x_label=_X_LABELS[varied],
         y_label="fresh copies, mean over time",
@@ -212,13 +212,13 @@ def _run(scenario: Scenario, against: str | None) -> tuple[list[FreshnessRow], l
 
 def _picture(
     scenario: Scenario, rows: Sequence[FreshnessRow], results: Sequence[FreshnessResult], against: str | None
-) -> Plot:
+) -> Figure:
     from periplus.apps.simulate.freshness import freshness_curves
-    from periplus.apps.simulate.plots import Plot
+    from periplus.view.figures import Figure
 
     curves = freshness_curves(results, baseline=against or "conventional", measure="freshness")
     signals = f" Signals: {rows[0].signals}." if rows[0].signals else ""
-    return Plot(
+    return Figure(
         title=f"How much fresher than {against}?" if against else "How fresh does each policy keep the collection?",
         x_label="pages fetched a day, as a share of the collection",
         y_label=f"gain over {against}" if against else "fresh copies, mean over time",
@@ -230,7 +230,7 @@ def _picture(
 
 
 def _sheet(scenario: Scenario, rows: Sequence[FreshnessRow], known: tuple[str, ...], against: str | None) -> Sheet:
-    from periplus.apps.simulate.plots import sparkline
+    from periplus.view.figures import sparkline
 
     budgets = sorted({row.budget for row in rows})
     lines = []

@@ -14,8 +14,6 @@ import typer
 
 from periplus.model import UsageError
 
-from ..consoles import checked_plot
-
 if TYPE_CHECKING:
     from periplus.apps.simulate.scenario import Scenario
 
@@ -201,8 +199,7 @@ PlotFile = Annotated[
         "--plot",
         metavar="FILE.svg",
         rich_help_panel=_OUT,
-        callback=checked_plot,
-        help="Draw the curves as SVG; needs the extra periplus[plots].",
+        help="Draw the curves as SVG.",
     ),
 ]
 CsvFile = Annotated[

@@ -22,12 +22,11 @@ from . import options
 from .output import ExperimentProgress, Files, per_cent, print_json, share_name, stoppable, warn, write
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.findings import Curve
     from periplus.apps.simulate.focused import FocusedRow
     from periplus.apps.simulate.network import NetworkSettings
-    from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.results import OrderingRow
     from periplus.apps.simulate.scenario import Scenario
+    from periplus.view.figures import Curve, Figure
 
 
 _WIDTH = 16
@@ -118,10 +117,10 @@ def _run(scenario: Scenario) -> tuple[list[OrderingRow], list[Curve]]:
     return rows, mean_curves(results)
 
 
-def _picture(scenario: Scenario, curves: Sequence[Curve]) -> Plot:
-    from periplus.apps.simulate.plots import Plot
+def _picture(scenario: Scenario, curves: Sequence[Curve]) -> Figure:
+    from periplus.view.figures import Figure
 
-    return Plot(
+    return Figure(
         title="Which ordering has the important pages first?",
         x_label="pages fetched",
         y_label="share of all PageRank",
@@ -134,7 +133,7 @@ def _picture(scenario: Scenario, curves: Sequence[Curve]) -> Plot:
 
 
 def _sheet(scenario: Scenario, rows: Sequence[OrderingRow], curves: Sequence[Curve]) -> Sheet:
-    from periplus.apps.simulate.plots import sparkline
+    from periplus.view.figures import sparkline
     from periplus.view.wording import lasting
 
     pictures = {curve.name: sparkline(curve.y, _WIDTH, low=0.0, high=1.0) for curve in curves}
@@ -232,14 +231,14 @@ def focused(
             print_table(stdout_console(), _focused_sheet(rows))
 
 
-def picture(rows: Sequence[FocusedRow]) -> Plot:
+def picture(rows: Sequence[FocusedRow]) -> Figure:
     """Recall by pages, a line for each ordering."""
     from periplus.apps.simulate.focused import mean_recall
-    from periplus.apps.simulate.plots import Plot
+    from periplus.view.figures import Figure
 
     first = rows[0]
     topics = list(dict.fromkeys(row.topic for row in rows))
-    return Plot(
+    return Figure(
         title="Which ordering finds the pages on the topic first?",
         x_label="pages fetched",
         y_label="recall",

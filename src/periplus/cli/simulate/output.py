@@ -25,8 +25,8 @@ from ..app import INTERRUPTED
 from ..consoles import stderr_console, stdout_console
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.results import Row
+    from periplus.view.figures import Figure
     from periplus.view.values import Sheet
 
 R = TypeVar("R", bound="Row")
@@ -110,7 +110,9 @@ class Files:
             console.print(Text(f"wrote {path}"), soft_wrap=True)
 
 
-def write(rows: Sequence[Row], picture: Callable[[], Plot], csv: Path | None, plot: Path | None, files: Files) -> None:
+def write(
+    rows: Sequence[Row], picture: Callable[[], Figure], csv: Path | None, plot: Path | None, files: Files
+) -> None:
     """Put results into the files that were asked for."""
     from periplus.apps.simulate.results import csv_text, write_whole
 
@@ -118,7 +120,7 @@ def write(rows: Sequence[Row], picture: Callable[[], Plot], csv: Path | None, pl
         write_whole(csv, csv_text(rows))
         files.add(csv)
     if plot:
-        from periplus.apps.simulate.plots import draw
+        from periplus.view.figures import draw
 
         write_whole(plot, draw(picture()))
         files.add(plot)

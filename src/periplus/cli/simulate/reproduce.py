@@ -21,13 +21,13 @@ from periplus.model import UsageError
 from periplus.view.terminal import print_table
 from periplus.view.values import Column, Sheet, counts, sheet_of
 
-from ..consoles import can_draw, print_left_out, stderr_console, stdout_console
+from ..consoles import stderr_console, stdout_console
 from .options import Paper
 from .output import ExperimentProgress, Files, print_json, stoppable
 
 if TYPE_CHECKING:
     from periplus.apps.simulate.findings import Finding
-    from periplus.apps.simulate.plots import Plot
+    from periplus.view.figures import Figure
 
 PAGES = 100_000
 """Pages of the web of `castillo` by default; the paper had 3.5 million."""
@@ -55,7 +55,7 @@ class Outcome(Struct, frozen=True):
     """The findings of a paper, its plots and its measurements."""
 
     findings: list[Finding]
-    plots: list[Plot]
+    plots: list[Figure]
     rows: list[dict[str, Any]]
 
 
@@ -159,15 +159,12 @@ def _brandman(asked: ReproduceOptions, progress: ExperimentProgress) -> Outcome:
 
 
 def _write(folder: Path, paper: Paper, outcome: Outcome, files: Files) -> None:
-    from periplus.apps.simulate.plots import draw
     from periplus.apps.simulate.results import csv_text, finding_rows, write_whole
+    from periplus.view.figures import draw
 
     for name, rows in (("findings", finding_rows(outcome.findings, paper.value)), ("measured", outcome.rows)):
         write_whole(folder / f"{name}.csv", csv_text(rows))
         files.add(folder / f"{name}.csv")
-    if not can_draw():
-        print_left_out()
-        return
     for plot in outcome.plots:
         path = folder / f"{file_name(plot.title)}.svg"
         write_whole(path, draw(plot))

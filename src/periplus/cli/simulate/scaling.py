@@ -16,8 +16,8 @@ from . import options
 from .output import ExperimentProgress, Files, print_json, stoppable, write
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.scaling import ScalingRow, ScalingSettings
+    from periplus.view.figures import Figure
 
 ShardsList = Annotated[
     str | None, typer.Option("--shards", metavar="N,...", help="Numbers of shards; by default 1,10,100,1000.")
@@ -116,9 +116,8 @@ def _settings(config: Path | None, asked: dict[str, object]) -> ScalingSettings:
     return with_options(load(ScalingSettings, config) if config else ScalingSettings(), asked, "the options")
 
 
-def _picture(rows: Sequence[ScalingRow]) -> Plot:
-    from periplus.apps.simulate.findings import Curve
-    from periplus.apps.simulate.plots import Plot
+def _picture(rows: Sequence[ScalingRow]) -> Figure:
+    from periplus.view.figures import Curve, Figure
 
     x = [float(row.shards) for row in rows]
     named = (
@@ -127,7 +126,7 @@ def _picture(rows: Sequence[ScalingRow]) -> Plot:
         ("all pages", [row.speedup for row in rows]),
     )
     first = rows[0]
-    return Plot(
+    return Figure(
         title="How much sooner does a crawl end that shards divide?",
         x_label="shards",
         y_label="speed-up over one shard",

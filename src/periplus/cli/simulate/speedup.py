@@ -16,10 +16,10 @@ from .ordering import seeds_words
 from .output import ExperimentProgress, Files, print_json, stoppable, warn, write
 
 if TYPE_CHECKING:
-    from periplus.apps.simulate.plots import Plot
     from periplus.apps.simulate.results import SpeedupRow
     from periplus.apps.simulate.runs import PolicyChoice
     from periplus.apps.simulate.scenario import Scenario
+    from periplus.view.figures import Figure
 
 FIRST_WEB: dict[str, object] = {"web.pages": 8_000, "web.sites": 2_000, "web.largest_site": 5}
 """Sites so small that connections and the line are felt before politeness is."""
@@ -106,9 +106,8 @@ def _run(scenario: Scenario, policy: PolicyChoice) -> list[SpeedupRow]:
     return speedup_rows(results, policy, scenario.network, scenario.web_name, asked.seed)
 
 
-def _picture(scenario: Scenario, rows: Sequence[SpeedupRow]) -> Plot:
-    from periplus.apps.simulate.findings import Curve
-    from periplus.apps.simulate.plots import Plot
+def _picture(scenario: Scenario, rows: Sequence[SpeedupRow]) -> Figure:
+    from periplus.view.figures import Curve, Figure
 
     curves = []
     for line in dict.fromkeys(row.bandwidth for row in rows):
@@ -116,7 +115,7 @@ def _picture(scenario: Scenario, rows: Sequence[SpeedupRow]) -> Plot:
         x = [float(row.connections) for row in own]
         columns = ([getattr(row, name) for row in own] for name in ("speedup", "low", "high"))
         curves.append(Curve(f"{line:,.0f} bytes/s", x, *columns))
-    return Plot(
+    return Figure(
         title="How much sooner does a crawl end with more connections?",
         x_label="connections",
         y_label="speed-up over one connection on the fastest line",

@@ -11,7 +11,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from periplus.apps.survey import Figure, Survey, tables_of
+from periplus.apps.survey import Survey, tables_of
 from periplus.apps.survey.tables import Table, Value
 from periplus.collection.collection import Collection, states, tally_of
 from periplus.collection.progress import Progress
@@ -20,7 +20,7 @@ from periplus.view.terminal import print_table
 from periplus.view.values import Column, Sheet, sheet_of
 from periplus.view.wording import count, counted, lasting, one_line, pace, size
 
-from ..consoles import can_draw, stdout_console
+from ..consoles import stdout_console
 from ..crawl.live import Row, View, host_rows, hosts
 
 if TYPE_CHECKING:
@@ -182,9 +182,8 @@ def _places(summary: SurveySummary, *, is_counted: bool) -> list[str]:
     lines = [
         f"  {folder}/{FOLDER}/report.md    all tables and figures, to read",
         f"  {folder}/{FOLDER}/tables/      every table as CSV and Parquet",
+        f"  {folder}/{FOLDER}/figures/     every figure as SVG",
     ]
-    if can_draw():
-        lines.append(f"  {folder}/{FOLDER}/figures/     every figure as SVG")
     return [*lines, "next:", f"  periplus survey -o {folder}"] if summary.queued else lines
 
 
@@ -196,24 +195,3 @@ def _sheet(table: Table) -> Sheet:
         Column(each.name.replace("_", " "), kind="count" if each.kind != "text" else "text") for each in table.columns
     ]
     return sheet_of(table.title, columns, rows, (f"and {more:,} more rows",) if more > 0 else ())
-
-
-def drawn(figure: Figure) -> str:
-    """A figure as SVG."""
-    from periplus.apps.simulate.findings import Curve
-    from periplus.apps.simulate.plots import Plot, draw
-
-    return draw(
-        Plot(
-            title=figure.title,
-            x_label=figure.x_label,
-            y_label=figure.y_label,
-            curves=tuple(
-                Curve(curve.name, list(curve.x), list(curve.y), list(curve.y), list(curve.y)) for curve in figure.curves
-            ),
-            log_x=figure.log_x,
-            log_y=figure.log_y,
-            y_from_zero=figure.is_share,
-            y_as="share" if figure.is_share else "number",
-        )
-    )
