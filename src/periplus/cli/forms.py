@@ -8,12 +8,11 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.text import Text
 
 from periplus.collection.collection import existing
 from periplus.collection.facts.forms import FormFacts, form_facts, form_lines
 from periplus.model import UsageError
-from periplus.view.terminal import print_facts
+from periplus.view.terminal import print_facts, print_line
 from periplus.view.values import Facts
 from periplus.view.wording import counted
 
@@ -41,14 +40,14 @@ def forms(
             typer.echo(msgspec.json.encode(each))
         return
     console = stdout_console()
-    console.print(Text(_summary(found), style="bold"), soft_wrap=True)
+    print_line(console, _summary(found), "bold")
     for each in found[: None if site else _SHOWN]:
         print_facts(console, Facts(f"\n{each.site}", form_lines(each)))
     folder = shlex.quote(str(collection))
     if not site and len(found) > _SHOWN:
-        console.print(Text(f"\nperiplus forms {folder} SITE shows the others", style="dim"), soft_wrap=True)
+        print_line(console, f"\nperiplus forms {folder} SITE shows the others", "dim")
     if any(each.status == "found" for each in found):
-        console.print(Text(f"\nperiplus crawl -o {folder} --forms submits search forms", style="dim"), soft_wrap=True)
+        print_line(console, f"\nperiplus crawl -o {folder} --forms submits search forms", "dim")
 
 
 def _summary(found: list[FormFacts]) -> str:

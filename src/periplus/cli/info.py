@@ -28,7 +28,7 @@ from periplus.collection.facts.lookup import (
 from periplus.collection.facts.tables import balance_table, largest_sites, reason_tables
 from periplus.model import UsageError
 from periplus.urls import canonical, site_of
-from periplus.view.terminal import print_facts, print_lines, print_table
+from periplus.view.terminal import print_facts, print_line, print_table
 from periplus.view.values import Column, Facts, Row, Table, counts
 from periplus.view.wording import count, counted, lasting, pace, size, top
 
@@ -146,7 +146,7 @@ def print_collection(console: Console, facts: CollectionFacts, *, is_whole: bool
         print_table(console, _site_table(facts, len(facts.largest) if is_whole else _SITES_SHOWN), indent=2)
     if not is_whole and (facts.sites > _SITES_SHOWN or reasons):
         more = f"periplus info {shlex.quote(facts.collection)} --all explains every reason and lists more sites"
-        print_lines(console, [more], "dim")
+        print_line(console, more, "dim")
 
 
 def _site_table(facts: CollectionFacts, most: int) -> Table:

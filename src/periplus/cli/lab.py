@@ -26,7 +26,7 @@ from periplus.apps.lab.server import HOME, RunningClock, Server
 from periplus.apps.lab.sites import DOMAIN
 from periplus.apps.lab.spam_web import HostileWorld
 from periplus.model import UsageError
-from periplus.view.terminal import print_table
+from periplus.view.terminal import print_line, print_table
 from periplus.view.values import Column, Sheet, counts, sheet_of
 from periplus.view.wording import counted
 
@@ -137,7 +137,7 @@ def _print_lab(server: Server) -> None:
             f"                 curl --cacert ca.pem --connect-to ::{HOME}:{lab_at.tls_port} https://{host}/",
         ]
     for line in [*lines, f"  {len(REGISTRY)} hostile hosts, seeds and more: see the front page. Ctrl-C stops."]:
-        console.print(Text(line), soft_wrap=True)
+        print_line(console, line)
 
 
 def _site_table(world: World) -> Sheet:

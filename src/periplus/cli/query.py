@@ -23,7 +23,7 @@ from periplus.collection.collection import existing
 from periplus.insight.plain_values import plain, word
 from periplus.model import UsageError
 from periplus.view.csv_text import csv_chunks
-from periplus.view.terminal import aligned
+from periplus.view.terminal import aligned, print_line
 from periplus.view.wording import one_line
 
 from . import options
@@ -99,7 +99,7 @@ def _asked(views: Views, question: str, folder: Path) -> tuple[list[str], Iterat
 
 
 def _print(what: str) -> None:
-    stderr_console().print(Text(what, style="dim"), soft_wrap=True)
+    print_line(stderr_console(), what, "dim")
 
 
 # what there is
@@ -123,11 +123,11 @@ def _list(folder: Path, *, is_json: bool) -> None:
     for title, views in groups:
         console.print(Text(title, style="bold"))
         for view in views:
-            console.print(Text(f"  {view.name:{widest}}  {view.says}"), soft_wrap=True)
+            print_line(console, f"  {view.name:{widest}}  {view.says}")
     name = shlex.quote(str(folder))
     console.print(Text("next:", style="bold"))
     for line in ("describe urls", "select site, seen, unique_coverage from site_measures order by seen desc"):
-        console.print(Text(f'  periplus query {name} "{line}"'), soft_wrap=True)
+        print_line(console, f'  periplus query {name} "{line}"')
 
 
 # for programs
@@ -160,7 +160,7 @@ def _show(names: Sequence[str], rows: Iterator[Row], limit: int) -> None:
     ]
     cells = [[_cell(value, widest) for value in row] for row in chain([names], shown)]
     for number, line in enumerate(aligned(cells, numeric)):
-        console.print(Text(line, style="" if number else "bold"), soft_wrap=True)
+        print_line(console, line, "" if number else "bold")
     if not shown:
         console.print(Text("no rows", style="dim"))
     if is_cut:

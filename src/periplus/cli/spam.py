@@ -7,14 +7,13 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.text import Text
 
 from periplus.collection.collection import existing
 from periplus.collection.judging import judge_spam, labels_of, model_of, spam_job
 from periplus.model import UsageError
 from periplus.parts.spam.model import encoded, loudest, probability
 from periplus.urls import canonical, site_of
-from periplus.view.terminal import print_table
+from periplus.view.terminal import print_line, print_table
 from periplus.view.values import Column, sheet_of
 
 from . import options
@@ -53,7 +52,7 @@ def judge(collection: options.Collected, json: options.Json = False) -> None:
     console.print(f"{len(found.hosts):,} hosts judged, {len(found.verdicts):,} verdicts", soft_wrap=True)
     for verdict in sorted(found.verdicts, key=lambda each: -each.score)[:_SHOWN]:
         line = f"  {verdict.score:.2f}  {verdict.verdict:9} {verdict.subject}: {'; '.join(verdict.evidence)}"
-        console.print(Text(line), soft_wrap=True)
+        print_line(console, line)
 
 
 @spam.command()
@@ -83,8 +82,8 @@ def explain(
     largest = sorted(parts, key=lambda each: -abs(each.weight))[:_SHOWN]
     rows = [(f"{part.weight:+.2f}", part.words) for part in largest]
     console = stdout_console()
-    console.print(Text(f"{facts.host}: probability of spam {score:.2f}, from {facts.page_count} pages"), soft_wrap=True)
-    console.print(Text(f"  raised most by: {'; '.join(loudest(parts))}"), soft_wrap=True)
+    print_line(console, f"{facts.host}: probability of spam {score:.2f}, from {facts.page_count} pages")
+    print_line(console, f"  raised most by: {'; '.join(loudest(parts))}")
     print_table(console, sheet_of("", (Column("weight"), Column("words")), rows), has_head=False, indent=2)
 
 

@@ -31,6 +31,7 @@ from periplus.engine.stats import CrawlStats
 from periplus.model import Freshness, NextVisit, Url, UsageError
 from periplus.parts.revisit.evidence import DAY
 from periplus.parts.revisit.objectives import objective as check_objective
+from periplus.view.terminal import print_line
 from periplus.view.wording import count, counted, lasting, top
 
 from . import options
@@ -372,4 +373,4 @@ def _print_end(name: str, progress: Progress, before: CrawlStats, ended: str) ->
     ]
     console = stdout_console()
     for line, style in lines:
-        console.print(Text(line, style=style), soft_wrap=True)
+        print_line(console, line, style)

@@ -22,15 +22,14 @@ _LONGEST = 10_000
 """Letters of a cell: a URL is shown whole."""
 
 
-def print_lines(console: Console, lines: Sequence[str], style: str = "") -> None:
-    """Print lines that are never broken, however long they are."""
-    for line in lines:
-        console.print(Text(line, style=style), soft_wrap=True)
+def print_line(console: Console, line: str, style: str = "") -> None:
+    """Print a line that is never broken, however long it is, and in which nothing is markup."""
+    console.print(Text(line, style=style), soft_wrap=True)
 
 
 def print_facts(console: Console, facts: Facts) -> None:
     """Print a title, and a line for each label that has a text."""
-    console.print(Text(facts.title, style="bold"), soft_wrap=True)
+    print_line(console, facts.title, "bold")
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -43,13 +42,14 @@ def print_facts(console: Console, facts: Facts) -> None:
 def print_table(console: Console, table: Sheet, *, has_head: bool = True, indent: int = 0) -> None:
     """Print a table as wide as the terminal; elsewhere as wide as it needs to be, without pictures."""
     if table.title:
-        console.print(Text(table.title, style="bold"), soft_wrap=True)
+        print_line(console, table.title, "bold")
     columns = [each for each in table.columns if console.is_terminal or each.kind != "picture"]
     cells = [[_word(row.get(column.name), column) for column in columns] for row in table.rows]
     if not console.is_terminal:
         heads = [[column.title or column.name for column in columns]] if has_head else []
         lines = aligned([*heads, *cells], [column.is_number for column in columns])
-        print_lines(console, [" " * indent + line for line in lines])
+        for line in lines:
+            print_line(console, " " * indent + line)
     else:
         grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="dim", show_header=has_head)
         for column in columns:
@@ -63,8 +63,8 @@ def print_table(console: Console, table: Sheet, *, has_head: bool = True, indent
         for row in cells:
             grid.add_row(*map(Text, row))
         console.print(Padding(grid, (0, 0, 0, indent), expand=False))
-    if table.says:
-        print_lines(console, table.says.splitlines(), "dim")
+    for line in table.says.splitlines():
+        print_line(console, line, "dim")
 
 
 def _word(value: object, column: Column) -> str:

@@ -14,12 +14,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from periplus.apps.ulinks import Sample, chosen_ulinks
 from periplus.apps.ulinks.titles import entitled_sites, grouped, pages_of, sites_of
 from periplus.insight.views import Views
 from periplus.view.charts import STEPS
-from periplus.view.values import Column, Row, counts
+from periplus.view.values import Column, counts
 
 from .few_sites import FEW_SITES, RATE
 from .questions import WAITS, questions_for
@@ -74,18 +75,9 @@ def _answered(views: Views, question: Question, state: CrawlState) -> Part:
         rows = [row | {"meaning": _meaning(str(row["reason"]), state)} for row in rows]
     kept = rows[: question.most]
     is_cut = len(rows) > question.most or sql.endswith(f"limit {len(rows)}")
-    return Part(
-        name=question.name,
-        chapter=question.chapter,
-        title=question.title,
-        says=question.says,
-        advice=question.advice,
-        columns=question.columns,
-        rows=kept,
-        sql=sql,
-        figure=question.figure,
-        is_cut=is_cut,
-    )
+    asked = asdict(question)
+    del asked["most"]
+    return Part(**asked | {"sql": sql}, rows=kept, is_cut=is_cut)
 
 
 def _meaning(reason: str, state: CrawlState) -> str:
@@ -129,13 +121,6 @@ _OVER_TIME: Final[dict[str, Callable[[Views], str]]] = {"new_urls": _new_urls, "
 
 def _parts_of_state(state: CrawlState, folder: str) -> list[Part]:
     """The budgets and the reliability of signals, which only the crawl's state has."""
-    budgets: list[Row] = [
-        {"site": each.site, "sitemaps": each.sitemaps, "links": each.links, "epochs": each.epochs}
-        for each in state.budgets
-    ]
-    trusts: list[Row] = [
-        {"site": each.site, "signal": each.signal, "verdict": each.verdict, "says": each.says} for each in state.trusts
-    ]
     site, command = Column("site", "site"), f"periplus info {folder} SITE"
     return [
         Part(
@@ -150,7 +135,7 @@ def _parts_of_state(state: CrawlState, folder: str) -> list[Part]:
                 counts("links", "from links"),
                 counts("epochs", "evaluations"),
             ),
-            rows=budgets,
+            rows=[asdict(each) for each in state.budgets],
             command=command,
             figure="budgets",
         ),
@@ -166,7 +151,7 @@ def _parts_of_state(state: CrawlState, folder: str) -> list[Part]:
                 Column("verdict", "verdict"),
                 Column("says", "why"),
             ),
-            rows=trusts,
+            rows=[asdict(each) for each in state.trusts],
             command=command,
         ),
     ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from periplus.apps.changes import run_beginnings
 from periplus.apps.report.making import crawl_state_of
@@ -150,7 +151,7 @@ def freshness_page(asked: Asked) -> BrowsePage:
 
 def _signals(collection: Collection) -> list[dict[str, str]]:
     found = crawl_state_of(collection, _described).trusts
-    return [{"site": each.site, "signal": each.signal, "verdict": each.verdict, "says": each.says} for each in found]
+    return [asdict(each) for each in found]
 
 
 _CLASSES: Final = Query(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import shlex
 from typing import Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from starlette.exceptions import HTTPException
 
 from periplus.apps.ulinks import Sample, chosen_ulinks
@@ -127,7 +127,7 @@ def sites(asked: Asked) -> BrowsePage:
             Column("next", "next visit", "moment"),
             Column("why", "why"),
         ),
-        rows=[{name: getattr(row, name) for name in row.__struct_fields__} for row in found.rows[:most]],
+        rows=[asdict(row) for row in found.rows[:most]],
         says="The budget of the next pages is divided between what sitemaps list and what links lead to.",
         command=f"periplus info {asked.folder} SITE",
         first=first,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from periplus.insight.plain_values import plain
 from periplus.insight.query_worker import Answered as QueryRows
@@ -167,18 +167,7 @@ def reader_of(collection: ServedCollection) -> TableReader:
 
 def filled(query: Query, reader: TableReader, first: int, most: int) -> Table:
     """A query with its rows; with the problem in their place if it cannot be answered."""
-    table = Table(
-        name=query.name,
-        title=query.title,
-        columns=query.columns,
-        rows=[],
-        says=query.says,
-        sql=query.sql,
-        figure=query.figure,
-        first=first,
-        per_page=query.per_page,
-        empty=query.empty,
-    )
+    table = Table(**asdict(query), rows=[], first=first)
     try:
         found = reader.read(query.sql, first, most)
     except TableProblem as problem:

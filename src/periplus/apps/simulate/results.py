@@ -7,8 +7,6 @@ holds the true mean with 95 % confidence. The eight tables of a simulated crawl 
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from periplus.store.durable import write_file
+from periplus.view.csv_text import csv_chunks
 
 from .batches import Batch, BatchActivity
 from .findings import Finding, mean_interval
@@ -301,11 +300,7 @@ def csv_text(rows: Sequence[Row]) -> str:
     """The same rows as a table: a column a key; lists have blanks between, settings are as typed."""
     plain = [_finite(msgspec.to_builtins(row)) for row in rows]
     columns = list(dict.fromkeys(key for row in plain for key in row))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: _cell(value) for key, value in row.items()} for row in plain)
-    return out.getvalue()
+    return "".join(csv_chunks(columns, ([row.get(name) for name in columns] for row in plain), _cell))
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -30,7 +30,7 @@ from periplus.collection.collection import Collection, existing, held, planned, 
 from periplus.collection.facts.site_list import is_collection
 from periplus.model import UsageError
 from periplus.view.findings import SIGNS, failing
-from periplus.view.terminal import SEVERITIES, print_finding
+from periplus.view.terminal import SEVERITIES, print_finding, print_line
 from periplus.view.wording import count, counted, one_line, size
 
 from .. import NOTHING_FETCHED, options
@@ -53,7 +53,7 @@ def print_audit(
     console.print(Text(audit.site, style="bold") + Text(f"  {_facts(audit)}", style="dim"), soft_wrap=True)
     if audit.pages and (text := limits(audit)):
         advice = "Raise --limit and --for, or --limit 0 for all pages."
-        console.print(Text(f"{text} {advice}", style="yellow"), soft_wrap=True)
+        print_line(console, f"{text} {advice}", "yellow")
     grid = Table.grid(padding=(0, 2, 0, 0))
     for mark in audit.marks:
         style = SEVERITIES[mark.verdict]
@@ -63,28 +63,28 @@ def print_audit(
         print_finding(console, found)
     console.print()
     for name, why in audit.unjudged.items():
-        console.print(Text(f"not checked: {name} ({why})", style="dim"), soft_wrap=True)
+        print_line(console, f"not checked: {name} ({why})", "dim")
     if comparison is not None:
         _print_comparison(console, comparison)
-    console.print(Text(summary(audit), style="bold"), soft_wrap=True)
+    print_line(console, summary(audit), "bold")
     if written:
-        console.print(Text(f"written: {', '.join(written)}"), soft_wrap=True)
+        print_line(console, f"written: {', '.join(written)}")
     if failed:
-        console.print(Text(f"failed on {', '.join(failed)}", style="bold red"), soft_wrap=True)
+        print_line(console, f"failed on {', '.join(failed)}", "bold red")
 
 
 def _print_comparison(console: Console, comparison: Comparison) -> None:
     counts = f"{count(comparison.new)} new, {count(comparison.fixed)} fixed, {count(comparison.remaining)} remaining"
-    console.print(Text(f"since the last audit: {counts}", style="bold"), soft_wrap=True)
+    print_line(console, f"since the last audit: {counts}", "bold")
     for change in comparison.changes:
         for sign, urls, style in (("+", change.new, "yellow"), ("-", change.fixed, "green")):
             for url in urls[:_CHANGES]:
-                console.print(Text(f"  {sign} {change.name} {one_line(url)}".rstrip(), style=style), soft_wrap=True)
+                print_line(console, f"  {sign} {change.name} {one_line(url)}".rstrip(), style)
             if len(urls) > _CHANGES:
                 more = f"  {sign} {change.name} and {count(len(urls) - _CHANGES)} more"
-                console.print(Text(more, style=style), soft_wrap=True)
+                print_line(console, more, style)
     if comparison.unknown:
-        console.print(Text(f"  not comparable: {', '.join(comparison.unknown)}", style="dim"), soft_wrap=True)
+        print_line(console, f"  not comparable: {', '.join(comparison.unknown)}", "dim")
 
 
 def _facts(audit: Audit) -> str:

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 from rich.console import Console
-from rich.text import Text
 
 from periplus.collection.collection import Collection
 from periplus.collection.layout import Layout
@@ -22,6 +21,7 @@ from periplus.collection.resizing import MAX_SHARDS, Resized, Step, requested, r
 from periplus.engine.shard import Status
 from periplus.engine.sharding import Crawl, Gather
 from periplus.model import CollectionInUse
+from periplus.view.terminal import print_line
 from periplus.view.wording import counted, lasting
 
 from ..consoles import stderr_console
@@ -142,4 +142,4 @@ def line_of(done: Resized, seconds: float) -> str:
 
 def say(console: Console, line: str) -> None:
     """Print a line without wrapping it."""
-    console.print(Text(line), soft_wrap=True)
+    print_line(console, line)

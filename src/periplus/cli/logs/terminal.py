@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 from rich.console import Console
-from rich.text import Text
 
 from periplus.apps.logs import LogReport
-from periplus.view.terminal import print_finding, print_table
+from periplus.view.terminal import print_finding, print_line, print_table
 from periplus.view.values import Table
 from periplus.view.wording import count, counted, size
 
@@ -24,28 +23,28 @@ _HIDDEN = frozenset({"operator", "purpose"})
 
 def print_report(console: Console, report: LogReport, failed: list[str], *, paper: bool, html: str) -> None:
     """Print a report."""
-    _print(console, _facts(report), "bold")
+    print_line(console, _facts(report), "bold")
     print_table(console, _shown(crawlers(report)))
     if len(report.crawlers) > _SHOWN:
-        _print(console, f"  and {counted(len(report.crawlers) - _SHOWN, 'crawler')} more: --html or --json", "dim")
-    _print(console, _savings(report))
+        print_line(console, f"  and {counted(len(report.crawlers) - _SHOWN, 'crawler')} more: --html or --json", "dim")
+    print_line(console, _savings(report))
     unnamed = report.unnamed
     if unnamed.addresses:
         who = counted(unnamed.addresses, "address", "addresses")
-        _print(console, f"{who} behave as crawlers without saying so: {counted(unnamed.requests, 'request')}")
+        print_line(console, f"{who} behave as crawlers without saying so: {counted(unnamed.requests, 'request')}")
     if paper:
         for name, says in paper_lines(report):
-            _print(console, f"  {name}: {says}")
+            print_line(console, f"  {name}: {says}")
         print_table(console, _shown(kinds(report)))
         print_table(console, _shown(days(report)))
     for found in report.findings:
         print_finding(console, found, _EXAMPLES)
     for line in _open_questions(report):
-        _print(console, line, "dim")
+        print_line(console, line, "dim")
     if html:
-        _print(console, f"HTML: {html}")
+        print_line(console, f"HTML: {html}")
     if failed:
-        _print(console, f"failed on {', '.join(failed)}", "bold red")
+        print_line(console, f"failed on {', '.join(failed)}", "bold red")
 
 
 def _facts(report: LogReport) -> str:
@@ -89,7 +88,3 @@ def _open_questions(report: LogReport) -> list[str]:
 def _shown(table: Table) -> Table:
     columns = tuple(column for column in table.columns if column.name not in _HIDDEN)
     return replace(table, title="", columns=columns, rows=table.rows[:_SHOWN])
-
-
-def _print(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(text, style=style), soft_wrap=True)

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from periplus.view.terminal import print_table
+from periplus.view.terminal import print_line, print_table
 
 from ..app import INTERRUPTED
 from ..consoles import stderr_console, stdout_console
@@ -34,7 +34,7 @@ R = TypeVar("R", bound="Row")
 
 def warn(text: str) -> None:
     """Print a warning on stderr."""
-    stderr_console().print(Text(f"warning: {text}", style="yellow"), soft_wrap=True)
+    print_line(stderr_console(), f"warning: {text}", "yellow")
 
 
 def print_json(rows: Sequence[Row]) -> None:
@@ -90,7 +90,7 @@ class ExperimentProgress:
         if now - self._said_at >= PLAIN_EVERY:
             self._said_at = now
             line = f"{lasting(now - self._began_at)}: {self._what}, {done / max(total, 1):.0%} done"
-            self._console.print(Text(line), soft_wrap=True)
+            print_line(self._console, line)
 
 
 class Files:
@@ -107,7 +107,7 @@ class Files:
         """Print the paths on stderr."""
         console = stderr_console()
         for path in self._paths:
-            console.print(Text(f"wrote {path}"), soft_wrap=True)
+            print_line(console, f"wrote {path}")
 
 
 def write(

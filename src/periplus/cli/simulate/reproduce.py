@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from rich.text import Text
 
 from periplus.model import UsageError
-from periplus.view.terminal import print_table
+from periplus.view.terminal import print_line, print_table
 from periplus.view.values import Column, Sheet, counts, sheet_of
 
 from ..consoles import stderr_console, stdout_console
@@ -179,7 +178,7 @@ def file_name(title: str) -> str:
 def _record(folder: Path, paper: Paper, asked: ReproduceOptions) -> Path:
     """Write the tables of one run."""
     path = _record_castillo(folder, asked) if paper is Paper.CASTILLO else _record_brandman(folder, asked)
-    stderr_console().print(Text(path), soft_wrap=True)
+    print_line(stderr_console(), path)
     return folder
 
 

@@ -16,7 +16,7 @@ from periplus.apps.survey.tables import Table, Value
 from periplus.collection.collection import Collection, states, tally_of
 from periplus.collection.progress import Progress
 from periplus.collection.summary import Summary
-from periplus.view.terminal import print_table
+from periplus.view.terminal import print_line, print_table
 from periplus.view.values import Column, Sheet, sheet_of
 from periplus.view.wording import count, counted, lasting, one_line, pace, size
 
@@ -132,10 +132,10 @@ def print_bad_lines(found: DomainList, console: Console) -> None:
     """Lines of the list that name no domain."""
     for line in found.bad:
         text = one_line(line.text[:80])
-        console.print(Text(f"line {line.number:,} names no domain: {text}", style="yellow"), soft_wrap=True)
+        print_line(console, f"line {line.number:,} names no domain: {text}", "yellow")
     if found.bad_lines > len(found.bad):
         more = found.bad_lines - len(found.bad)
-        console.print(Text(f"{more:,} more lines name none; all of them are left out", style="yellow"), soft_wrap=True)
+        print_line(console, f"{more:,} more lines name none; all of them are left out", "yellow")
 
 
 def print_survey(summary: SurveySummary, surveyed: Survey | None = None, *, is_json: bool) -> None:
@@ -145,13 +145,13 @@ def print_survey(summary: SurveySummary, surveyed: Survey | None = None, *, is_j
         return
     console = stdout_console()
     for line, style in _end_lines(summary):
-        console.print(Text(line, style=style), soft_wrap=True)
+        print_line(console, line, style)
     if surveyed is not None:
         tables = {table.name: table for table in tables_of(surveyed)}
         for name in ("summary", "robots_outcomes", "fields", "sitemap_outcomes"):
             print_table(console, _sheet(tables[name]))
     for line in _places(summary, is_counted=surveyed is not None):
-        console.print(Text(line), soft_wrap=True)
+        print_line(console, line)
 
 
 _WORDS = {
